@@ -1,0 +1,111 @@
+"""Agents, keys and roles: who may reach what, each change with its audit entry."""
+
+import secrets
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+
+from memoryhub import ids
+from memoryhub.actions import audit, calls, tree
+from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.membership import write_role
+from memoryhub.actions.transactions import writing
+from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User
+
+KEY_PREFIX = "mh_"
+
+
+class NameTaken(Exception):
+    """Another agent has that name."""
+
+
+class LastAdministrator(Exception):
+    """The change would leave the hub, or a store, without an administrator."""
+
+
+def fold_name(name: str) -> str:
+    """The form in which two spellings of one agent's name are equal."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def set_role(
+    store: MemoryStore, user: User, role: Role | None, *, actor: Actor, door: Door, at: datetime,
+    keep_admin: bool = False,
+) -> None:  # fmt: skip
+    """Gives a person a role in a store, or takes it (None); one entry in the store's chain, unless nothing changes.
+
+    With `keep_admin`, raises LastAdministrator where the store's last active admin would be none any more.
+    """
+    with tree.locked(store.id, Act(actor, door, at)) as locked:
+        before = write_role(store, user, role, at)
+        if before == role:
+            return
+        if keep_admin and before == Role.ADMIN and not store.members.active_admins().exists():
+            raise LastAdministrator
+        told = {"user": user.id, "email": user.email, "before": before, "role": role}
+        tree.commit(locked, Record("set_role", input=audit.to_json(told)))
+
+
+def create_agent(name: str, *, actor: Actor, door: Door, at: datetime, description: str = "") -> Agent:
+    """A new agent without keys; raises NameTaken."""
+    with writing():
+        if Agent.objects.filter(folded_name=fold_name(name)).exists():
+            raise NameTaken(name)
+        agent = Agent.objects.create(
+            id=ids.new_id(ids.AGENT, at), name=name.strip(), folded_name=fold_name(name), description=description,
+            created_at=at,
+        )  # fmt: skip
+        told = {"agent": agent.id, "name": agent.name, "description": description}
+        audit.on_hub(Act(actor, door, at), Record("create_agent", input=audit.to_json(told)))
+    return agent
+
+
+def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door: Door, at: datetime) -> None:
+    """Gives an agent another name or description; earlier entries keep the name that it had. Raises NameTaken."""
+    with writing():
+        if Agent.objects.filter(folded_name=fold_name(name)).exclude(pk=agent.pk).exists():
+            raise NameTaken(name)
+        if (agent.name, agent.description) == (name, description):
+            return
+        told = {"agent": agent.id, "name": [agent.name, name], "description": [agent.description, description]}
+        Agent.objects.filter(pk=agent.pk).update(
+            name=name.strip(), folded_name=fold_name(name), description=description
+        )
+        audit.on_hub(Act(actor, door, at), Record("edit_agent", input=audit.to_json(told)))
+
+
+def issue_key(
+    agent: Agent, *, stores: Sequence[MemoryStore] = (), all_stores: bool = False, access: Access = Access.WRITE,
+    name: str = "", expires_at: datetime | None = None, actor: Actor, door: Door, at: datetime,
+    created_by: User | None = None,
+) -> tuple[Key, str]:  # fmt: skip
+    """A new key and its secret, which is not stored and cannot be shown again."""
+    secret = KEY_PREFIX + secrets.token_urlsafe(32)
+    with writing():
+        key = Key.objects.create(
+            id=ids.new_id(ids.KEY, at), agent=agent, name=name, digest=calls.digest_of_key(secret), hint=secret[-4:],
+            access=access, all_stores=all_stores, created_at=at, created_by=created_by, expires_at=expires_at,
+        )  # fmt: skip
+        KeyStore.objects.bulk_create(KeyStore(key=key, store=store) for store in stores)
+        told = {
+            "key": key.id, "agent": agent.id, "name": name, "access": access, "all_stores": all_stores,
+            "stores": [store.id for store in stores],
+            "expires_at": expires_at.isoformat() if expires_at else None,
+        }  # fmt: skip
+        audit.on_hub(Act(actor, door, at), Record("issue_key", input=audit.to_json(told)))
+    return key, secret
+
+
+def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
+    """Ends a key at once and for good; nothing where it already has ended."""
+    with writing():
+        if Key.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at):
+            told = {"key": key.id, "agent": key.agent_id, "hint": key.hint}
+            audit.on_hub(Act(actor, door, at), Record("revoke_key", input=audit.to_json(told)))
+
+
+def note_refusal(caller: calls.Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
+    """A valid key was answered 403 or 404: an entry in the hub's chain."""
+    told = {"memory_store": store_id, "status": status}
+    with writing():
+        audit.on_hub(Act(caller.actor, door, at), Record("refused", ok=False, input=audit.to_json(told)))

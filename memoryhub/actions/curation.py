@@ -1,0 +1,133 @@
+"""What people do with memories: create, edit, rename, delete and restore, each with a note and one audit entry.
+
+Every function refuses with a ToolError (nothing is written then) or, where somebody was faster, with a Conflict.
+"""
+
+from dataclasses import dataclass, replace
+
+from memoryhub.actions import audit, memories, tree
+from memoryhub.actions.audit import Act, Record
+from memoryhub.actions.tree import StoredMemory, Tree
+from memoryhub.models import MemoryVersion
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.commands import Create, Delete, Rename
+from memoryhub.protocol.errors import ToolError
+
+
+class Conflict(Exception):
+    """The memory is not what the person opened: `current` is what it is now (None: deleted)."""
+
+    def __init__(self, current: StoredMemory | None) -> None:
+        super().__init__("somebody was faster")
+        self.current = current
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an act made: the entry's seq, and memory and version where there is exactly one."""
+
+    seq: int
+    memory: str | None
+    version: str | None
+
+
+def create(store_id: str, path: str, content: str, act: Act) -> Done:
+    """A new memory; never overwrites."""
+    with tree.locked(store_id, act) as store:
+        store.overwrite = False
+        return _done(store, memories.create(store, Create(path, content)), {"path": path})
+
+
+def edit(store_id: str, memory_id: str, content: str, expected_sha256: str, act: Act) -> Done:
+    """Another text for a memory that still has the text with that SHA-256; no version where nothing changes."""
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        memory = tree.memory_by_id(store, memory_id)
+        if memory is None or (memory.sha256 != expected_sha256 and memory.content != content):
+            raise Conflict(memory)
+        version = memory.head
+        if memory.content != content:
+            tree.check_limits(store, memory.path, old_size=memory.size, new_size=len(content.encode()))
+            version = tree.write_text(store, memory, content)
+        record = Record("edit", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
+        return _done(store, record, {"path": memory.path, "content_sha256": expected_sha256})
+
+
+def rename(store_id: str, path: str, new_path: str, act: Act, *, memory_id: str | None = None) -> Done:
+    """A memory or a directory to a free path; with `memory_id` only that memory."""
+    with tree.locked(store_id, act) as store:
+        _require_same(store, path, memory_id)
+        return _done(store, memories.rename(store, Rename(path, new_path)), {"path": path, "new_path": new_path})
+
+
+def delete(store_id: str, path: str, act: Act, *, memory_id: str | None = None) -> Done:
+    """A memory or a directory into the trash; with `memory_id` only that memory."""
+    with tree.locked(store_id, act) as store:
+        _require_same(store, path, memory_id)
+        return _done(store, memories.delete(store, Delete(path)), {"path": path})
+
+
+def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None) -> Done:
+    """Makes an earlier version the newest again, as a new version; a deleted memory comes out of the trash.
+
+    A deleted memory goes to `path`, or to where the version was; refused where that place is taken.
+    """
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).select_related("text").first()
+        if version is None or version.text is None or version.size is None or version.sha256 is None:
+            raise ToolError(results.nothing_to_restore())
+        memory = tree.memory_by_id(store, version.memory_id)
+        if memory is not None:
+            head = _restore_live(store, memory, version)
+        else:
+            head = _restore_deleted(store, version, path or version.path or "")
+        place = memory.path if memory else path or version.path
+        record = Record("restore", path=place, memory=version.memory_id, version=head, versions=tuple(store.made))
+        return _done(store, record, {"version": version_id, "path": place})
+
+
+def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
+    """A memory's text as it leaves the hub for a person's disk, with the entry that says so."""
+    with tree.locked(store_id, act) as store:
+        memory = tree.memory_by_id(store, memory_id)
+        if memory is None:
+            raise Conflict(None)
+        record = Record("download", path=memory.path, memory=memory.id, version=memory.head)
+        _done(store, record, {"path": memory.path, "content_sha256": memory.sha256})
+        return memory
+
+
+def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
+    """Raises Conflict where another memory, a directory or nothing has come to the path of a memory."""
+    if memory_id is None:
+        return
+    memory = tree.memory_by_id(store, memory_id)
+    if memory is None or memory.path != path:
+        raise Conflict(memory)
+
+
+def _restore_live(store: Tree, memory: StoredMemory, version: MemoryVersion) -> str:
+    if memory.sha256 == version.sha256:
+        return memory.head
+    size = version.size or 0
+    tree.check_limits(store, memory.path, old_size=memory.size, new_size=size)
+    return tree.restore_text(store, memory, str(version.text_id), size, version.sha256 or "")
+
+
+def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
+    memory = tree.memory_in_trash(store, version.memory_id)
+    if memory is None or path == paths.ROOT_DIRECTORY:
+        raise ToolError(results.nothing_to_restore())
+    if tree.is_taken(store, path):
+        raise ToolError(results.already_exists(path))
+    memories.require_place(store, path, results.cannot_create)
+    size = version.size or 0
+    tree.check_limits(store, path, old_size=None, new_size=size)
+    return tree.restore_memory(store, memory, path, str(version.text_id), size, version.sha256 or "")
+
+
+def _done(store: Tree, record: Record, told: dict[str, object]) -> Done:
+    """Writes the entry; a person's has no answer, and its input names the texts by their versions."""
+    record = replace(record, answer=None, rendered=False, input=audit.to_json(told))
+    return Done(tree.commit(store, record), record.memory, record.version)

@@ -1,0 +1,101 @@
+"""What is derived from versions and entries, computed again: heads, counters, reads and superseding versions."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Count, Max
+
+from memoryhub.models import AuditEntry, Directory, Memory, MemoryStore, MemoryVersion, Operation
+from memoryhub.protocol import paths
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A memory's newest version, as much of it as a memory repeats."""
+
+    id: str
+    seq: int
+    number: int
+    operation: str
+    path: str | None
+    text_id: str | None
+    size: int | None
+    sha256: str | None
+
+
+def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
+    """(seq, sentence) for each derived value that is wrong; nothing for a chain without a store."""
+    store = MemoryStore.objects.filter(pk=store_id).first()
+    if store is None:
+        return
+    heads: dict[str, _Head] = {}
+    yield from _superseding(store_id, heads)
+    yield from _memories(store_id, heads)
+    yield from _counters(store)
+
+
+def _superseding(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, str]]:
+    """Checks that each version is superseded by the next of its memory; fills `heads` with the last of each."""
+    columns = ("memory_id", "superseded_seq", *_Head.__slots__)
+    expected: dict[str, tuple[str, int | None, int]] = {}
+    rows = MemoryVersion.objects.filter(store_id=store_id).order_by("memory_id", "number").values_list(*columns)
+    for memory, superseded, *rest in rows.iterator(2000):
+        head = _Head(*rest)
+        before = expected.get(memory)
+        if before and before[1] != head.seq:
+            yield before[2], f"version {before[0]} is not superseded by entry {head.seq}"
+        expected[memory] = (head.id, superseded, head.seq)
+        heads[memory] = head
+    for id, superseded, seq in expected.values():
+        if superseded is not None:
+            yield seq, f"version {id} is the newest of its memory and marked as superseded"
+
+
+def _memories(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, str]]:
+    reads = {
+        row["memory"]: (row["count"], row["last"])
+        for row in AuditEntry.objects.filter(chain=store_id, command="view", ok=True, memory__isnull=False)
+        .values("memory")
+        .annotate(count=Count("seq"), last=Max("seq"))
+    }
+    seen = set()
+    for memory in Memory.objects.filter(store_id=store_id).iterator(2000):
+        head = heads.get(memory.id)
+        seen.add(memory.id)
+        if head is None:
+            yield 0, f"memory {memory.id} has no version"
+        elif not _is_head(memory, head):
+            yield head.seq, f"memory {memory.id} is not as its newest version {head.id}"
+        elif (memory.read_count, memory.last_read_seq) != reads.get(memory.id, (0, None)):
+            yield memory.last_read_seq or head.seq, f"the reads of memory {memory.id} are not those of the entries"
+    for id in heads.keys() - seen:
+        yield heads[id].seq, f"memory {id} is missing"
+
+
+def _is_head(memory: Memory, head: _Head) -> bool:
+    same = (memory.head_id, memory.path, memory.version_count) == (head.id, head.path, head.number)
+    if head.operation == Operation.DELETED:
+        return same and not memory.is_live and memory.directory_id is None
+    text = (memory.text_id, memory.size, memory.sha256) == (head.text_id, head.size, head.sha256)
+    return same and text and memory.is_live and memory.name == paths.name(memory.path)
+
+
+def _counters(store: MemoryStore) -> Iterator[tuple[int, str]]:
+    count, size = Counter[str](), defaultdict[str, int](int)
+    directories = dict(Directory.objects.filter(store=store).values_list("path", "id"))
+    for path, bytes_, directory in Memory.objects.filter(store=store).live().values_list("path", "size", "directory"):
+        above = paths.ancestors(path)
+        if directories.get(above[-1]) != directory:
+            yield 0, f"the memory at {path} is not in its directory"
+        for place in above:
+            count[place] += 1
+            size[place] += bytes_
+    for directory_ in Directory.objects.filter(store=store):
+        place = directory_.path
+        if (directory_.memory_count, directory_.total_bytes) != (count[place], size[place]):
+            yield 0, f"the counters of directory {place or '/'} are wrong"
+    if missing := count.keys() - directories.keys():
+        yield 0, f"directory {min(missing) or '/'} is missing"
+    if (store.memory_count, store.total_bytes) != (count[""], size[""]):
+        yield 0, "the counters of the store are wrong"

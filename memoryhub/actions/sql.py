@@ -1,0 +1,222 @@
+"""The SQL of the tool's path, and nothing else: what the ORM would ask for in ten times the time.
+
+Every statement is written once with `%s`; for SQLite it becomes `?`. The driver's own connection runs it, inside the
+transaction that Django has opened. Rows are tuples in the order of the columns that the statement names.
+"""
+
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from django.db import connection
+
+Row = tuple[Any, ...]
+
+_SQLITE = connection.vendor == "sqlite"
+_thread = threading.local()
+
+
+class Statement:
+    """One statement in the dialect of the database in use; `locking` is for PostgreSQL alone."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str, locking: str = "") -> None:
+        self.text = text.replace("%s", "?") if _SQLITE else text + locking
+
+
+def connect() -> None:
+    """Opens this thread's connection where it is not open yet. Whoever uses this module says this first."""
+    if connection.connection is None:
+        connection.ensure_connection()
+    _thread.driver = connection.connection
+
+
+def _run(statement: Statement, values: Sequence[object]) -> Any:
+    return _thread.driver.execute(statement.text, values)
+
+
+def one(statement: Statement, *values: object) -> Row | None:
+    """The first row, or none."""
+    row: Row | None = _run(statement, values).fetchone()
+    return row
+
+
+def rows(statement: Statement, *values: object) -> list[Row]:
+    """All rows."""
+    found: list[Row] = _run(statement, values).fetchall()
+    return found
+
+
+def run(statement: Statement, *values: object) -> int:
+    """Runs a write and gives the number of rows that it changed."""
+    return int(_run(statement, values).rowcount)
+
+
+def is_writable() -> bool:
+    """Whether the database takes writes now: a PostgreSQL replica and a read-only SQLite file do not."""
+    connect()
+    return one(_READ_ONLY) in (("off",), (0,))
+
+
+def moment(at: datetime) -> object:
+    """An aware UTC moment as the driver takes it: SQLite holds times as text without a zone."""
+    return at.replace(tzinfo=None).isoformat(" ") if _SQLITE else at
+
+
+_READ_ONLY = Statement("pragma query_only" if _SQLITE else "show transaction_read_only")
+CALLER = Statement(
+    "select k.id, k.agent_id, a.name, k.access, k.last_used_at is null or k.last_used_at < %s,"
+    " (k.all_stores or exists (select 1 from memoryhub_keystore ks where ks.key_id = k.id and ks.store_id = %s))"
+    " and exists (select 1 from memoryhub_memorystore s where s.id = %s)"
+    " from memoryhub_key k join memoryhub_agent a on a.id = k.agent_id"
+    " where k.digest = %s and k.revoked_at is null and (k.expires_at is null or k.expires_at > %s)"
+)
+KEY_USED = Statement("update memoryhub_key set last_used_at = %s where id = %s")
+SESSION = Statement("select id, last_seen_at < %s from memoryhub_session where agent_id = %s and name = %s")
+ADD_SESSION = Statement(
+    "insert into memoryhub_session (id, agent_id, name, first_seen_at, last_seen_at) values (%s, %s, %s, %s, %s)"
+    " on conflict (agent_id, name) do nothing"
+)
+SESSION_SEEN = Statement("update memoryhub_session set last_seen_at = %s where id = %s")
+
+STORE = Statement(
+    "select s.archived_at is not null, s.overwrite_on_create, s.limit_memory_bytes, s.limit_memories,"
+    " s.limit_total_bytes, s.limit_view_characters, s.memory_count, s.total_bytes, c.last_seq, c.last_hash"
+    " from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id where s.id = %s",
+    locking=" for update",
+)
+CHAIN = Statement(
+    "select last_seq, last_hash from memoryhub_auditchain where id = %s and closed_at is null", locking=" for update"
+)
+ADD_CHAIN = Statement(
+    "insert into memoryhub_auditchain (id, last_seq, last_hash) values (%s, 0, %s) on conflict (id) do nothing"
+)
+CHAIN_HEAD = Statement("update memoryhub_auditchain set last_seq = %s, last_hash = %s where id = %s")
+ENTRY_COLUMNS = (
+    "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "path",
+    "new_path", "memory", "version", "ok", "message", "input", "duration", '"group"', "token", "replay_of", "note",
+    "first_line", "last_line", "cut", "digest", "salts", "commitments", "key_name", "previous_hash", "hash",
+)  # fmt: skip
+ADD_ENTRY = Statement(
+    f"insert into memoryhub_auditentry ({', '.join(ENTRY_COLUMNS)}) values ({', '.join(['%s'] * len(ENTRY_COLUMNS))})"
+)
+ANSWER = Statement(
+    "select e.ok, e.message, e.command, e.first_line, e.last_line, e.cut, e.path, t.content"
+    " from memoryhub_auditentry e left join memoryhub_memoryversion v on v.id = e.version"
+    " left join memoryhub_memorytext t on t.id = v.text_id where e.chain = %s and e.seq = %s"
+)
+IDEMPOTENT_CALL = Statement(
+    'select digest, seq from memoryhub_idempotentcall where store_id = %s and "key" = %s and token = %s'
+)
+ADD_IDEMPOTENT_CALL = Statement(
+    'insert into memoryhub_idempotentcall (store_id, "key", token, digest, seq, at) values (%s, %s, %s, %s, %s, %s)'
+)
+
+_MEMORY = (
+    "select m.id, m.path, m.head_id, m.text_id, m.size, m.sha256, m.version_count{content}"
+    " from memoryhub_memory m{join} where m.store_id = %s and {where}"
+)
+_WITH_TEXT = {"content": ", t.content", "join": " join memoryhub_memorytext t on t.id = m.text_id"}
+MEMORY_AT = Statement(_MEMORY.format(where="m.path = %s and m.deleted_at is null", **_WITH_TEXT))
+MEMORY_BY_ID = Statement(_MEMORY.format(where="m.id = %s and m.deleted_at is null", **_WITH_TEXT))
+MEMORY_IN_TRASH = Statement(_MEMORY.format(where="m.id = %s and m.deleted_at is not null", **_WITH_TEXT))
+MEMORIES_UNDER = Statement(
+    _MEMORY.format(
+        where="m.path >= %s and m.path < %s and m.deleted_at is null order by m.path", content=", null", join=""
+    )
+)
+PATH_TAKEN = Statement("select 1 from memoryhub_memory where store_id = %s and path = %s and deleted_at is null")
+DIRECTORY_AT = Statement(
+    "select id, memory_count, total_bytes from memoryhub_directory where store_id = %s and path = %s"
+)
+_TWO_LEVELS = "(select %s union all select id from memoryhub_directory where store_id = %s and parent_id = %s)"
+DIRECTORIES_IN = Statement(
+    f"select path, total_bytes from memoryhub_directory where store_id = %s and parent_id in {_TWO_LEVELS}"
+)
+MEMORIES_IN = Statement(
+    f"select path, size from memoryhub_memory where store_id = %s and directory_id in {_TWO_LEVELS}"
+)
+
+ADD_TEXT = Statement("insert into memoryhub_memorytext (id, store_id, memory_id, content) values (%s, %s, %s, %s)")
+ADD_VERSION = Statement(
+    "insert into memoryhub_memoryversion (id, store_id, memory_id, number, operation, path, text_id, size, sha256,"
+    " created_at, seq, review_state, salt, commitment) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+SUPERSEDE = Statement("update memoryhub_memoryversion set superseded_seq = %s where id = %s")
+ADD_MEMORY = Statement(
+    "insert into memoryhub_memory (id, store_id, directory_id, path, name, head_id, text_id, size, sha256,"
+    " version_count, created_at, updated_at, read_count, flagged)"
+    " values (%s, %s, %s, %s, %s, %s, %s, %s, %s, 1, %s, %s, 0, %s)"
+)
+NEW_TEXT = Statement(
+    "update memoryhub_memory set head_id = %s, text_id = %s, size = %s, sha256 = %s, version_count = version_count + 1,"
+    " updated_at = %s where id = %s"
+)
+NEW_PLACE = Statement(
+    "update memoryhub_memory set head_id = %s, directory_id = %s, path = %s, name = %s,"
+    " version_count = version_count + 1, updated_at = %s where id = %s"
+)
+NEW_PREFIX = Statement(
+    "update memoryhub_memory set head_id = %s, path = %s, version_count = version_count + 1, updated_at = %s"
+    " where id = %s"
+)
+TO_TRASH = Statement(
+    "update memoryhub_memory set head_id = %s, directory_id = null, version_count = version_count + 1,"
+    " updated_at = %s, deleted_at = %s where id = %s"
+)
+FROM_TRASH = Statement("update memoryhub_memory set deleted_at = null where id = %s")
+POINT_TO_TEXT = Statement("update memoryhub_memory set text_id = %s, size = %s, sha256 = %s where id = %s")
+READ = Statement(
+    "update memoryhub_memory set last_read_at = %s, last_read_seq = %s, read_count = read_count + 1 where id = %s"
+)
+ADD_DIRECTORY = Statement(
+    "insert into memoryhub_directory (id, store_id, path, parent_id, memory_count, total_bytes, changed_at)"
+    " values (%s, %s, %s, %s, 0, 0, %s)"
+)
+MOVE_DIRECTORY = Statement("update memoryhub_directory set path = %s, parent_id = %s where id = %s")
+MOVE_DIRECTORIES = Statement(
+    "update memoryhub_directory set path = cast(%s as text) || substr(path, %s)"
+    " where store_id = %s and path >= %s and path < %s"
+)
+REMOVE_DIRECTORIES = Statement("delete from memoryhub_directory where store_id = %s and path >= %s and path < %s")
+REMOVE_DIRECTORY = Statement("delete from memoryhub_directory where store_id = %s and path = %s")
+COUNT_STORE = Statement(
+    "update memoryhub_memorystore set memory_count = memory_count + %s, total_bytes = total_bytes + %s where id = %s"
+)
+
+
+@lru_cache(maxsize=64)
+def _for_paths(text: str, count: int) -> Statement:
+    return Statement(text.format(paths=", ".join(["%s"] * count)))
+
+
+def directories_at(store: str, paths: Sequence[str]) -> list[Row]:
+    """(path, id) of those directories that exist."""
+    text = "select path, id from memoryhub_directory where store_id = %s and path in ({paths})"
+    return rows(_for_paths(text, len(paths)), store, *paths)
+
+
+def memories_at(store: str, paths: Sequence[str]) -> list[Row]:
+    """(path,) of the live memories at those paths."""
+    text = "select path from memoryhub_memory where store_id = %s and path in ({paths}) and deleted_at is null"
+    return rows(_for_paths(text + " order by path", len(paths)), store, *paths)
+
+
+def count_directories(store: str, paths: Sequence[str], memories: int, size: int, at: object) -> None:
+    """Adds to the counters of those directories, and notes when they changed."""
+    text = (
+        "update memoryhub_directory set memory_count = memory_count + %s, total_bytes = total_bytes + %s,"
+        " changed_at = %s where store_id = %s and path in ({paths})"
+    )
+    run(_for_paths(text, len(paths)), memories, size, at, store, *paths)
+
+
+def remove_empty_directories(store: str, paths: Sequence[str]) -> None:
+    """Removes those of them beneath which no live memory lies, but never the root."""
+    text = (
+        "delete from memoryhub_directory where store_id = %s and path in ({paths}) and memory_count = 0 and path <> ''"
+    )
+    run(_for_paths(text, len(paths)), store, *paths)

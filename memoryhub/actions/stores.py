@@ -1,0 +1,74 @@
+"""Memory stores: created, edited, archived; each act is an entry in the store's own chain."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memoryhub import ids
+from memoryhub.actions import audit, tree
+from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.membership import write_role
+from memoryhub.actions.transactions import writing
+from memoryhub.models import Directory, Door, MemoryStore, Role, User
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """What a person sets of a store; a null limit is the hub's."""
+
+    name: str
+    description: str = ""
+    overwrite_on_create: bool = False
+    limit_memory_bytes: int | None = None
+    limit_memories: int | None = None
+    limit_total_bytes: int | None = None
+    limit_view_characters: int | None = None
+
+    @classmethod
+    def of(cls, store: MemoryStore) -> "StoreSettings":
+        return cls(*(getattr(store, name) for name in cls.__slots__))
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def create_store(
+    settings: StoreSettings, *, actor: Actor, door: Door, at: datetime, admin: User | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> MemoryStore:  # fmt: skip
+    """A new, empty store with its root directory and its chain; `admin` gets the role of an admin in it."""
+    act = Act(actor, door, at)
+    with writing():
+        store = MemoryStore.objects.create(
+            id=ids.new_id(ids.MEMORY_STORE, at), created_at=at, updated_at=at,
+            metadata=dict(metadata or {}),  # type: ignore[misc]
+            **settings.as_json(),
+        )  # fmt: skip
+        Directory.objects.create(id=ids.new_id(ids.DIRECTORY, at), store=store, path="", changed_at=at)
+        head = audit.open_chain(store.id)
+        audit.append(head, act, Record("create_store", input=audit.to_json(settings.as_json())))
+        if admin is not None:
+            write_role(store, admin, Role.ADMIN, at)
+            audit.append(head, act, Record("set_role", input=audit.to_json({"user": admin.id, "role": Role.ADMIN})))
+    return store
+
+
+def edit_store(store: MemoryStore, settings: StoreSettings, *, actor: Actor, door: Door, at: datetime) -> None:
+    """Gives a store other settings; the entry tells those that changed, before and after."""
+    before, after = StoreSettings.of(store).as_json(), settings.as_json()
+    changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}
+    if not changes:
+        return
+    with tree.locked(store.id, Act(actor, door, at)) as locked:
+        tree.require_active(locked)
+        MemoryStore.objects.filter(pk=store.pk).update(updated_at=at, **after)
+        tree.commit(locked, Record("edit_store", input=audit.to_json(changes)))
+
+
+def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door, at: datetime) -> None:
+    """Archives a store (reads and deletes go on) or takes it back; nothing where it already is so."""
+    with tree.locked(store.id, Act(actor, door, at)) as locked:
+        if locked.archived != archived:
+            MemoryStore.objects.filter(pk=store.pk).update(archived_at=at if archived else None, updated_at=at)
+            tree.commit(locked, Record("archive_store" if archived else "unarchive_store"))

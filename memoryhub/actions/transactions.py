@@ -1,0 +1,126 @@
+"""The one way to write: a transaction that is the only writer of what it locks."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+from django.db import connection, transaction
+
+from memoryhub.actions import sql
+
+T = TypeVar("T")
+
+MOST_TOGETHER = 64
+
+write_lock = threading.RLock()
+"""On SQLite, which has one write lock: the threads of a process queue for it here, fairly and at once, and not in
+SQLite's busy handler, which sleeps."""
+
+_thread = threading.local()
+
+
+def is_open() -> bool:
+    """Whether this thread is inside `writing`; the tests refuse every write to a hub model that is not."""
+    return getattr(_thread, "depth", 0) > 0
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """One transaction, committed at the end or not at all; inside another one, a part of it.
+
+    SQLite takes its write lock at the start (`BEGIN IMMEDIATE`). On PostgreSQL the callers lock the rows of the store,
+    its chain and the hub's chain, in this order.
+    """
+    if is_open():
+        yield
+    elif connection.vendor == "sqlite":
+        with write_lock, _transaction():
+            yield
+    else:
+        with _transaction():
+            yield
+
+
+@contextmanager
+def _transaction() -> Iterator[None]:
+    with connection.wrap_database_errors, transaction.atomic():
+        sql.connect()
+        _thread.depth = 1
+        try:
+            yield
+        finally:
+            _thread.depth = 0
+
+
+# ------------------------------------------------------------------------------------------------ group commit
+
+
+class _Job(Generic[T]):
+    """A piece of work that waits for its turn, then for the commit."""
+
+    __slots__ = ("committed", "error", "result", "work")
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self.work = work
+        self.result: T | None = None
+        self.error: BaseException | None = None
+        self.committed = threading.Lock()
+        self.committed.acquire()
+
+    def run_alone(self) -> None:
+        try:
+            self.result = self.work()
+        except Exception as error:
+            self.error = error
+
+
+_jobs: queue.SimpleQueue[_Job[Any]] = queue.SimpleQueue()
+_committer_runs = threading.Event()
+
+
+def together(work: Callable[[], T]) -> T:
+    """Runs work that uses `writing` and returns when it is committed.
+
+    Where the committer runs, work that has queued up meanwhile is committed in one transaction: the wait for the disk
+    is shared, and still nobody is answered before it is over. Work must be repeatable: where one piece fails, each is
+    run again in a transaction of its own.
+    """
+    if not _committer_runs.is_set():
+        return work()
+    job = _Job(work)
+    _jobs.put(job)
+    job.committed.acquire()
+    if job.error is not None:
+        raise job.error
+    return job.result  # type: ignore[return-value]
+
+
+def start_committer() -> None:
+    """Starts the thread that commits together what was queued, where the database is SQLite."""
+    if connection.vendor == "sqlite" and not _committer_runs.is_set():
+        _committer_runs.set()
+        threading.Thread(target=_commit_forever, name="committer", daemon=True).start()
+
+
+def _commit_forever() -> None:
+    while True:
+        jobs = [_jobs.get()]
+        while len(jobs) < MOST_TOGETHER and not _jobs.empty():
+            jobs.append(_jobs.get())
+        _commit(jobs)
+        for job in jobs:
+            job.committed.release()
+
+
+def _commit(jobs: list[_Job[Any]]) -> None:
+    try:
+        with writing():
+            for job in jobs:
+                job.result = job.work()
+    except Exception:
+        if connection.connection is not None and not connection.is_usable():
+            connection.close()
+        for job in jobs:
+            job.run_alone()

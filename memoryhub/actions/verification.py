@@ -1,0 +1,228 @@
+"""Verifying the audit: every entry, every version that it made, and everything that is derived from them."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import connection, models
+from django.db.models.functions import Cast
+
+from memoryhub import chain
+from memoryhub.actions import calls, checkpoints
+from memoryhub.actions.audit import KEY_NAME, to_json
+from memoryhub.actions.derived import derived_problems
+from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryText, MemoryVersion, Operation, ReviewState
+from memoryhub.models.audit import ActorKind
+
+CHUNK = 500
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The entry that is wrong (seq null: the chain as a whole) and a sentence that says how."""
+
+    chain: str
+    seq: int | None
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.chain} entry {self.seq}: {self.what}" if self.seq else f"{self.chain}: {self.what}"
+
+
+def chains(checkpoint_file: Path) -> list[str]:
+    """Every chain that there is, or was at a checkpoint."""
+    known = {checkpoint.chain for _, checkpoint in checkpoints.read(checkpoint_file) if checkpoint}
+    tables = (AuditChain.objects, MemoryStore.objects)
+    return sorted(known.union(*(table.values_list("id", flat=True) for table in tables)))
+
+
+def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
+    """How many entries a chain has that are right, and the first that is not."""
+    problems = _Verification(chain_id).problems()
+    counted = 0
+    for problem in problems:
+        if isinstance(problem, Problem):
+            return counted, problem
+        counted = problem
+    for seq, what in [*derived_problems(chain_id), *_checkpoint_problems(chain_id, checkpoint_file)]:
+        return counted, Problem(chain_id, seq, what)
+    return counted, None
+
+
+def unreadable_checkpoints(path: Path) -> list[int]:
+    """The numbers of the lines of the checkpoint file that are not as they were written."""
+    return [number for number, checkpoint in checkpoints.read(path) if checkpoint is None]
+
+
+class _Verification:
+    """Walks one chain from its first entry to its last."""
+
+    def __init__(self, chain_id: str) -> None:
+        self.chain = chain_id
+        self.seq, self.hash = 0, chain.GENESIS
+        self.numbers: dict[str, int] = defaultdict(int)
+        self.texts: dict[str, str | None] = {}
+
+    def problems(self) -> Iterator[int | Problem]:
+        """The seq of each part that is right, and every problem, in order."""
+        while entries := list(_readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq).order_by("seq")[:CHUNK]):
+            made = self._versions(entries)
+            for entry in entries:
+                for what in self._entry(entry, made.get(entry.seq, [])):
+                    yield Problem(self.chain, entry.seq if entry.seq == self.seq + 1 else self.seq + 1, what)
+                self.seq, self.hash = entry.seq, entry.hash
+            yield self.seq
+        head = AuditChain.objects.filter(pk=self.chain).first()
+        if head is None or (head.last_seq, head.last_hash) != (self.seq, self.hash):
+            missing = self.seq + 1 if head and head.last_seq > self.seq else None
+            yield Problem(self.chain, missing, "the chain's head is not its last entry")
+        later = MemoryVersion.objects.filter(store_id=self.chain, seq__gt=self.seq).order_by("seq").first()
+        if later:
+            yield Problem(self.chain, later.seq, f"version {later.id} was made by an entry that is missing")
+
+    def _versions(self, entries: Sequence[AuditEntry]) -> dict[int, list[MemoryVersion]]:
+        """The versions made by some entries, by seq; and by the way the texts that these entries showed."""
+        found = _readable(MemoryVersion).filter(store_id=self.chain, seq__gte=entries[0].seq, seq__lte=entries[-1].seq)
+        made = defaultdict(list)
+        for version in found.select_related("text").order_by("id"):
+            made[version.seq].append(version)
+        shown = {entry.version for entry in entries if entry.version and entry.message is None}
+        texts = MemoryVersion.objects.filter(store_id=self.chain, id__in=shown).select_related("text")
+        self.texts = {version.id: _content(version) for version in texts}
+        return made
+
+    def _entry(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
+        if entry.seq != self.seq + 1:
+            yield "the entry is missing"
+        if entry.previous_hash != self.hash:
+            yield "it does not follow the entry before it"
+        if entry.key_name != KEY_NAME:
+            yield f"it was written with the audit key {entry.key_name}, and this is {KEY_NAME}"
+        plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
+        canonical = chain.canonical(entry.key_name, plain, entry.commitments)
+        if chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) != entry.hash:
+            yield "it was changed: its hash does not fit"
+        if not _written_as_read(entry, ("salts", "commitments"), ("at",), ("ok", "cut")):
+            yield "it was changed: it is not written as the hub writes it"
+        yield from self._commitments(entry)
+        if chain.digest([version.commitment for version in versions]) != entry.digest:
+            yield "the versions that it made are not those that it names"
+        for version in versions:
+            yield from self._version(version, entry)
+
+    def _commitments(self, entry: AuditEntry) -> Iterator[str]:
+        if set(entry.salts) != set(entry.commitments):
+            yield "a salt is missing or too many"
+            return
+        for field in chain.COMMITTED:
+            value = self._answer(entry) if field == "message" else getattr(entry, field)
+            if (value is None) != (field not in entry.commitments):
+                yield f"its {field} is missing or was added"
+            elif value is not None and not _fits(entry.salts[field], value, entry.commitments[field]):
+                yield f"its {field} was changed"
+
+    def _answer(self, entry: AuditEntry) -> str | None:
+        """The answer as it was given: stored, of the call that this one repeats, or rendered again."""
+        if entry.message is not None:
+            try:
+                answer = json.loads(entry.message)
+            except ValueError:
+                return ""
+            return str(answer) if to_json(answer) == entry.message else ""
+        if "message" not in entry.commitments:
+            return None
+        if entry.first_line is not None and entry.last_line is not None and entry.command:
+            content = self.texts.get(entry.version or "")
+            path, cut = entry.path or "", bool(entry.cut)
+            return calls.rendered(entry.command, path, content, entry.first_line, entry.last_line, cut)
+        if entry.replay_of is not None and entry.replay_of < entry.seq:
+            return calls.answer_of(self.chain, entry.replay_of)[1]
+        return ""
+
+    def _version(self, version: MemoryVersion, entry: AuditEntry) -> Iterator[str]:
+        self.numbers[version.memory_id] += 1
+        name = f"version {version.id}"
+        if version.number != self.numbers[version.memory_id]:
+            yield f"{name} is not the next of its memory"
+        if version.salt is None or version.salt != version.salt.lower() or version.path is None:
+            yield f"the content of {name} is missing without a redaction"
+            return
+        commitment = chain.version_commitment(
+            version.salt, id=version.id, memory=version.memory_id, number=version.number,
+            operation=version.operation, path=version.path, sha256=version.sha256, at=chain.moment(version.created_at),
+        )  # fmt: skip
+        if commitment != version.commitment or not _written_as_read(version, (), ("created_at",), ()):
+            yield f"{name} was changed"
+        yield from self._text(version, name)
+        expected = ReviewState.UNREVIEWED if entry.actor_kind == ActorKind.KEY else None
+        if version.review_state != expected:
+            yield f"the review state of {name} was changed"
+        if version.redacted_at is not None or version.redacted_by is not None:
+            yield f"{name} is marked as redacted, and no entry says so"
+
+    def _text(self, version: MemoryVersion, name: str) -> Iterator[str]:
+        if version.operation == Operation.DELETED:
+            if not (version.text_id is None and version.size is None and version.sha256 is None):
+                yield f"{name} is of a deletion and has a text"
+            return
+        content = _content(version)
+        if content is None or version.text is None or version.text.memory_id != version.memory_id:
+            yield f"the text of {name} is missing"
+            return
+        encoded = content.encode("utf-8", "surrogatepass")
+        if len(encoded) != version.size or hashlib.sha256(encoded).hexdigest() != version.sha256:
+            yield f"the text of {name} was changed"
+
+
+def _content(version: MemoryVersion) -> str | None:
+    """The text of a version, also where somebody has removed its row."""
+    try:
+        return version.content
+    except MemoryText.DoesNotExist:
+        return None
+
+
+def _fits(salt: str, value: str, commitment: str) -> bool:
+    try:
+        return salt == salt.lower() and chain.commit(bytes.fromhex(salt), value) == commitment
+    except ValueError:
+        return False
+
+
+def _readable(model: type[Row]) -> models.QuerySet[Row]:
+    """On SQLite also what stands in the columns as text: two spellings of a value are one value, but not one byte."""
+    if connection.vendor != "sqlite":
+        return models.QuerySet(model)
+    names = {"salts", "commitments", "at", "ok", "cut", "created_at"} & {f.name for f in model._meta.get_fields()}
+    raw = {f"raw_{name}": Cast(name, models.TextField()) for name in names}
+    found: models.QuerySet[Row] = models.QuerySet(model).annotate(**raw)
+    return found
+
+
+def _written_as_read(row: models.Model, json_names: Sequence[str], times: Sequence[str], flags: Sequence[str]) -> bool:
+    if connection.vendor != "sqlite":
+        return True
+    expected: dict[str, str | None] = {name: to_json(getattr(row, name)) for name in json_names}
+    expected |= {name: str(getattr(row, name).replace(tzinfo=None)) for name in times}
+    expected |= {name: None if getattr(row, name) is None else str(int(getattr(row, name))) for name in flags}
+    return all(getattr(row, f"raw_{name}") == value for name, value in expected.items())
+
+
+def _checkpoint_problems(chain_id: str, path: Path | None) -> Iterator[tuple[int, str]]:
+    if path is None:
+        return
+    for number, checkpoint in checkpoints.read(path):
+        if checkpoint is None or checkpoint.chain != chain_id:
+            continue
+        entry = AuditEntry.objects.filter(chain=chain_id, seq=checkpoint.seq).first()
+        if entry is None:
+            yield checkpoint.seq, f"it is missing; it was there at {checkpoint.at} (checkpoint line {number})"
+        elif entry.hash != checkpoint.hash:
+            yield checkpoint.seq, f"it is not the one of {checkpoint.at} (checkpoint line {number})"

@@ -1,0 +1,38 @@
+"""The errors of the machines' door."""
+
+from django.conf import settings
+
+
+class Problem(Exception):
+    """A request that is refused: HTTP status, the envelope's type and message, and headers of the answer."""
+
+    def __init__(self, status: int, type: str, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.type, self.message, self.headers = status, type, message, headers or {}
+
+    @classmethod
+    def invalid(cls, message: str, status: int = 400) -> "Problem":
+        return cls(status, "invalid_request_error", message)
+
+    @classmethod
+    def too_large(cls) -> "Problem":
+        return cls(
+            413,
+            "request_too_large",
+            f"The body is larger than {settings.MEMORYHUB_BODY_BYTES} bytes, which is the limit.",
+        )
+
+    @classmethod
+    def method(cls, allowed: str) -> "Problem":
+        return cls(405, "invalid_request_error", f"This address answers {allowed} only.", {"Allow": allowed})
+
+    @classmethod
+    def no_key(cls) -> "Problem":
+        return cls(
+            401, "authentication_error", "A valid key is needed: `Authorization: Bearer mh_…` or `x-api-key: mh_…`.",
+            {"WWW-Authenticate": "Bearer"},
+        )  # fmt: skip
+
+    @classmethod
+    def no_store(cls) -> "Problem":
+        return cls(404, "not_found_error", "There is no such memory store, or this key does not reach it.")

@@ -1,0 +1,87 @@
+"""What every endpoint asks of a request, in this order: length, method, key, store, content type, body."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from time import perf_counter_ns
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from memoryhub.actions import access, calls
+from memoryhub.actions.calls import Caller
+from memoryhub.api import strict_json
+from memoryhub.api.errors import Problem
+from memoryhub.models import Door
+
+_VISIBLE = re.compile(r"[!-~]+")
+_JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
+
+
+def stopwatch() -> Callable[[], int]:
+    """Gives a function that tells the microseconds since now."""
+    start = perf_counter_ns()
+    return lambda: (perf_counter_ns() - start) // 1000
+
+
+def body_of(request: HttpRequest) -> bytes:
+    """The body, sent whole or in chunks; 413 past the limit."""
+    limit = settings.MEMORYHUB_BODY_BYTES
+    length = request.META.get("CONTENT_LENGTH") or ""
+    if length.isdecimal():
+        if len(length) > 15 or int(length) > limit:
+            raise Problem.too_large()
+        return request.body
+    body: bytes = request.environ["wsgi.input"].read(limit + 1)  # type: ignore[attr-defined]
+    if len(body) > limit:
+        raise Problem.too_large()
+    return body
+
+
+def require_method(request: HttpRequest, *methods: str) -> None:
+    """405, with `Allow`, for any other method."""
+    if request.method not in methods:
+        raise Problem.method(", ".join(methods))
+
+
+def caller_of(request: HttpRequest, store_id: str, at: datetime) -> Caller:
+    """Whose key it is; 401 without a valid one; 404 where it does not reach the store, noted in the hub's audit."""
+    caller = calls.find_caller(_secret(request), store_id, at)
+    if caller is None:
+        raise Problem.no_key()
+    if not caller.reaches:
+        access.note_refusal(caller, store_id, 404, door=Door.TOOL, at=at)
+        raise Problem.no_store()
+    return caller
+
+
+def _secret(request: HttpRequest) -> str:
+    """The key that a request shows: a Bearer token wins over `x-api-key`; empty where there is none."""
+    scheme, _, token = str(request.META.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    return str(request.META.get("HTTP_X_API_KEY", "")).strip()
+
+
+def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
+    """The JSON object that a body holds; 415 for another content type, 400 for anything else."""
+    if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):
+        raise Problem.invalid("The content type must be application/json.", 415)
+    try:
+        value = strict_json.loads(body)
+    except strict_json.Malformed as error:
+        raise Problem.invalid(str(error)) from None
+    if not isinstance(value, dict):
+        raise Problem.invalid("The body must be a JSON object.")
+    return value
+
+
+def visible_header(request: HttpRequest, name: str, longest: int) -> str | None:
+    """A header of 1 to `longest` visible ASCII characters, None where it is absent, else 400."""
+    value = request.META.get("HTTP_" + name.upper().replace("-", "_"))
+    if value is None:
+        return None
+    if len(value) > longest or not _VISIBLE.fullmatch(value):
+        raise Problem.invalid(f"The header {name} must have 1 to {longest} visible ASCII characters.")
+    return str(value)

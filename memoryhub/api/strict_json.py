@@ -1,0 +1,92 @@
+"""JSON that is strict about its bytes: what two readers could read differently is refused."""
+
+import json
+import math
+import re
+from typing import Any
+
+MAX_DEPTH = 64
+MAX_DIGITS = 1_000
+
+_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
+_DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_DOUBTFUL_CHARACTER = re.compile("[\0\ud800-\udfff]")
+
+
+class Malformed(ValueError):
+    """The bytes are not JSON that the hub reads; the message says why."""
+
+
+def loads(body: bytes) -> Any:
+    """The value of a UTF-8 JSON text; raises Malformed.
+
+    Refused: a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to one, integers of more than
+    MAX_DIGITS digits, nesting deeper than MAX_DEPTH. Escaped unpaired surrogates and NUL pass: see `doubtful`.
+    """
+    if body.startswith(b"\xef\xbb\xbf"):
+        raise Malformed("The body starts with a byte order mark.")
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Malformed(f"The body is not UTF-8: byte {error.start} is not valid.") from None
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _depth(body) > MAX_DEPTH:
+        raise Malformed(f"The body is nested deeper than {MAX_DEPTH} levels.")
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise Malformed(f"The body is not JSON: {error.msg} at line {error.lineno} column {error.colno}.") from None
+
+
+def may_be_doubtful(body: bytes) -> bool:
+    """Whether the text of a body could hold what `doubtful` looks for: a quick look before a slow one."""
+    return b"\\u" in body and bool(_DOUBTFUL_ESCAPE.search(body.decode("utf-8", "replace")))
+
+
+def doubtful(value: Any) -> bool:
+    """Whether a string in a value (keys too) has an unpaired surrogate or a NUL."""
+    if isinstance(value, str):
+        return bool(_DOUBTFUL_CHARACTER.search(value))
+    if isinstance(value, dict):
+        return any(doubtful(key) or doubtful(item) for key, item in value.items())
+    return isinstance(value, list) and any(map(doubtful, value))
+
+
+def _depth(body: bytes) -> int:
+    depth = deepest = 0
+    for token in _TOKENS.finditer(body):
+        first = token.group()[0]
+        if first in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif first in b"]}":
+            depth -= 1
+    return deepest
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise Malformed(f"The key {json.dumps(twice)} stands twice in one object.")
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise Malformed(f"A number has more than {MAX_DIGITS} digits.")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise Malformed("A number is too large.")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise Malformed(f"{name} is not JSON.")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)

@@ -1,0 +1,132 @@
+"""The tool's endpoint: a `tool_use` block or a whole assistant message in, what to send back to the model out."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from memoryhub import tool
+from memoryhub.actions import calls, tree
+from memoryhub.actions.calls import Caller
+from memoryhub.api import requests, strict_json
+from memoryhub.api.errors import Problem
+from memoryhub.tool import ToolResult, ToolUse
+
+TOOL_NAME = "memory"
+LONGEST_ID = 128
+LONGEST_SESSION = 128
+LONGEST_IDEMPOTENCY_KEY = 255
+
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A checked request: the blocks to run in order, and whether they came as an assistant message."""
+
+    tool_uses: list[ToolUse]
+    is_message: bool
+    session: str | None
+
+
+def tool_calls(request: HttpRequest, memory_store_id: str) -> HttpResponse:
+    """POST /v1/memory_stores/{memory_store_id}/tool_calls"""
+    elapsed = requests.stopwatch()
+    body = requests.body_of(request)
+    requests.require_method(request, "POST")
+    at = timezone.now()
+    caller = requests.caller_of(request, memory_store_id, at)
+    incoming = _incoming(request, body)
+    if len(incoming.tool_uses) > 1:
+        _refuse_reused_tokens(memory_store_id, caller, incoming.tool_uses)
+    results = _run(memory_store_id, incoming, caller, at, elapsed)
+    return _answer(results, incoming.is_message)
+
+
+def _incoming(request: HttpRequest, body: bytes) -> Incoming:
+    value = requests.json_of(request, body)
+    session = requests.visible_header(request, "Memoryhub-Session", LONGEST_SESSION)
+    key = requests.visible_header(request, "Idempotency-Key", LONGEST_IDEMPOTENCY_KEY)
+    if value.get("type") == "tool_use":
+        blocks, is_message = [_block(value)], False
+    elif value.get("role") == "assistant":
+        blocks, is_message = _blocks_of_message(value), True
+    else:
+        raise Problem.invalid('The body must be a block of type "tool_use" or a message of role "assistant".')
+    if strict_json.may_be_doubtful(body) and strict_json.doubtful(_without_inputs(value)):
+        raise Problem.invalid("A string outside `input` has an unpaired surrogate or a NUL character.")
+    tool_uses = [
+        ToolUse.of(block["id"], block["input"], None if key is None else f"{key}#{position}")
+        for position, block in enumerate(blocks)
+    ]
+    return Incoming(tool_uses, is_message, session)
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    """The same block if it may run, else 400."""
+    id = block.get("id")
+    if not isinstance(id, str) or not 1 <= len(id) <= LONGEST_ID:
+        raise Problem.invalid(f"A tool_use block needs an `id`: a string of 1 to {LONGEST_ID} characters.")
+    if block.get("name") != TOOL_NAME:
+        raise Problem.invalid(f'The `name` of a tool_use block must be "{TOOL_NAME}".')
+    if not isinstance(block.get("input"), dict):
+        raise Problem.invalid("A tool_use block needs an `input`: an object.")
+    return block
+
+
+def _blocks_of_message(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content")
+    if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+        raise Problem.invalid("The `content` of a message must be a list of blocks.")
+    blocks = [_block(block) for block in content if block.get("type") == "tool_use" and block.get("name") == TOOL_NAME]
+    if not blocks:
+        raise Problem.invalid(f'The message has no tool_use block named "{TOOL_NAME}".')
+    if len({block["id"] for block in blocks}) < len(blocks):
+        raise Problem.invalid("Two tool_use blocks of the message have the same `id`.")
+    return blocks
+
+
+def _without_inputs(value: dict[str, Any]) -> dict[str, Any]:
+    """A block or message without the inputs of its memory tool_use blocks."""
+    if value.get("type") == "tool_use":
+        return {key: item for key, item in value.items() if key != "input"}
+    content = [_without_inputs(block) if block.get("name") == TOOL_NAME else block for block in value["content"]]
+    return {**value, "content": content}
+
+
+def _refuse_reused_tokens(store_id: str, caller: Caller, tool_uses: list[ToolUse]) -> None:
+    """422 before the first block runs, where one of them was run before with another input."""
+    for tool_use in tool_uses:
+        if calls.is_reused(store_id, caller.key, tool_use.token, tool_use.digest):
+            raise _reused(tool_use.token)
+
+
+def _run(
+    store_id: str, incoming: Incoming, caller: Caller, at: datetime, elapsed: Callable[[], int]
+) -> list[ToolResult]:
+    try:
+        return [
+            tool.execute(store_id, tool_use, caller=caller, at=at, session=incoming.session, elapsed=elapsed)
+            for tool_use in incoming.tool_uses
+        ]
+    except calls.TokenReused as error:
+        raise _reused(str(error)) from None
+    except tree.NoSuchStore:
+        raise Problem.no_store() from None
+
+
+def _reused(token: str) -> Problem:
+    return Problem.invalid(f"{json.dumps(token)} was used before for another input; nothing was run.", 422)
+
+
+def _answer(results: list[ToolResult], is_message: bool) -> HttpResponse:
+    blocks = [result.block() for result in results]
+    body = {"role": "user", "content": blocks} if is_message else blocks[0]
+    response = HttpResponse(_encode(body), content_type="application/json")
+    if any(result.replayed for result in results):
+        response.headers["Idempotent-Replay"] = "true"
+    return response

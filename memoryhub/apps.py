@@ -1,0 +1,17 @@
+"""The Django application: its name, its system checks and what each new database connection is told."""
+
+from django.apps import AppConfig
+from django.core.checks import register
+from django.db.backends.signals import connection_created
+
+from memoryhub import checks, database
+
+
+class MemoryHubConfig(AppConfig):
+    name = "memoryhub"
+    verbose_name = "MemoryHub"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        register(checks.environment)
+        connection_created.connect(database.configure, dispatch_uid="memoryhub.database.configure")

@@ -1,0 +1,53 @@
+"""The SQLite write-ahead log: copied into the database by a thread of the server, so that no call waits for it."""
+
+import logging
+import threading
+from contextlib import AbstractContextManager
+
+from django.db import DatabaseError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+logger = logging.getLogger(__name__)
+
+_checkpointer_runs = threading.Event()
+
+
+def configure(connection: BaseDatabaseWrapper, **_: object) -> None:
+    """Tells a new SQLite connection to leave checkpoints to the checkpointer, where one runs in this process."""
+    if connection.vendor == "sqlite" and _checkpointer_runs.is_set():
+        connection.connection.execute("PRAGMA wal_autocheckpoint=0")
+
+
+def start_checkpointer(
+    stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float = 0.25
+) -> threading.Thread | None:
+    """Starts the thread that checkpoints every so many seconds; none where the database is not SQLite.
+
+    `write_lock` keeps the other threads of the process from writing.
+    """
+    if connection.vendor != "sqlite":
+        return None
+    _checkpointer_runs.set()
+    thread = threading.Thread(
+        target=_checkpoint_until, args=(stop, write_lock, seconds), name="wal-checkpointer", daemon=True
+    )
+    thread.start()
+    return thread
+
+
+def _checkpoint_until(stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float) -> None:
+    while not stop.wait(seconds):
+        try:
+            connection.ensure_connection()
+            _copy()
+            # The rest, while nobody writes: only a log that is copied to its end is written from its start again,
+            # and one that grows for ever makes every commit wait for the file's new size to reach the disk.
+            with write_lock:
+                _copy()
+        except DatabaseError:
+            logger.warning("The write-ahead log could not be checkpointed; trying again", exc_info=True)
+    connection.close()
+
+
+def _copy() -> None:
+    connection.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

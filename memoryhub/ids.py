@@ -1,0 +1,37 @@
+"""Identifiers: a prefix and 26 Crockford base32 characters, 48 bits of milliseconds and 80 random ones."""
+
+import os
+from datetime import datetime
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
+
+MEMORY_STORE = "memstore_"
+MEMORY = "mem_"
+MEMORY_VERSION = "memver_"
+MEMORY_TEXT = "text_"
+DIRECTORY = "dir_"
+AGENT = "agent_"
+KEY = "apikey_"
+SESSION = "sesn_"
+USER = "user_"
+INVITATION = "invite_"
+GROUP = "group_"
+REQUEST = "req_"
+
+
+def milliseconds(at: datetime) -> int:
+    """Whole milliseconds since 1970 of an aware moment, never below zero."""
+    return max(0, int(at.timestamp() * 1000))
+
+
+def new_id(prefix: str, at: datetime) -> str:
+    """A fresh identifier; those of a later millisecond sort after those of an earlier one."""
+    return prefix + _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, os.urandom(10))
+
+
+def _base32(moment: int, random: bytes) -> str:
+    """26 characters: 130 bits, of which the first two are zero (as in a ULID)."""
+    value = (moment << 80) | int.from_bytes(random, "big")
+    pairs = _PAIRS
+    return "".join([pairs[(value >> shift) & 0x3FF] for shift in range(120, -1, -10)])

@@ -1,0 +1,76 @@
+"""What stands around the views: the machines' door apart, and for people the headers and the zone of each request."""
+
+import secrets
+import zoneinfo
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+
+from memoryhub.api import door
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+def machines_door(get_response: GetResponse) -> GetResponse:
+    """Answers everything under /v1 with JSON, before (and without) the middleware that only people need."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if request.path_info.startswith(door.PREFIX):
+            return door.answer(request)
+        return get_response(request)
+
+    return middleware
+
+
+def content_security_policy(get_response: GetResponse) -> GetResponse:
+    """A policy without `unsafe-inline` and `unsafe-eval`; `request.csp_nonce` is for the scripts of our templates."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        nonce = request.csp_nonce = secrets.token_urlsafe(16)  # type: ignore[attr-defined]
+        response = get_response(request)
+        response.headers.setdefault(
+            "Content-Security-Policy",
+            f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}';"
+            " img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
+            " frame-ancestors 'none'; manifest-src 'self'",
+        )
+        return response
+
+    return middleware
+
+
+def time_zone(get_response: GetResponse) -> GetResponse:
+    """Shows times in the zone that the person has chosen."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        user = getattr(request, "user", None)
+        name = user.time_zone if user is not None and user.is_authenticated else "UTC"
+        try:
+            zone = zoneinfo.ZoneInfo(name)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+            zone = zoneinfo.ZoneInfo("UTC")
+        with timezone.override(zone):
+            return get_response(request)
+
+    return middleware
+
+
+def answers_to_htmx(get_response: GetResponse) -> GetResponse:
+    """What htmx needs to know: that answers differ, that a sign-in has expired, and where an error is shown."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        patch_vary_headers(response, ["HX-Request"])
+        if getattr(request, "htmx", False) and not request.htmx.history_restore_request:  # type: ignore[attr-defined]
+            if response.status_code == 302 and "/sign-in" in response.headers.get("Location", ""):
+                redirect = HttpResponse()
+                redirect.headers["HX-Redirect"] = response.headers["Location"]
+                return redirect
+            if response.status_code >= 400:
+                response.headers["HX-Retarget"] = "#alerts"
+                response.headers["HX-Reswap"] = "innerHTML"
+        return response
+
+    return middleware

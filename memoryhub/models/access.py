@@ -1,0 +1,255 @@
+"""Who may: people and their roles, agents and their keys, and the sessions that agents name."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import datetime
+from typing import ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.hashers import check_password
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models.audit import AuditEntry
+from memoryhub.models.fields import IdField, PathField
+from memoryhub.models.stores import MemoryStore
+
+
+class Role(models.TextChoices):
+    VIEWER = "viewer", _("Viewer")
+    CURATOR = "curator", _("Curator")
+    ADMIN = "admin", _("Admin")
+
+    def includes(self, other: Role) -> bool:
+        """Each role may do what those before it may."""
+        order = list(Role)
+        return order.index(self) >= order.index(other)
+
+
+class Access(models.TextChoices):
+    READ = "read", _("Read")
+    WRITE = "write", _("Write")
+    MANAGE = "manage", _("Manage")
+
+    def includes(self, other: Access) -> bool:
+        """Each access may do what those before it may."""
+        order = list(Access)
+        return order.index(self) >= order.index(other)
+
+
+class Theme(models.TextChoices):
+    SYSTEM = "system", _("Like the system")
+    LIGHT = "light", _("Light")
+    DARK = "dark", _("Dark")
+
+
+def fold_email(email: str) -> str:
+    """The form in which two spellings of one address are equal."""
+    return unicodedata.normalize("NFKC", email).strip().casefold()
+
+
+class UserManager(models.Manager["User"]):
+    def get_by_natural_key(self, email: str) -> User:
+        """For django.contrib.auth, which looks people up by what they typed."""
+        return self.get(email=fold_email(email))
+
+
+class User(AbstractBaseUser):
+    """A person. `is_superuser` may do everything; others what their roles in stores say."""
+
+    id = IdField(primary_key=True)
+    email = models.TextField(unique=True)
+    name = models.CharField(max_length=100)
+    is_active = models.BooleanField(default=True)
+    is_superuser = models.BooleanField(default=False)
+    time_zone = models.CharField(max_length=64, default="UTC")
+    language = models.CharField(max_length=16, default="en")
+    theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM)
+    single_keys = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    objects = UserManager()
+
+    def __str__(self) -> str:
+        return self.name or self.email
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """Never saves: a stronger hash is written by the sign-in action."""
+        return check_password(raw_password, self.password)
+
+    def role_in(self, store: MemoryStore) -> Role | None:
+        """None where the person has no role; a superuser is an admin everywhere."""
+        if self.is_superuser:
+            return Role.ADMIN
+        role = Member.objects.filter(user=self, store=store).values_list("role", flat=True).first()
+        return Role(role) if role else None
+
+
+class MemberQuerySet(models.QuerySet["Member"]):
+    def active_admins(self) -> MemberQuerySet:
+        """Those who can look after the store."""
+        return self.filter(role=Role.ADMIN, user__is_active=True)
+
+
+class Member(models.Model):
+    """A person's role in a store."""
+
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="members")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=7, choices=Role.choices)
+    created_at = models.DateTimeField()
+
+    objects = MemberQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["store", "user"], name="member_once")]
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self, at: datetime) -> InvitationQuerySet:
+        """Neither used, withdrawn nor expired at that moment."""
+        return self.filter(used_at=None, expires_at__gt=at)
+
+    def newest(self) -> InvitationQuerySet:
+        return self.select_related("user", "store").order_by("-id")
+
+
+class Invitation(models.Model):
+    """A one-time link by which a person sets name and password; only the token's SHA-256 is stored."""
+
+    id = IdField(primary_key=True)
+    digest = models.TextField(unique=True)
+    email = models.TextField(default="", blank=True)
+    is_superuser = models.BooleanField(default=False)
+    user = models.ForeignKey(User, models.CASCADE, null=True, related_name="invitations")
+    store = models.ForeignKey(MemoryStore, models.CASCADE, null=True, related_name="invitations")
+    role = models.CharField(max_length=7, choices=Role.choices, default=Role.VIEWER)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+
+class AgentQuerySet(models.QuerySet["Agent"]):
+    def visible_to(self, user: User) -> AgentQuerySet:
+        """Those with a key that may reach a store in which the person has a role; all of them for a superuser."""
+        if user.is_superuser:
+            return self
+        return self.filter(Exists(Key.objects.visible_to(user).filter(agent=OuterRef("pk"))))
+
+    def of_store(self, store: MemoryStore) -> AgentQuerySet:
+        """Those that have, or had, a key that may reach a store."""
+        return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
+
+    def by_name(self) -> AgentQuerySet:
+        return self.order_by("folded_name")
+
+
+class Agent(models.Model):
+    """A named program that has keys."""
+
+    id = IdField(primary_key=True)
+    name = models.CharField(max_length=100)
+    folded_name = PathField(unique=True)
+    description = models.TextField(default="", blank=True)
+    created_at = models.DateTimeField()
+
+    objects = AgentQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class KeyQuerySet(models.QuerySet["Key"]):
+    def usable(self, at: datetime) -> KeyQuerySet:
+        """Neither revoked nor expired at that moment."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
+
+    def for_store(self, store: MemoryStore) -> KeyQuerySet:
+        """Those that may reach a store, by name or because they may reach all."""
+        return self.filter(Q(all_stores=True) | Q(stores=store)).distinct()
+
+    def visible_to(self, user: User) -> KeyQuerySet:
+        """Those that may reach a store in which the person has a role; all of them for a superuser."""
+        if user.is_superuser:
+            return self
+        roles = Member.objects.filter(user=user)
+        shared = Exists(KeyStore.objects.filter(key=OuterRef("pk"), store__in=roles.values("store")))
+        return self.filter(shared | Q(Exists(roles), all_stores=True))
+
+    def governed_by(self, user: User) -> KeyQuerySet:
+        """Those that the person may revoke: their stores are all ones that the person is an admin of."""
+        if user.is_superuser:
+            return self
+        own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
+        stores = KeyStore.objects.filter(key=OuterRef("pk"))
+        return self.filter(Exists(stores), ~Exists(stores.exclude(store__in=own)), all_stores=False)
+
+    def newest(self) -> KeyQuerySet:
+        return self.select_related("agent", "created_by").order_by("-created_at", "-id")
+
+
+class Key(models.Model):
+    """A secret of an agent, shown once; only its SHA-256 is stored. `hint` is its last four characters."""
+
+    id = IdField(primary_key=True)
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="keys")
+    name = models.CharField(max_length=100, default="", blank=True)
+    digest = models.TextField(unique=True)
+    hint = models.CharField(max_length=4)
+    access = models.CharField(max_length=6, choices=Access.choices)
+    all_stores = models.BooleanField(default=False)
+    stores = models.ManyToManyField(MemoryStore, through="KeyStore", related_name="keys")
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)
+
+    objects = KeyQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.agent.name} …{self.hint}"
+
+
+class KeyStore(models.Model):
+    """That a key may reach a store."""
+
+    key = models.ForeignKey(Key, models.CASCADE, db_index=False)
+    store = models.ForeignKey(MemoryStore, models.CASCADE)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["key", "store"], name="key_store_once")]
+
+
+class SessionQuerySet(models.QuerySet["Session"]):
+    def visible_to(self, user: User) -> SessionQuerySet:
+        """Those with an act in a store in which the person has a role; all of them for a superuser."""
+        if user.is_superuser:
+            return self
+        chains = Member.objects.filter(user=user).values("store")
+        return self.filter(Exists(AuditEntry.objects.filter(chain__in=chains, session=OuterRef("pk"))))
+
+    def newest(self) -> SessionQuerySet:
+        return self.order_by("-last_seen_at", "-id")
+
+
+class Session(models.Model):
+    """One run of an agent, as the agent named it; `first_seen_at` and `last_seen_at` are exact to the second."""
+
+    id = IdField(primary_key=True)
+    agent = models.ForeignKey(Agent, models.CASCADE, db_index=False, related_name="sessions")
+    name = PathField()
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+
+    objects = SessionQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "name"], name="session_once")]

@@ -1,0 +1,186 @@
+"""The audit: chains, entries, and the calls that must not run twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Substr
+
+from memoryhub.models.fields import IdField, PathField, PlainJSONField
+from memoryhub.protocol import paths
+
+HUB = "hub"
+"""The id of the chain of acts that belong to no store: sign-ins, people, agents, keys, settings."""
+
+LAST_SEQ = 2**63 - 1
+CLOCK_SLACK = 10_000
+"""Entries may stand this many places from where their time would put them, and a search by time still finds them."""
+
+
+class Door(models.TextChoices):
+    TOOL = "tool"
+    API = "api"
+    WEB = "web"
+    MCP = "mcp"
+    COMMAND = "command"
+
+
+class ActorKind(models.TextChoices):
+    KEY = "key"
+    USER = "user"
+    POLICY = "policy"
+    SYSTEM = "system"
+
+
+class AuditChain(models.Model):
+    """The head of a chain; the id is a store's, or HUB. It survives its store, closed by the deletion's entry."""
+
+    id = IdField(primary_key=True)
+    last_seq = models.BigIntegerField(default=0)
+    last_hash = models.TextField()
+    closed_at = models.DateTimeField(null=True)
+
+
+class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
+    def of_chain(self, chain: str) -> AuditEntryQuerySet:
+        return self.filter(chain=chain)
+
+    def newest(self) -> AuditEntryQuerySet:
+        return self.order_by("-seq")
+
+    def oldest(self) -> AuditEntryQuerySet:
+        return self.order_by("seq")
+
+    def in_brief(self) -> AuditEntryQuerySet:
+        """Without the columns that can be long; `message_start` is what the message begins with."""
+        long = ("input", "message", "salts", "commitments")
+        return self.defer(*long).annotate(message_start=Substr("message", 1, 400))
+
+    def between(self, low: int, high: int) -> AuditEntryQuerySet:
+        """Those whose seq is neither below `low` nor above `high`."""
+        return self.filter(seq__gte=low, seq__lte=high)
+
+    def by_author(self, author_id: str) -> AuditEntryQuerySet:
+        """Those of an agent (whichever key it showed) or of a person."""
+        return self.filter(author_id=author_id)
+
+    def of_session(self, session_id: str) -> AuditEntryQuerySet:
+        return self.filter(session=session_id)
+
+    def of_command(self, command: str) -> AuditEntryQuerySet:
+        return self.filter(command=command)
+
+    def through(self, door: str) -> AuditEntryQuerySet:
+        return self.filter(door=door)
+
+    def that_ended(self, ok: bool) -> AuditEntryQuerySet:
+        return self.filter(ok=ok)
+
+    def at_path(self, path: str) -> AuditEntryQuerySet:
+        return self.filter(path=path)
+
+    def beneath(self, path: str) -> AuditEntryQuerySet:
+        """Those with a path beneath a directory, as a range: LIKE folds case on SQLite."""
+        low, high = paths.subtree(path)
+        return self.filter(path__gte=low, path__lt=high)
+
+    def within(self, start: datetime | None, end: datetime | None) -> AuditEntryQuerySet:
+        """Those at `start` or later and before `end`; null is no bound."""
+        found = self if start is None else self.filter(at__gte=start)
+        return found if end is None else found.filter(at__lt=end)
+
+    def seqs_near(self, start: datetime | None, end: datetime | None) -> tuple[int, int]:
+        """The seqs of one chain between which everything within two moments stands, as far as CLOCK_SLACK goes.
+
+        Lists are in the order of seq. With its two ends found by time, each filter keeps its own index.
+        """
+        first = self.filter(at__gte=start).order_by("at").values_list("seq", flat=True).first() if start else None
+        last = self.filter(at__lt=end).order_by("-at").values_list("seq", flat=True).first() if end else None
+        low = 1 if start is None else LAST_SEQ if first is None else first - CLOCK_SLACK
+        high = LAST_SEQ if end is None else 0 if last is None else last + CLOCK_SLACK
+        return max(1, low), min(LAST_SEQ, high)
+
+    def seqs_by_path(self, low: int, high: int, *, newest: bool, limit: int) -> list[int]:
+        """The first seqs between two of those `beneath` a directory, read from the index by path and nothing else.
+
+        Asked for in the order of seq, SQLite would walk the whole chain; `+ 0` hides that order from it.
+        """
+        found = self.annotate(place=F("seq") + 0).filter(place__gte=low, place__lte=high)
+        return list(found.order_by("-place" if newest else "place").values_list("seq", flat=True)[:limit])
+
+    def of_seqs(self, seqs: Iterable[int]) -> AuditEntryQuerySet:
+        return self.filter(seq__in=list(seqs))
+
+
+class AuditEntry(models.Model):
+    """One act: who, through which door, what, and how it ended. No foreign keys: it outlives what it tells of.
+
+    `input` and `message` are ASCII-escaped JSON. `message` is null where the answer is rendered again from `version`
+    (lines `first_line` to `last_line`, `cut` when the view limit ended it) or is that of `replay_of`. `author_id` is
+    the agent behind a key, else the same as `actor_id`; `duration` counts microseconds.
+    """
+
+    pk = models.CompositePrimaryKey("chain", "seq")
+    chain = IdField()
+    seq = models.BigIntegerField()
+    at = models.DateTimeField()
+    actor_kind = models.CharField(max_length=6, choices=ActorKind.choices)
+    actor_id = IdField(null=True)
+    author_id = IdField(null=True)
+    label = models.TextField(null=True)
+    session = IdField(null=True)
+    door = models.CharField(max_length=7, choices=Door.choices)
+    command = models.TextField(null=True)
+    path = PathField(null=True)
+    new_path = PathField(null=True)
+    memory = IdField(null=True)
+    version = IdField(null=True)
+    ok = models.BooleanField()
+    message = models.TextField(null=True)
+    input = models.TextField(null=True)
+    duration = models.BigIntegerField()
+    group = IdField(null=True)
+    token = models.TextField(null=True)
+    replay_of = models.BigIntegerField(null=True)
+    note = models.TextField(null=True)
+    first_line = models.BigIntegerField(null=True)
+    last_line = models.BigIntegerField(null=True)
+    cut = models.BooleanField(null=True)
+    digest = models.TextField(null=True)
+    salts = PlainJSONField()
+    commitments = PlainJSONField()
+    key_name = models.TextField()
+    previous_hash = models.TextField()
+    hash = models.TextField()
+
+    objects = AuditEntryQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["chain", "at"], name="entry_by_time"),
+            models.Index(fields=["chain", "path", "seq"], name="entry_by_path"),
+            models.Index(fields=["chain", "author_id", "seq"], name="entry_by_author"),
+            models.Index(fields=["chain", "command", "seq"], name="entry_by_command"),
+            models.Index(
+                fields=["chain", "session", "seq"], condition=Q(session__isnull=False), name="entry_by_session"
+            ),
+            models.Index(fields=["chain", "seq"], condition=Q(ok=False), name="entry_by_error"),
+        ]
+
+
+class IdempotentCall(models.Model):
+    """That a key has already made a call: the SHA-256 of its canonical input, and the seq of its first entry."""
+
+    pk = models.CompositePrimaryKey("store", "key", "token")
+    store = models.ForeignKey("memoryhub.MemoryStore", models.CASCADE, db_index=False, related_name="+")
+    key = IdField()
+    token = PathField()
+    digest = models.TextField()
+    seq = models.BigIntegerField()
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["at"], name="idempotent_call_by_time")]

@@ -1,0 +1,37 @@
+"""Column types that behave alike on SQLite and PostgreSQL."""
+
+import json
+from typing import Any
+
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+
+class PathField(models.TextField):  # type: ignore[type-arg]
+    """Text that compares by code point on both databases: collation ``C`` on PostgreSQL, SQLite's own on SQLite."""
+
+    def db_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:
+        parameters = super().db_parameters(connection)
+        if connection.vendor == "postgresql":
+            parameters["collation"] = "C"
+        return parameters
+
+
+class IdField(PathField):
+    """An identifier made by `memoryhub.ids`; a text so that it is the same in database, API and URL."""
+
+
+class PlainJSONField(models.TextField):  # type: ignore[type-arg]
+    """JSON as ASCII-escaped text: `jsonb` refuses an escaped NUL, and sqlite3 unpaired surrogates."""
+
+    def from_db_value(self, value: str | None, *_: object) -> object:
+        return None if value is None else json.loads(value)
+
+    def get_prep_value(self, value: object) -> str | None:
+        return None if value is None else json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+    def to_python(self, value: object) -> object:
+        return json.loads(value) if isinstance(value, str) else value
+
+    def value_to_string(self, obj: models.Model) -> str:
+        return json.dumps(self.value_from_object(obj))

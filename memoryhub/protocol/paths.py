@@ -1,0 +1,170 @@
+"""Paths: from what a model sends to the API's form, and questions about that form.
+
+The root directory is `""`, everything else `/name/name`; only the tool shows `/memories` in front.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from urllib.parse import unquote
+
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+ROOT = results.ROOT
+ROOT_DIRECTORY = ""
+MOST_BYTES = 1024
+MOST_BYTES_OF_NAME = 255
+MOST_NAMES = 20
+MOST_ROUNDS = 5
+
+# What nearly every path looks like. Whatever it takes passes every rule below but length and depth.
+_PLAIN = re.compile(r"/memories((?:/[A-Za-z0-9_-]+(?:[ .][A-Za-z0-9_-]+)*)*)")
+_SLASHES = re.compile("//+")
+_OVERLONG = re.compile("%c0%a[ef]", re.IGNORECASE)
+_LOOK_ALIKES = frozenset("\u2044\u2215\u29f8\u2571\u29f6")
+_MOST_SHRINKING = 3
+
+UNSEEN = "control, invisible and formatting characters are not allowed"
+SEPARATORS = "look-alike separators are not allowed"
+ENCODED = "percent-encoded separators are not allowed"
+LEVELS = "too many levels of percent-encoding"
+SPACES = "names must not start or end with spaces"
+LONG = "longer than 1024 bytes (or 255 per name)"
+DEEP = "deeper than 20 levels"
+
+
+def from_tool(value: object, *, creates: bool = False) -> str:
+    """The API's form of a path that a model sent; raises the ToolError of the first rule that it breaks.
+
+    `creates`: the path names a memory to be made, so it must not end with `/`.
+    """
+    if not isinstance(value, str):
+        raise ToolError(results.path_outside(value))
+    if len(value) <= MOST_BYTES_OF_NAME and value.count("/") <= MOST_NAMES + 1:
+        plain = _PLAIN.fullmatch(value)
+        if plain:
+            return plain[1]
+    if value != ROOT and not value.startswith(ROOT + "/"):
+        raise ToolError(results.path_outside(value))
+    _refuse_meaning(value)
+    path = _SLASHES.sub("/", value).rstrip("/")[len(ROOT) :]
+    if creates and path and value.endswith("/"):
+        raise _refused(value, "a file path must not end with /")
+    return _composed(value, path)
+
+
+def _refuse_meaning(value: str) -> None:
+    """Every rule about what a path could mean to somebody who decodes or normalises it."""
+    forms = list(_decoded(value))
+    if len(forms) > MOST_ROUNDS + 1:
+        raise _refused(value, LEVELS)
+    for form in forms:
+        _refuse_escape(value, form)
+        if not form.isascii():
+            _refuse_escape(value, _compatible(form))
+        if not (form.isascii() and form.isprintable()) and _has_unseen(form):
+            raise _refused(value, UNSEEN)
+    if any(form.count("/") != value.count("/") for form in forms):
+        raise _refused(value, ENCODED)
+    if any(map(_has_look_alike, forms)):
+        raise _refused(value, SEPARATORS)
+    if any(map(_OVERLONG.search, forms)):
+        raise ToolError(results.path_escapes(value))
+
+
+def _decoded(value: str) -> Iterator[str]:
+    """The path and what each round of percent-decoding makes of it, until nothing changes (or one round too many)."""
+    yield value
+    for _ in range(MOST_ROUNDS + 1):
+        decoded = unquote(value) if "%" in value else value
+        if decoded == value:
+            return
+        yield decoded
+        value = decoded
+
+
+def _compatible(form: str) -> str:
+    """What NFKC makes of each character by itself.
+
+    It differs from NFKC of the whole only in how marks are ordered and composed, which touches no `.`, `/` or `\\`;
+    and it is linear, where NFKC takes minutes for a megabyte of combining marks.
+    """
+    return form.translate({ord(c): unicodedata.normalize("NFKC", c) for c in set(form) if not c.isascii()})
+
+
+def _refuse_escape(value: str, shape: str) -> None:
+    if "../" in shape or "..\\" in shape or shape.endswith("/.."):
+        raise ToolError(results.path_escapes(value))
+    if "/./" in shape or shape.endswith("/."):
+        raise _refused(value, "'.' segments are not allowed")
+    if "\\" in shape:
+        raise _refused(value, "backslashes are not allowed")
+
+
+def _has_unseen(form: str) -> bool:
+    return any(unicodedata.category(c) in results.UNSEEN_CATEGORIES for c in set(form))
+
+
+def _has_look_alike(form: str) -> bool:
+    if form.isascii():
+        return False
+    return not _LOOK_ALIKES.isdisjoint(form) or _compatible(form).count("/") != form.count("/")
+
+
+def _composed(value: str, path: str) -> str:
+    """A path with single slashes in NFC, if its names are neither spaced, nor too long, nor too many."""
+    if any(name != name.strip() for name in path.split("/")):
+        raise _refused(value, SPACES)
+    # NFC is quadratic in a run of marks and never shrinks text below a third, so this need not be composed to be long.
+    if len(path) > MOST_BYTES * _MOST_SHRINKING:
+        raise _refused(value, LONG)
+    path = unicodedata.normalize("NFC", path)
+    names = path.split("/")[1:]
+    if len(path.encode()) > MOST_BYTES or any(len(name.encode()) > MOST_BYTES_OF_NAME for name in names):
+        raise _refused(value, LONG)
+    if len(names) > MOST_NAMES:
+        raise _refused(value, DEEP)
+    return path
+
+
+def _refused(value: str, why: str) -> ToolError:
+    return ToolError(results.path_not_allowed(value, why))
+
+
+def to_tool(path: str) -> str:
+    """A path as the tool shows it."""
+    return ROOT + path
+
+
+@lru_cache(maxsize=1024)
+def ancestors(path: str) -> tuple[str, ...]:
+    """The directories above a path, the root first: of `/a/b/c.md` these are `""`, `/a`, `/a/b`; of the root, none."""
+    parts = path.split("/")
+    return tuple(["/".join(parts[:end]) for end in range(1, len(parts))])
+
+
+def parent(path: str) -> str:
+    """The directory that holds it."""
+    return path.rpartition("/")[0]
+
+
+def name(path: str) -> str:
+    """The last part."""
+    return path.rpartition("/")[2]
+
+
+def subtree(path: str) -> tuple[str, str]:
+    """(low, high): everything beneath a directory is `low <= path < high` by code point."""
+    return path + "/", path + "0"
+
+
+def is_hidden(name: str) -> bool:
+    """Left out of a directory view."""
+    return has_hidden("/" + name)
+
+
+def has_hidden(path: str) -> bool:
+    """Whether a path has a name that is left out of a directory view, and what lies beneath it too."""
+    return "/." in path or "/node_modules/" in path + "/"

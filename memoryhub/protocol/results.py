@@ -1,0 +1,236 @@
+"""Every exact sentence of the tool, once. Paths come in the API's form and are shown beneath /memories."""
+
+import unicodedata
+from collections.abc import Sequence
+
+ROOT = "/memories"
+COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+LONGEST_ECHO = 200
+MOST_LINES_NAMED = 100
+LONGEST_LISTING = 2_000
+MOST_LINES = 999_999
+
+UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+
+
+def echo(value: object) -> str:
+    """A refused value as it is shown: unseen characters escaped, and what that gives cut after 200 characters."""
+    if not isinstance(value, str):
+        return str(value)
+    shown = value[: LONGEST_ECHO + 1]
+    if not (shown.isascii() and shown.isprintable()):
+        shown = "".join(map(_visible, shown))
+    return shown if len(shown) <= LONGEST_ECHO else f"{shown[:LONGEST_ECHO]}..."
+
+
+def _visible(character: str) -> str:
+    if unicodedata.category(character) in UNSEEN_CATEGORIES:
+        return character.encode("unicode_escape").decode()
+    return character
+
+
+# ------------------------------------------------------------------------------------------------ commands
+
+
+def unrecognized_command(command: object) -> str:
+    allowed = ", ".join(COMMANDS)
+    return f"Error: Unrecognized command {echo(command)}. The allowed commands for the memory tool are: {allowed}"
+
+
+def missing_parameter(name: str, command: str) -> str:
+    return f"Error: Parameter `{name}` is required for command: {command}"
+
+
+def empty_old_str() -> str:
+    return "Error: Parameter `old_str` must not be empty for command: str_replace"
+
+
+def not_a_string(name: str) -> str:
+    return f"Error: Parameter `{name}` must be a string"
+
+
+def has_nul(name: str) -> str:
+    return f"Error: `{name}` contains a NUL character, which cannot be stored"
+
+
+def not_unicode(name: str) -> str:
+    return f"Error: `{name}` is not valid Unicode text (unpaired surrogate)"
+
+
+# ------------------------------------------------------------------------------------------------ paths
+
+
+def path_outside(path: object) -> str:
+    return f"Error: Path must start with /memories, got: {echo(path)}"
+
+
+def path_escapes(path: str) -> str:
+    return f"Error: Path {echo(path)} would escape /memories directory"
+
+
+def path_not_allowed(path: str, why: str) -> str:
+    return f"Error: Path {echo(path)} is not allowed: {why}"
+
+
+# ------------------------------------------------------------------------------------------------ the tree
+
+
+def created(path: str) -> str:
+    return f"File created successfully at: {ROOT}{path}"
+
+
+def edited(path: str) -> str:
+    return f"The file {ROOT}{path} has been edited."
+
+
+def edited_with_snippet(snippet: str) -> str:
+    return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
+
+
+def deleted(path: str) -> str:
+    return f"Successfully deleted {ROOT}{path}"
+
+
+def renamed(path: str, new_path: str) -> str:
+    return f"Successfully renamed {ROOT}{path} to {ROOT}{new_path}"
+
+
+def path_not_found(path: str) -> str:
+    """For str_replace."""
+    return f"Error: The path {ROOT}{path} does not exist. Please provide a valid path."
+
+
+def view_not_found(path: str) -> str:
+    """For view, which says it without `Error: `."""
+    return f"The path {ROOT}{path} does not exist. Please provide a valid path."
+
+
+def does_not_exist(path: str) -> str:
+    """For insert, delete and rename."""
+    return f"Error: The path {ROOT}{path} does not exist"
+
+
+def already_exists(path: str) -> str:
+    return f"Error: File {ROOT}{path} already exists"
+
+
+def cannot_create(path: str, parent: str) -> str:
+    return f"Error: Cannot create {ROOT}{path}: {ROOT}{parent} is a file, not a directory"
+
+
+def cannot_delete_root() -> str:
+    return "Error: Cannot delete the /memories directory itself"
+
+
+def cannot_rename_root() -> str:
+    return "Error: Cannot rename the /memories directory itself"
+
+
+def destination_exists(new_path: str) -> str:
+    return f"Error: The destination {ROOT}{new_path} already exists"
+
+
+def inside_itself(path: str, new_path: str) -> str:
+    return f"Error: Cannot rename {ROOT}{path} to {ROOT}{new_path}: a path cannot be moved inside itself"
+
+
+def cannot_rename(path: str, new_path: str, parent: str) -> str:
+    return f"Error: Cannot rename {ROOT}{path} to {ROOT}{new_path}: {ROOT}{parent} is a file, not a directory"
+
+
+# ------------------------------------------------------------------------------------------------ texts
+
+
+def not_verbatim(path: str, old_str: str) -> str:
+    return f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {ROOT}{path}."
+
+
+def many_occurrences(old_str: str, lines: Sequence[int], more: bool) -> str:
+    named = ", ".join(map(str, lines)) + (", ..." if more else "")
+    return (
+        f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {named}. "
+        "Please ensure it is unique"
+    )
+
+
+def invalid_insert_line(insert_line: object, lines: int) -> str:
+    return (
+        f"Error: Invalid `insert_line` parameter: {echo(insert_line)}. "
+        f"It should be within the range of lines of the file: [0, {lines}]"
+    )
+
+
+def invalid_range() -> str:
+    return "Error: Invalid `view_range`. It should be a list of two integers."
+
+
+def range_starts_past_end(view_range: object, first: int, lines: int) -> str:
+    return (
+        f"Error: Invalid `view_range`: {view_range}. Its first element `{first}` should be within the range of lines "
+        f"of the file: [1, {lines}]"
+    )
+
+
+def range_ends_before_start(view_range: object, first: int, last: int) -> str:
+    return (
+        f"Error: Invalid `view_range`: {view_range}. Its second element `{last}` should be larger or equal than its "
+        f"first `{first}`"
+    )
+
+
+def too_many_lines(path: str) -> str:
+    return f"File {ROOT}{path} exceeds maximum line limit of {MOST_LINES:,} lines."
+
+
+def content_header(path: str) -> str:
+    return f"Here's the content of {ROOT}{path} with line numbers:\n"
+
+
+def cut_lines(first: int, last: int, lines: int) -> str:
+    return f"\n[Lines {first} to {last} of {lines} shown. Use view_range [{last + 1}, {lines}] for the rest.]"
+
+
+def listing_header(path: str) -> str:
+    return (
+        f"Here're the files and directories up to 2 levels deep in {ROOT}{path}, excluding hidden items and "
+        "node_modules:"
+    )
+
+
+def more_items(count: int) -> str:
+    return f"[{count} more items not shown. View a directory beneath to see them.]"
+
+
+# ------------------------------------------------------------------------------------------------ the hub's own
+
+
+def key_may_not_write() -> str:
+    return "Error: this key may not write to this memory store"
+
+
+def store_archived() -> str:
+    return "Error: this memory store is archived and cannot be changed"
+
+
+def memory_too_large(path: str, size: int, limit: int) -> str:
+    return (
+        f"Error: {ROOT}{path} would be {size} bytes; the limit of this memory store is {limit}. Split it or shorten it."
+    )
+
+
+def too_many_memories(count: int) -> str:
+    return f"Error: this memory store holds {count} memories, which is its limit. Delete or merge some."
+
+
+def store_too_large(size: int, limit: int) -> str:
+    return f"Error: this memory store would hold {size} bytes; its limit is {limit}. Delete or shorten some memories."
+
+
+def nothing_to_restore() -> str:
+    """For a person: the version has no text, or is of another memory."""
+    return "Error: this memory version has no text that could be restored"
+
+
+def redacted() -> str:
+    """Where an answer would show a text that was redacted since."""
+    return "[redacted]"

@@ -1,0 +1,172 @@
+"""Django's settings: everything that differs between installations comes from the environment."""
+
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import dj_database_url
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(os.environ.get("MEMORYHUB_DATA_DIR") or BASE_DIR / "data").resolve()
+
+
+def kept_secret(variable: str, file_name: str) -> str:
+    """The value of an environment variable, or one that is made once and kept in the data directory (mode 0600)."""
+    if value := os.environ.get(variable):
+        return value
+    path = DATA_DIR / file_name
+    if not path.exists():
+        DATA_DIR.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path.with_suffix(".new"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as stream:
+            stream.write(secrets.token_urlsafe(48))
+        path.with_suffix(".new").rename(path)
+    return path.read_text().strip()
+
+
+def words(variable: str, default: str = "") -> list[str]:
+    """A comma-separated environment variable as a list."""
+    return [word.strip() for word in os.environ.get(variable, default).split(",") if word.strip()]
+
+
+SECRET_KEY = kept_secret("SECRET_KEY", "secret_key")
+MEMORYHUB_AUDIT_KEY = kept_secret("MEMORYHUB_AUDIT_KEY", "audit_key").encode()
+MEMORYHUB_CHECKPOINT_FILE = DATA_DIR / "checkpoints.jsonl"
+MEMORYHUB_URL = os.environ.get("MEMORYHUB_URL") or "http://127.0.0.1:8000"
+TRUSTED_PROXIES = words("TRUSTED_PROXIES")
+
+_hub = urlsplit(MEMORYHUB_URL)
+_secure = _hub.scheme == "https"
+
+DEBUG = False
+ALLOWED_HOSTS = words("ALLOWED_HOSTS") or sorted({_hub.hostname or "127.0.0.1", "127.0.0.1", "localhost"})
+ROOT_URLCONF = "memoryhub.urls"
+WSGI_APPLICATION = "memoryhub.wsgi.application"
+AUTH_USER_MODEL = "memoryhub.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "memoryhub",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+]
+
+# The machines' door answers /v1 before the middleware of the people's door, of which it needs nothing.
+MIDDLEWARE = [
+    "memoryhub.middleware.machines_door",
+    "django.middleware.security.SecurityMiddleware",
+    "memoryhub.middleware.content_security_policy",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "memoryhub.middleware.time_zone",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "memoryhub.middleware.answers_to_htmx",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["django.template.loaders.filesystem.Loader", "django.template.loaders.app_directories.Loader"],
+                )
+            ],
+        },
+    }
+]
+
+# SQLite: FULL so that an acknowledged commit survives a power cut; secure_delete so that what is removed is gone.
+SQLITE_SYNCHRONOUS = os.environ.get("MEMORYHUB_SQLITE_SYNCHRONOUS", "FULL").upper()
+SQLITE_OPTIONS = {
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 20,
+    "init_command": (
+        f"PRAGMA journal_mode=WAL;PRAGMA synchronous={SQLITE_SYNCHRONOUS};"
+        "PRAGMA secure_delete=ON;PRAGMA cache_size=-65536;PRAGMA temp_store=MEMORY"
+    ),
+}
+
+_default_database = f"sqlite:///{DATA_DIR / 'memoryhub.sqlite3'}"
+DATABASES = {"default": dj_database_url.parse(os.environ.get("DATABASE_URL") or _default_database)}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"] |= {"CONN_MAX_AGE": None, "OPTIONS": SQLITE_OPTIONS}
+else:
+    DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": {"pool": {"min_size": 2, "max_size": 20, "timeout": 20}}}
+
+# The limits of a memory store that sets none of its own.
+MEMORYHUB_LIMITS = {
+    "memory_bytes": 102_400,
+    "memories": 10_000,
+    "total_bytes": 100 * 1024 * 1024,
+    "view_characters": 16_000,
+}
+MEMORYHUB_BODY_BYTES = 1024 * 1024
+MEMORYHUB_IDEMPOTENCY_DAYS = 7
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "sign_in"
+LOGIN_REDIRECT_URL = "stores"
+LOGOUT_REDIRECT_URL = "sign_in"
+
+LANGUAGE_CODE = "en"
+LOCALE_PATHS = [BASE_DIR / "memoryhub" / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(os.environ.get("MEMORYHUB_STATIC_ROOT") or BASE_DIR / "staticfiles")
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _secure
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+CSRF_FAILURE_VIEW = "memoryhub.web.errors.csrf_failure"
+CSRF_TRUSTED_ORIGINS = [f"{_hub.scheme}://{_hub.netloc}"] if _secure else []
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_SSL_REDIRECT = _secure
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if _secure else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _secure
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _secure and TRUSTED_PROXIES else None
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("MEMORYHUB_LOG_LEVEL", "WARNING").upper()},
+}

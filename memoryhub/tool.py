@@ -1,0 +1,65 @@
+"""The memory tool: one tool_use block in, one tool_result block out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memoryhub.actions import calls
+from memoryhub.actions.audit import Act
+from memoryhub.actions.calls import Caller
+from memoryhub.models import Door
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A `tool_use` block that may run: `token` and `digest` (of its input) tell whether it has run before."""
+
+    id: str
+    input: dict[str, Any]
+    token: str
+    digest: str
+
+    @classmethod
+    def of(cls, id: str, input: dict[str, Any], token: str | None = None) -> "ToolUse":
+        """The token is the block's own id unless the request brings another."""
+        return cls(id, input, id if token is None else token, calls.digest_of_input(input))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to a block; `replayed` where it had run before."""
+
+    tool_use_id: str
+    content: str
+    is_error: bool
+    replayed: bool
+
+    def block(self) -> dict[str, Any]:
+        """As the Messages API takes it."""
+        return {
+            "type": "tool_result",
+            "tool_use_id": self.tool_use_id,
+            "content": self.content,
+            "is_error": self.is_error,
+        }
+
+
+def execute(
+    store_id: str,
+    tool_use: ToolUse,
+    *,
+    caller: Caller,
+    at: datetime,
+    session: str | None = None,
+    elapsed: Callable[[], int],
+    door: Door = Door.TOOL,
+) -> ToolResult:
+    """Runs one block on a store, for a key that reaches it, in its own transaction with its own audit entry.
+
+    `session` is the agent's name for its run; `elapsed` gives the microseconds since the call arrived. Every outcome
+    of the tool, errors too, is a result. Raises `calls.TokenReused` and `tree.NoSuchStore`.
+    """
+    act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)
+    outcome = calls.call(store_id, tool_use.input, tool_use.digest, caller, act, session)
+    return ToolResult(tool_use.id, outcome.text, not outcome.ok, outcome.replayed)

@@ -1,0 +1,15 @@
+"""The hub's addresses: the machines' door, the people's door, and whether it is well."""
+
+from django.urls import include, path
+
+from memoryhub.health import healthz
+
+urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("v1/", include("memoryhub.api.urls")),
+    path("", include("memoryhub.web.urls")),
+]
+
+handler403 = "memoryhub.web.errors.forbidden"
+handler404 = "memoryhub.web.errors.not_found"
+handler500 = "memoryhub.web.errors.failed"
