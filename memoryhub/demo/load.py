@@ -1,0 +1,113 @@
+"""Fills an empty hub with the demo, through the code that real calls go through and with every moment passed in."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from secrets import token_urlsafe
+from typing import Any
+
+from memoryhub import tool
+from memoryhub.actions import access, calls, curation, people, stores
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.demo import story, texts
+from memoryhub.models import Access, Agent, Door, Memory, MemoryStore, Role, User
+
+SYSTEM = Actor.system("demo")
+
+STORES = (
+    (story.SERVICE, "What the support assistant has learned about policies, customers and open problems."),
+    (story.WORKSHOP, "Notes of the agents that write code and read papers for the data team."),
+)
+AGENTS = (
+    (story.SUPPORT, "Answers tickets in the help desk."),
+    (story.CODE, "Pairs with Sam on the web scraper."),
+    (story.RESEARCH, "Reads papers in the evening. Its key may only read since last week."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """How much the demo has made."""
+
+    stores: int
+    agents: int
+    calls: int
+    errors: int
+
+
+def load(now: datetime) -> Loaded | None:
+    """The demo in a hub without stores; None where there already is one."""
+    if MemoryStore.objects.exists():
+        return None
+    start = now - timedelta(days=story.DAYS + 1)
+    mina = _person("mina@example.com", "Mina Park", start)
+    made = {name: _store(name, description, mina, start) for name, description in STORES}
+    agents = {name: _agent(name, description, start) for name, description in AGENTS}
+    keys = _keys(agents, made, start)
+    count = errors = 0
+    for run in story.runs():
+        errors += _play(run, made[run.store], keys[run.agent, run.store], now - run.ago)
+        count += len(run.calls)
+    _curate(made[story.SERVICE], mina, now)
+    errors += _read_only(agents[story.RESEARCH], made[story.WORKSHOP], now - timedelta(hours=5))
+    return Loaded(len(made), len(agents), count + 2, errors)
+
+
+def _person(email: str, name: str, at: datetime) -> User:
+    """Somebody who cannot sign in: the password is known to nobody."""
+    return people.create_user(email, name=name, password=token_urlsafe(24), actor=SYSTEM, door=Door.COMMAND, at=at)
+
+
+def _store(name: str, description: str, admin: User, at: datetime) -> MemoryStore:
+    settings = stores.StoreSettings(name=name, description=description)
+    store = stores.create_store(settings, actor=SYSTEM, door=Door.COMMAND, at=at)
+    access.set_role(store, admin, Role.CURATOR, actor=SYSTEM, door=Door.COMMAND, at=at)
+    return store
+
+
+def _agent(name: str, description: str, at: datetime) -> Agent:
+    return access.create_agent(name, description=description, actor=SYSTEM, door=Door.COMMAND, at=at)
+
+
+def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) -> dict[tuple[str, str], str]:
+    """The secret of each agent for the store that it works in."""
+    keys = {}
+    for agent, store in sorted({(run.agent, run.store) for run in story.runs()}):
+        by: dict[str, Any] = {"actor": SYSTEM, "door": Door.COMMAND, "at": at}
+        keys[agent, store] = access.issue_key(agents[agent], stores=[made[store]], name="production", **by)[1]
+    return keys
+
+
+def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
+    """Makes a session's calls, 40 seconds apart; gives how many were answered with an error."""
+    errors = 0
+    for position, input in enumerate(run.calls):
+        moment = at + timedelta(seconds=40 * position)
+        caller = calls.find_caller(secret, store.id, moment)
+        assert caller is not None  # the key was made before the first session
+        tool_use = tool.ToolUse.of(f"toolu_{run.session}_{position:02}", input)
+        duration = partial(len, f"{input}" * 8)
+        result = tool.execute(store.id, tool_use, caller=caller, at=moment, session=run.session, elapsed=duration)
+        errors += result.is_error
+    return errors
+
+
+def _curate(store: MemoryStore, mina: User, now: datetime) -> None:
+    """What a person did in between: corrected a memory and deleted another."""
+    at = now - timedelta(days=6, hours=2)
+    memory = Memory.objects.filter(store=store).at("/customer_service_guidelines.xml").get()
+    act = Act(Actor.person(mina), Door.WEB, at, note="Agreed in the team meeting")
+    better = texts.GUIDELINES.replace("- Use empathetic language", "- Use empathetic language, but do not overdo it")
+    curation.edit(store.id, memory.id, better, memory.sha256, act)
+    act = Act(Actor.person(mina), Door.WEB, at + timedelta(minutes=4), note="Answered, nothing left to remember")
+    curation.delete(store.id, "/tickets/4418.md", act)
+
+
+def _read_only(agent: Agent, store: MemoryStore, at: datetime) -> int:
+    """A key that may only read tries to write."""
+    by: dict[str, Any] = {"actor": SYSTEM, "door": Door.COMMAND, "at": at}
+    secret = access.issue_key(agent, stores=[store], access=Access.READ, name="evening, read only", **by)[1]
+    run = story.Run(story.RESEARCH, story.WORKSHOP, "reading-9", timedelta(), [
+        story.view("/reading/papers.md"), story.delete("/reading/notes"),
+    ])  # fmt: skip
+    return _play(run, store, secret, at)

@@ -1,0 +1,43 @@
+"""Issues a key to an agent."""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from memoryhub.actions import access
+from memoryhub.actions.audit import Actor
+from memoryhub.models import Access, Agent, Door, MemoryStore
+
+
+class Command(BaseCommand):
+    help = "Issues a key to an agent, which is made if there is none of that name; prints the key on the last line."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("agent", help="the agent's name")
+        scope = parser.add_mutually_exclusive_group(required=True)
+        scope.add_argument("--store", action="append", default=[], metavar="ID", help="may be given more than once")
+        scope.add_argument("--all-stores", action="store_true")
+        parser.add_argument("--access", choices=Access.values, default=Access.WRITE.value)
+        parser.add_argument("--days", type=int, help="the key expires after so many days")
+
+    def handle(
+        self, *, agent: str, store: list[str], all_stores: bool, access: str, days: int | None, **_: Any
+    ) -> None:
+        stores = list(MemoryStore.objects.filter(pk__in=store))
+        if missing := set(store) - {found.id for found in stores}:
+            raise CommandError(f"There is no memory store {', '.join(sorted(missing))}.")
+        if not agent.strip() or not agent.isprintable():
+            raise CommandError("The agent's name must have printable characters.")
+        _, secret = issue(agent, stores, all_stores, Access(access), days)
+        self.stdout.write(secret)
+
+
+def issue(name: str, stores: list[MemoryStore], all_stores: bool, level: Access, days: int | None) -> tuple[Any, str]:
+    """Finds or makes the agent and gives it a key."""
+    by: dict[str, Any] = {"actor": Actor.system("issue_key"), "door": Door.COMMAND, "at": timezone.now()}
+    agent = Agent.objects.filter(folded_name=access.fold_name(name)).first() or access.create_agent(name, **by)
+    expires_at = by["at"] + timedelta(days=days) if days else None
+    return access.issue_key(agent, stores=stores, all_stores=all_stores, access=level, expires_at=expires_at, **by)

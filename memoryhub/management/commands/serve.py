@@ -1,0 +1,59 @@
+"""Starts the hub: database, static assets, web server and background work."""
+
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import connection
+from django.utils import timezone
+from granian import Granian
+from granian.constants import Interfaces
+from granian.log import LogLevels
+
+from memoryhub.actions import checkpoints, people
+
+
+class Command(BaseCommand):
+    help = "Migrates the database and serves the hub with its background work until it is stopped."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--demo", action="store_true", help="fill an empty hub with demo data first")
+        parser.add_argument("--threads", type=int, help="calls at once in a worker (default 16; 4 on PostgreSQL)")
+
+    def handle(self, *, host: str, port: int, demo: bool, threads: int | None, **_: Any) -> None:
+        self._prepare(demo)
+        sqlite = connection.vendor == "sqlite"
+        connection.close()
+        if not sqlite:
+            connection.close_pool()  # type: ignore[attr-defined]  # workers are forks: none may share a connection
+        os.environ["MEMORYHUB_SERVING"] = "1"
+        server = Granian(
+            "memoryhub.wsgi:application",
+            address=host,
+            port=port,
+            interface=Interfaces.WSGI,
+            workers=1 if sqlite else os.cpu_count() or 1,
+            blocking_threads=threads or (16 if sqlite else 4),
+            log_level=LogLevels.warning,
+        )
+        self.stdout.write(f"MemoryHub answers at http://{host}:{port} (Ctrl+C stops it)")
+        self.stdout.flush()
+        server.serve()
+        checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now(), {})
+
+    def _prepare(self, demo: bool) -> None:
+        settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
+        call_command("check", fail_level="ERROR")
+        call_command("migrate", interactive=False, verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        if demo:
+            call_command("load_demo")
+        token = people.first_administrator_link(at=timezone.now())
+        if token is not None:
+            self.stdout.write("Make the first administrator with this link, which works once:")
+            self.stdout.write(f"  {settings.MEMORYHUB_URL}/invitations/{token}")

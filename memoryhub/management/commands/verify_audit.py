@@ -1,0 +1,30 @@
+"""Verifies the audit."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from memoryhub.actions import verification
+
+
+class Command(BaseCommand):
+    help = "Verifies every audit entry, every version and the checkpoints; names the first entry that is wrong."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--chain", help="one memory store's id, or hub (default: all)")
+
+    def handle(self, *, chain: str | None, **_: Any) -> None:
+        path = settings.MEMORYHUB_CHECKPOINT_FILE
+        problems = [f"{path} line {number} was changed" for number in verification.unreadable_checkpoints(path)]
+        total = 0
+        for name in [chain] if chain else verification.chains(path):
+            count, problem = verification.verify(name, path)
+            total += count
+            self.stdout.write(f"{name}: {problem.what if problem else f'{count} entries'}")
+            if problem:
+                problems.append(str(problem))
+        if problems:
+            raise CommandError("\n".join(problems))
+        self.stdout.write(f"All {total} entries are right.")
