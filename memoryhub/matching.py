@@ -1,0 +1,168 @@
+"""What two sequences of lines or words have in common, with work that is bounded whatever they are."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LARGEST_AREA = 4_000_000
+"""Where an old and a new stretch make more pairs than this, they are not searched as one."""
+
+SPLITS = 8
+
+Area = tuple[int, int, int, int]
+"""Old positions [first, end) and new positions [first, end)."""
+Pair = tuple[int, int]
+Run = tuple[int, int, int]
+"""What both have: first old position, first new position, how many."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """The work that is left; `passed` once something was not searched because there was too little."""
+
+    left: int
+    passed: bool = False
+
+    def take(self, work: int) -> bool:
+        """Whether there was enough left for this much work, which is then used up."""
+        if work > self.left:
+            return False
+        self.left -= work
+        return True
+
+
+def common_runs(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[Run]:
+    """The longest common subsequence as runs, in order; less where the budget of equal pairs does not suffice."""
+    runs: list[Run] = []
+    for i, j in _pairs(old, new, (0, len(old), 0, len(new)), budget, SPLITS):
+        if runs and runs[-1][0] + runs[-1][2] == i and runs[-1][1] + runs[-1][2] == j:
+            runs[-1] = (runs[-1][0], runs[-1][1], runs[-1][2] + 1)
+        else:
+            runs.append((i, j, 1))
+    return runs
+
+
+def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
+    """What lies before, between and after the runs."""
+    areas: list[Area] = []
+    i = j = 0
+    for old_first, new_first, count in [*runs, (old_end, new_end, 0)]:
+        if (i, j) != (old_first, new_first):
+            areas.append((i, old_first, j, new_first))
+        i, j = old_first + count, new_first + count
+    return areas
+
+
+def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
+    """Equal pairs in an area, in order: its common ends, and between them the most there are or those of its parts."""
+    i, i_end, j, j_end = inner = _trimmed(old, new, area)
+    head = list(zip(range(area[0], i), range(area[2], j), strict=True))
+    tail = list(zip(range(i_end, area[1]), range(j_end, area[3]), strict=True))
+    places: dict[str, list[int]] = {}
+    for position in range(j_end - 1, j - 1, -1):
+        places.setdefault(new[position], []).append(position)
+    candidates = [(x, places[old[x]]) for x in range(i, i_end) if old[x] in places]
+    work = sum(len(equals) for _, equals in candidates)
+    if not work:
+        return head + tail
+    if (i_end - i) * (j_end - j) <= LARGEST_AREA and budget.take(work):
+        return head + _longest(candidates) + tail
+    return head + _pairs_of_parts(old, new, inner, budget, splits) + tail
+
+
+def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
+    """An area that is too much is cut at what stands once on either side; without such cuts nothing is in common."""
+    anchors = _anchors(old, new, area) if splits else []
+    if not anchors:
+        budget.passed = True
+        return []
+    pairs: list[Pair] = []
+    i, i_end, j, j_end = area
+    for x, y in anchors:
+        pairs += [*_pairs(old, new, (i, x, j, y), budget, splits - 1), (x, y)]
+        i, j = x + 1, y + 1
+    return pairs + _pairs(old, new, (i, i_end, j, j_end), budget, splits - 1)
+
+
+def _trimmed(old: Sequence[str], new: Sequence[str], area: Area) -> Area:
+    """The area without what both have at its start and at its end."""
+    i, i_end, j, j_end = area
+    while i < i_end and j < j_end and old[i] == new[j]:
+        i, j = i + 1, j + 1
+    while i < i_end and j < j_end and old[i_end - 1] == new[j_end - 1]:
+        i_end, j_end = i_end - 1, j_end - 1
+    return i, i_end, j, j_end
+
+
+def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
+    """Pairs of what stands exactly once on either side, as many as keep their order."""
+    i, i_end, j, j_end = area
+    often_old, often_new = Counter(old[i:i_end]), Counter(new[j:j_end])
+    once = {new[y]: [y] for y in range(j, j_end) if often_new[new[y]] == 1 == often_old[new[y]]}
+    return _longest([(x, once[old[x]]) for x in range(i, i_end) if old[x] in once])
+
+
+def _longest(candidates: Sequence[tuple[int, Sequence[int]]]) -> list[Pair]:
+    """The longest chain of pairs that rises on both sides, after Hunt and Szymanski: one bisection for each pair.
+
+    Candidates are old positions, rising, each with the new positions of its equals, falling.
+    """
+    ends: list[int] = []
+    chains: list[tuple[int, int, object]] = []
+    for i, places in candidates:
+        for j in places:
+            length = bisect_left(ends, j)
+            link = (i, j, chains[length - 1] if length else None)
+            if length == len(ends):
+                ends.append(j)
+                chains.append(link)
+            elif j < ends[length]:
+                ends[length], chains[length] = j, link
+    return _unlinked(chains[-1] if chains else None)
+
+
+def _unlinked(chain: object) -> list[Pair]:
+    """A chain of (old, new, the chain before it) as pairs in order."""
+    pairs: list[Pair] = []
+    while isinstance(chain, tuple):
+        pairs.append((chain[0], chain[1]))
+        chain = chain[2]
+    return pairs[::-1]
+
+
+def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Run]:
+    """The same runs of lines, where only added or only removed ones lie between moved to where one sees them begin.
+
+    A section added before another can be read as itself with the blank line after it, or as its end and the start of
+    the next: both are right, the first is what was written.
+    """
+    result = list(runs)
+    for position in range(len(result) - 1):
+        (i, j, count), (next_i, next_j, next_count) = result[position : position + 2]
+        if i + count == next_i:
+            shift = _shift(new, j + count, next_j, count - 1, next_count - 1)
+        elif j + count == next_j:
+            shift = _shift(old, i + count, next_i, count - 1, next_count - 1)
+        else:
+            continue
+        result[position] = (i, j, count + shift)
+        result[position + 1] = (next_i + shift, next_j + shift, next_count - shift)
+    return result
+
+
+def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: int) -> int:
+    """How far to move the lines [first, end) down (or up: negative): to the best start, else as far as they go."""
+    up = down = 0
+    while up < most_up and lines[first - 1 - up] == lines[end - 1 - up]:
+        up += 1
+    while down < most_down and lines[first + down] == lines[end + down]:
+        down += 1
+    return max(range(-up, down + 1), key=lambda shift: (_start_rank(lines, first + shift), shift))
+
+
+def _start_rank(lines: Sequence[str], first: int) -> int:
+    """How well a change begins at a line: a heading is best, then what stands after a blank line."""
+    if lines[first].startswith("#"):
+        return 2
+    return 1 if first and lines[first].strip() and not lines[first - 1].strip() else 0
