@@ -44,13 +44,19 @@ def view(path: str, content: str, view_range: object, limit: int) -> FileView:
     if total > results.MOST_LINES and text.count_lines(content) > results.MOST_LINES:
         raise ToolError(results.too_many_lines(path))
     first, last = (1, total) if view_range is None else _range(view_range, total)
-    shown = numbered(content, first, min(last, first + limit // SHORTEST_LINE + 1))  # surely past the limit
+    shown = numbered(content, first, min(last, _surely_past(limit, content, first)))
     end = _end_of_view(shown, limit)
     if end is None:
         return FileView(results.content_header(path) + shown, first, last, cut=False)
     last = first + shown.count("\n", 0, end)
     answer = results.content_header(path) + shown[:end] + results.cut_lines(first, last, total)
     return FileView(answer, first, last, cut=True)
+
+
+def _surely_past(limit: int, content: str, first: int) -> int:
+    """A line that a view from `first` on does not reach within its limit, if there are so many; no need to go on."""
+    line = first + limit // SHORTEST_LINE + 1
+    return min(line, content.count("\n", 0, limit) + 2) if first == 1 else line
 
 
 def _end_of_view(shown: str, limit: int) -> int | None:
