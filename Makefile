@@ -1,0 +1,54 @@
+# What people type. Needs Python 3.11 or later, make and git; everything else is fetched into .venv.
+
+SHELL := /bin/sh
+PY := .venv/bin/python
+DATA = MEMORYHUB_DATA_DIR="$$scratch"
+SCRATCH = scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT INT TERM
+# PostgreSQL's driver is fetched only where it is asked for.
+NEEDED := requirements.txt $(if $(filter postgres%,$(DATABASE_URL)),requirements-postgres.txt)
+DEVELOPED := requirements.txt requirements-postgres.txt requirements-dev.txt
+PORT ?= 8000
+PYTEST_OPTIONS ?= -n 2
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-postgres lint format benchmark clean needed developed
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
+
+run: needed ## Start the hub with demo data on http://127.0.0.1:8000
+	@MEMORYHUB_URL="$${MEMORYHUB_URL:-http://127.0.0.1:$(PORT)}" exec $(PY) manage.py serve --demo --port $(PORT)
+
+test: developed ## Run every test on SQLite, browser tests where a Chromium is or can be installed
+	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
+	$(PY) -m pytest $(PYTEST_OPTIONS)
+
+test-postgres: developed ## Run the same tests on a private PostgreSQL cluster
+	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
+	MEMORYHUB_TEST_DATABASE=postgres $(PY) -m pytest $(PYTEST_OPTIONS)
+
+lint: developed ## Check style, types, templates, deployment settings and migrations
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	@$(SCRATCH); $(DATA) $(PY) -m mypy
+	git ls-files -z 'templates/*.html' 'memoryhub/*.html' | xargs -0 .venv/bin/djade --check --target-version 5.2
+	@$(SCRATCH); $(DATA) MEMORYHUB_URL=https://hub.example.com $(PY) manage.py check --deploy --fail-level WARNING
+	@$(SCRATCH); $(DATA) $(PY) manage.py makemigrations --check --dry-run
+
+format: developed ## Write code and templates in the one style
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+	git ls-files -z 'templates/*.html' 'memoryhub/*.html' | xargs -0 .venv/bin/djade --target-version 5.2 || true
+
+benchmark: developed ## Measure tool calls on a fresh hub (some minutes)
+	$(PY) benchmarks/tool_calls.py
+
+clean: ## Remove what was made, but never the data
+	rm -rf .venv staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+needed:
+	@sh tools/environment.sh $(NEEDED)
+
+developed:
+	@sh tools/environment.sh $(DEVELOPED)

@@ -1,0 +1,98 @@
+"""A real Chromium on a real server: pages whose console must stay empty, axe in both themes, people signed in."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page
+
+from memoryhub.models import User
+from tests.fixtures import signed_in
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+MISSING = "There is no Chromium on this machine (or name it in MEMORYHUB_CHROMIUM): browser tests need one."
+
+
+def find_chromium() -> str | None:
+    """The path of the browser to drive."""
+    if chosen := os.environ.get("MEMORYHUB_CHROMIUM"):
+        return chosen
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@dataclass
+class Console:
+    """What a page said that a person would have to be told of; `expect` names what a test provokes on purpose."""
+
+    messages: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+
+    def expect(self, *parts: str) -> None:
+        """Messages that have one of these parts are no failure, for example "status of 404"."""
+        self.expected += parts
+
+    def hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.messages.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
+
+    def unexpected(self) -> list[str]:
+        return [text for text in self.messages if not any(part in text for part in self.expected)]
+
+
+def axe(page: Page, *, only: tuple[str, ...] = ("light", "dark")) -> None:
+    """Fails if axe finds anything on the page, in light or in dark."""
+    for scheme in only:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.wait_for_timeout(150)  # for colours that fade from one theme to the other
+        results = Axe().run(page)
+        assert not results.violations_count, f"{page.url} in {scheme}:\n{results.generate_report()}"
+
+
+def sign_in_as(context: BrowserContext, user: User, address: str) -> None:
+    """Gives the browser the session of a person who has signed in at this address."""
+    cookie = signed_in(user).cookies[settings.SESSION_COOKIE_NAME]
+    context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": address}])
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Debian's Chromium, or the sentence that says why the test is skipped."""
+    path = find_chromium()
+    if path is None:
+        if os.environ.get("MEMORYHUB_REQUIRE_BROWSER"):
+            pytest.fail(MISSING)
+        pytest.skip(MISSING)
+    return {**browser_type_launch_args, "executable_path": path, "args": FLAGS}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    """A person's desktop, without animations."""
+    own = {"viewport": {"width": 1440, "height": 900}, "locale": "en-GB", "reduced_motion": "reduce"}
+    return {**browser_context_args, **own}
+
+
+@pytest.fixture
+def console() -> Console:
+    """What the test's page says on the console."""
+    return Console()
+
+
+@pytest.fixture
+def page(context: BrowserContext, console: Console) -> Iterator[Page]:
+    """A page that fails the test if it logs an error or a warning, violates its policy or raises."""
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    page.on("console", console.hear)
+    page.on("pageerror", lambda error: console.messages.append(f"uncaught: {error}"))
+    yield page
+    assert not console.unexpected(), "\n".join(console.unexpected())

@@ -1,0 +1,73 @@
+"""Alice, an admin of a store, Bob, who may look, Charlie, who has no role; the store, and an agent with a key."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memoryhub.actions import access, people, stores
+from memoryhub.actions.audit import Actor
+from memoryhub.models import Access, Agent, Door, MemoryStore, Role, User
+
+AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
+BY: dict[str, Any] = {"actor": Actor.system("tests"), "door": Door.COMMAND, "at": AT}
+PASSWORD = "correct horse battery staple"
+
+
+def new_person(name: str, **options: Any) -> User:
+    """A person whose address is the name at example.com."""
+    return people.create_user(f"{name.lower()}@example.com", name=name, password=PASSWORD, **(BY | options))
+
+
+def signed_in(user: User) -> Client:
+    """A browser without a screen in which this person has signed in."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def store(db: None) -> MemoryStore:
+    """An empty memory store."""
+    return stores.create_store(stores.StoreSettings(name="Support"), **BY)
+
+
+@pytest.fixture
+def alice(store: MemoryStore) -> User:
+    """An admin of the store."""
+    user = new_person("Alice")
+    access.set_role(store, user, Role.ADMIN, **BY)
+    return user
+
+
+@pytest.fixture
+def bob(store: MemoryStore) -> User:
+    """A viewer of the store."""
+    user = new_person("Bob")
+    access.set_role(store, user, Role.VIEWER, **BY)
+    return user
+
+
+@pytest.fixture
+def charlie(db: None) -> User:
+    """Somebody without any role."""
+    return new_person("Charlie")
+
+
+@pytest.fixture
+def superuser(db: None) -> User:
+    """The administrator of the hub."""
+    return new_person("Root", is_superuser=True)
+
+
+@pytest.fixture
+def agent(db: None) -> Agent:
+    """A named program; `key` is its own."""
+    return access.create_agent("Support bot", **BY)
+
+
+@pytest.fixture
+def key(agent: Agent, store: MemoryStore) -> str:
+    """The secret of a key with which the agent may write to the store."""
+    return access.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1]

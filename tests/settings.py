@@ -1,0 +1,38 @@
+"""The hub's settings as the tests need them: nothing of the machine's own environment, a directory that goes away.
+
+`MEMORYHUB_TEST_DATABASE` chooses the database: `sqlite` (the default), `postgres` for a private cluster that
+`tests/cluster.py` starts, or the URL of a PostgreSQL server on which databases may be made.
+"""
+
+import os
+from urllib.parse import quote
+
+from tests.directory import run_directory
+
+DIRECTORY = run_directory()
+_OWN = (
+    "SECRET_KEY", "MEMORYHUB_AUDIT_KEY", "MEMORYHUB_URL", "MEMORYHUB_SQLITE_SYNCHRONOUS", "ALLOWED_HOSTS",
+    "TRUSTED_PROXIES", "DATABASE_URL",
+)  # fmt: skip
+_database = os.environ.get("MEMORYHUB_TEST_DATABASE") or "sqlite"
+
+for _name in _OWN:
+    os.environ.pop(_name, None)
+os.environ["MEMORYHUB_DATA_DIR"] = str(DIRECTORY / "data")
+os.environ["MEMORYHUB_STATIC_ROOT"] = str(DIRECTORY / "static")
+# Playwright runs an event loop in the thread of the test, and Django would refuse to talk to the database there.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+if _database == "postgres":
+    os.environ["DATABASE_URL"] = f"postgres://memoryhub@{quote(str(DIRECTORY / 'cluster'), safe='')}:5432/memoryhub"
+elif _database != "sqlite":
+    os.environ["DATABASE_URL"] = _database
+
+from memoryhub.settings import *  # noqa: E402, F403  (only now is the environment the tests' own)
+
+# A database in the file system, as it is shipped: one in memory has other locks.
+if _database == "sqlite":
+    DATABASES["default"]["TEST"] = {"NAME": str(DIRECTORY / "test.sqlite3")}  # noqa: F405
+
+STATIC_ROOT.mkdir(exist_ok=True)  # noqa: F405
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}  # noqa: F405
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick; its strength is Django's to test

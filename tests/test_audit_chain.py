@@ -1,0 +1,392 @@
+"""The audit against somebody who can write to the database: whatever is changed, `verify_audit` names the entry."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connection
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from memoryhub.actions import checkpoints, curation, stores, verification
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.models import HUB, AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion
+from tests.api.harness import AT, BY, Hub, new_hub
+from tests.tampering import cells, edited, undone
+
+@pytest.fixture
+def told(db: None) -> Hub:
+    """A store with an entry of every kind."""
+    return tell()
+
+
+def tell() -> Hub:
+    hub = new_hub()
+    hub.call(command="create", path="/memories/a.md", file_text="one\ntwo\nthree\n")
+    hub.send(hub.block(command="view", path="/memories/a.md", view_range=[1, 2]), memoryhub_session="run-1")
+    hub.call(command="view", path="/memories")
+    edit = hub.block("toolu_edit", command="str_replace", path="/memories/a.md", old_str="two", new_str="2 \u202e\u00e9")
+    hub.send(edit)
+    hub.send(edit)
+    hub.call(command="insert", path="/memories/a.md", insert_line=0, insert_text="zero")
+    hub.call(command="create", path="/memories/d/b.md", file_text="")
+    hub.call(command="create", path="/memories/d/e/c.md", file_text="c")
+    hub.call(command="rename", old_path="/memories/d", new_path="/memories/f")
+    hub.call(command="delete", path="/memories/f/e")
+    hub.call(command="create", path="/memories/\ud800", file_text="\0")
+    hub.call(command="view", path="/memories/nothing")
+    person = Act(Actor.system("Anna"), Door.WEB, AT, note="by hand")
+    memory = Memory.objects.get(store=hub.store, path="/a.md")
+    curation.edit(hub.store.id, memory.id, "anew\n", memory.sha256, person)
+    first = MemoryVersion.objects.filter(store=hub.store, memory=memory).order_by("number")[0]
+    curation.restore(hub.store.id, first.id, person)
+    stores.set_archived(hub.store, True, **BY)
+    return hub
+
+
+def verified(chain: str) -> verification.Problem | None:
+    return verification.verify(chain)[1]
+
+
+def run_sql(text: str, *values: object) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(text, values)
+        return int(cursor.rowcount)
+
+
+def test_an_untouched_chain_is_right(told: Hub) -> None:
+    assert verification.verify(told.store.id) == (16, None)
+    assert verified(HUB) is None
+
+
+# ------------------------------------------------------------------------------------------------ every column
+
+
+@pytest.mark.parametrize("kind", range(4), ids=["a bit", "a byte less", "a byte twice", "a byte more"])
+@pytest.mark.parametrize("column", [field.column for field in AuditEntry._meta.concrete_fields if field.column])
+def test_an_edited_entry_is_named(told: Hub, column: str, kind: int) -> None:
+    """Each entry in turn; where an entry takes another's place, it is the place that is named."""
+    tried = 0
+    for number, cell in enumerate(cell for cell in cells(AuditEntry, chain=told.store.id) if cell.column == column):
+        seq = dict(cell.key)["seq"]
+        with undone():
+            if not edited(cell, 7 * number, kind):
+                continue
+            tried += 1
+            problem = verified(told.store.id)
+            assert problem is not None, (cell, cell.read())
+            assert problem.seq == seq or (column == "seq" and (problem.seq or 99) < seq), (cell, str(problem))
+    assert tried or kind > 1
+
+
+@pytest.mark.parametrize("kind", range(4), ids=["a bit", "a byte less", "a byte twice", "a byte more"])
+@pytest.mark.parametrize("column", [field.column for field in MemoryVersion._meta.concrete_fields])
+def test_an_edited_version_makes_its_entry_wrong(told: Hub, column: str, kind: int) -> None:
+    for number, cell in enumerate(cell for cell in cells(MemoryVersion, store=told.store) if cell.column == column):
+        seq = MemoryVersion.objects.get(pk=dict(cell.key)["id"]).seq
+        with undone():
+            if not edited(cell, 7 * number, kind):
+                continue
+            problem = verified(told.store.id)
+            assert problem is not None, (cell, cell.read())
+            if column == "seq":
+                assert problem.seq is not None and problem.seq <= seq
+            else:
+                assert problem.seq == seq, (cell, cell.read(), str(problem))
+
+
+@pytest.mark.parametrize("kind", range(4), ids=["a bit", "a byte less", "a byte twice", "a byte more"])
+@pytest.mark.parametrize("column", [field.column for field in MemoryText._meta.concrete_fields])
+def test_an_edited_text_makes_the_entry_of_its_first_version_wrong(told: Hub, column: str, kind: int) -> None:
+    for number, cell in enumerate(cell for cell in cells(MemoryText, store=told.store) if cell.column == column):
+        seq = MemoryVersion.objects.filter(text_id=dict(cell.key)["id"]).order_by("seq")[0].seq
+        with undone():
+            if edited(cell, 3 * number, kind):
+                problem = verified(told.store.id)
+                assert problem is not None, (cell, cell.read())
+                assert problem.seq == seq, (cell, str(problem))
+
+
+@pytest.mark.parametrize("kind", range(4))
+@pytest.mark.parametrize("column", ["last_seq", "last_hash"])
+def test_an_edited_head_is_noticed(told: Hub, column: str, kind: int) -> None:
+    (cell,) = [cell for cell in cells(AuditChain, id=told.store.id) if cell.column == column]
+    with undone():
+        if edited(cell, 5, kind):
+            assert verified(told.store.id) is not None
+
+
+@pytest.mark.parametrize("column", ["path", "name", "head_id", "text_id", "size", "sha256", "version_count", "read_count", "last_read_seq", "directory_id", "deleted_at"])
+def test_an_edited_memory_is_noticed(told: Hub, column: str) -> None:
+    """What a memory repeats of its newest version is derived, and computed again."""
+    for kind in range(4):
+        for number, cell in enumerate(cell for cell in cells(Memory, store=told.store) if cell.column == column):
+            with undone():
+                if edited(cell, number, kind):
+                    assert verified(told.store.id) is not None, (cell, cell.read())
+
+
+@pytest.mark.django_db
+@hypothesis_settings(
+    max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(data=st.data())
+def test_any_edit_of_any_row_is_noticed(data: st.DataObject) -> None:
+    hub = _shared()
+    model = data.draw(st.sampled_from([AuditEntry, AuditEntry, MemoryVersion, MemoryText]))
+    of = {"chain": hub.store.id} if model is AuditEntry else {"store": hub.store}
+    cell = data.draw(st.sampled_from(list(cells(model, **of))))
+    with undone():
+        if edited(cell, data.draw(st.integers(0, 2000)), data.draw(st.integers(0, 10))):
+            problem = verified(hub.store.id)
+            assert problem is not None and problem.seq is not None, (cell, cell.read())
+
+
+_hubs: dict[str, Hub] = {}
+
+
+def _shared() -> Hub:
+    """One told store for all examples of a test, which put everything back."""
+    hub = _hubs.get("told")
+    if hub is None or not MemoryStore.objects.filter(pk=hub.store.pk).exists():
+        hub = _hubs["told"] = tell()
+    return hub
+
+
+SPELLINGS = {
+    "salts": lambda text: text.replace(",", ", "),
+    "commitments": lambda text: text.replace(":", ": ", 1),
+    "at": lambda text: text + "000",
+    "ok": lambda text: "true",
+    "message": lambda text: text.replace("e", "\\u0065", 1),
+    "input": lambda text: text.replace("/", "\\/"),
+    "hash": str.upper,
+    "previous_hash": str.upper,
+    "digest": str.upper,
+}
+
+
+@pytest.mark.parametrize("column", SPELLINGS)
+def test_another_spelling_of_the_same_value_is_another_value(told: Hub, column: str) -> None:
+    """Most matters on SQLite, where times, flags and JSON are what stands in the column."""
+    if connection.vendor != "sqlite" and column in ("at", "ok"):
+        return
+    change: Callable[[str], str] = SPELLINGS[column]
+    found = [c for c in cells(AuditEntry, chain=told.store.id) if c.column == column and c.read() is not None]
+    tried = 0
+    for cell in found:
+        before = cell.read()
+        text = before.decode() if isinstance(before, bytes) else str(before)
+        with undone():
+            if change(text) == text:
+                continue
+            cell.write(change(text).encode() if connection.vendor == "sqlite" else change(text))
+            if cell.read() == before:
+                continue
+            tried += 1
+            problem = verified(told.store.id)
+            assert problem is not None and problem.seq == dict(cell.key)["seq"], cell
+    assert tried
+
+
+# ------------------------------------------------------------------------------------------------ whole entries
+
+
+@pytest.mark.parametrize("seq", [1, 2, 8, 15])
+def test_a_removed_entry_is_named(told: Hub, seq: int) -> None:
+    run_sql("delete from memoryhub_auditentry where chain = %s and seq = %s", told.store.id, seq)
+    problem = verified(told.store.id)
+    assert problem is not None and (problem.seq, problem.what) == (seq, "the entry is missing")
+
+
+def test_a_removed_last_entry_is_named(told: Hub) -> None:
+    run_sql("delete from memoryhub_auditentry where chain = %s and seq = 16", told.store.id)
+    problem = verified(told.store.id)
+    assert problem is not None and problem.seq == 16
+
+
+def test_entries_in_another_order_are_noticed(told: Hub) -> None:
+    for old, new in ((5, 1005), (6, 5), (1005, 6)):
+        run_sql("update memoryhub_auditentry set seq = %s where chain = %s and seq = %s", new, told.store.id, old)
+    problem = verified(told.store.id)
+    assert problem is not None and problem.seq == 5
+
+
+def test_an_inserted_entry_is_named(told: Hub) -> None:
+    names = [f'"{field.column}"' for field in AuditEntry._meta.concrete_fields if field.column]
+    kept = ", ".join(name for name in names if name != '"seq"')
+    text = f'insert into memoryhub_auditentry ("seq", {kept}) select 17, {kept} from memoryhub_auditentry'
+    run_sql(text + " where chain = %s and seq = 3", told.store.id)
+    run_sql("update memoryhub_auditchain set last_seq = 17 where id = %s", told.store.id)
+    problem = verified(told.store.id)
+    assert problem is not None and problem.seq == 17
+
+
+def test_an_entry_of_another_store_in_the_place_of_one_is_named(told: Hub) -> None:
+    other = tell()
+    run_sql("delete from memoryhub_auditentry where chain = %s and seq = 4", told.store.id)
+    run_sql("update memoryhub_auditentry set chain = %s where chain = %s and seq = 4", told.store.id, other.store.id)
+    problem = verified(told.store.id)
+    assert problem is not None and problem.seq == 4
+
+
+@pytest.mark.parametrize("table", ["memoryhub_memoryversion", "memoryhub_memorytext"])
+def test_a_removed_version_or_text_is_noticed(told: Hub, table: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"select id from {table} where store_id = %s", [told.store.id])
+        ids = [row[0] for row in cursor.fetchall()]
+    for id in ids:
+        with undone():
+            run_sql(f"delete from {table} where id = %s", id)
+            problem = verified(told.store.id)
+            assert problem is not None and problem.seq is not None
+
+
+def test_an_added_version_is_noticed(told: Hub) -> None:
+    names = [f'"{field.column}"' for field in MemoryVersion._meta.concrete_fields]
+    for seq in (2, 16, 99):
+        with undone():
+            values = {'"id"': "'memver_X'", '"number"': "77", '"seq"': str(seq)}
+            chosen = ", ".join(values.get(name, name) for name in names)
+            text = f"insert into memoryhub_memoryversion ({', '.join(names)}) select {chosen}"
+            run_sql(text + " from memoryhub_memoryversion where store_id = %s and seq = 2", told.store.id)
+            problem = verified(told.store.id)
+            assert problem is not None and problem.seq == seq
+
+
+def test_another_audit_key_does_not_verify(told: Hub, settings: Any) -> None:
+    settings.MEMORYHUB_AUDIT_KEY = b"another key that is long enough to be one"
+    problem = verified(told.store.id)
+    assert problem is not None and problem.seq == 1
+
+
+# ------------------------------------------------------------------------------------------------ checkpoints
+
+
+def cut_off(hub: Hub, entries: int) -> int:
+    """Removes the newest entries with everything that they made, and sets the chain's row back; gives the last left."""
+    store = hub.store.id
+    last = AuditChain.objects.get(pk=store).last_seq - entries
+    hash = AuditEntry.objects.get(chain=store, seq=last).hash
+    run_sql("delete from memoryhub_auditentry where chain = %s and seq > %s", store, last)
+    run_sql("delete from memoryhub_memoryversion where store_id = %s and seq > %s", store, last)
+    run_sql("update memoryhub_auditchain set last_seq = %s, last_hash = %s where id = %s", last, hash, store)
+    run_sql("delete from memoryhub_idempotentcall where store_id = %s and seq > %s", store, last)
+    return last
+
+
+@pytest.fixture
+def long(db: None) -> Hub:
+    """A store whose last 20 entries made a memory each, with its versions."""
+    hub = new_hub()
+    hub.call(command="create", path="/memories/kept.md", file_text="kept")
+    for number in range(20):
+        hub.call(command="create", path=f"/memories/{number}.md", file_text=str(number))
+    return hub
+
+
+def cut_off_whole(hub: Hub) -> int:
+    """Cuts 20 entries off and makes the tree and its counters what they were before."""
+    last = cut_off(hub, 20)
+    store = hub.store.id
+    run_sql("delete from memoryhub_memory where store_id = %s and path <> '/kept.md'", store)
+    run_sql("delete from memoryhub_memorytext where store_id = %s and content <> 'kept'", store)
+    run_sql("update memoryhub_directory set memory_count = 1, total_bytes = 4 where store_id = %s", store)
+    run_sql("update memoryhub_memorystore set memory_count = 1, total_bytes = 4 where id = %s", store)
+    return last
+
+
+def test_a_log_that_was_cut_off_is_noticed_after_a_checkpoint(long: Hub, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints.jsonl"
+    assert checkpoints.append(path, AT, {}) >= 1
+    last = cut_off_whole(long)
+    assert verification.verify(long.store.id) == (last, None)  # nothing inside the database shows it
+    counted, problem = verification.verify(long.store.id, path)
+    assert counted == last and problem is not None
+    assert problem.seq == last + 20 and "checkpoint" in problem.what
+
+
+def test_other_entries_in_the_place_of_those_cut_off_are_noticed(long: Hub, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints.jsonl"
+    checkpoints.append(path, AT, {})
+    cut_off_whole(long)
+    for number in range(25):
+        long.call(command="create", path=f"/memories/other-{number}.md", file_text="")
+    assert verified(long.store.id) is None
+    problem = verification.verify(long.store.id, path)[1]
+    assert problem is not None and "it is not the one" in problem.what
+
+
+def test_a_store_that_was_removed_whole_is_noticed_after_a_checkpoint(long: Hub, tmp_path: Path) -> None:
+    path, store = tmp_path / "checkpoints.jsonl", long.store.id
+    checkpoints.append(path, AT, {})
+    for table, column in (("auditentry", "chain"), ("auditchain", "id"), ("memoryversion", "store_id")):
+        run_sql(f"delete from memoryhub_{table} where {column} = %s", store)
+    assert store in verification.chains(path)
+    assert verification.verify(store, path)[1] is not None
+
+
+def test_every_edit_of_a_checkpoint_is_noticed(long: Hub, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints.jsonl"
+    checkpoints.append(path, AT, {})
+    whole = path.read_bytes()
+    first = whole.index(b"\n")
+    for place in range(0, first, 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert checkpoint_problems(path), place
+    path.write_bytes(whole)
+    assert not checkpoint_problems(path)
+
+
+def checkpoint_problems(path: Path) -> bool:
+    wrong = verification.unreadable_checkpoints(path)
+    return bool(wrong) or any(verification.verify(chain, path)[1] for chain in verification.chains(path))
+
+
+def test_checkpoints_are_appended_only_where_a_chain_has_moved(long: Hub, tmp_path: Path) -> None:
+    path, known = tmp_path / "checkpoints.jsonl", {}
+    checkpoints.append(path, AT, known)
+    assert checkpoints.append(path, AT, known) == 0
+    long.call(command="view", path="/memories")
+    assert checkpoints.append(path, AT, known) == 1
+    last = json.loads(path.read_text().splitlines()[-1])
+    assert (last["chain"], last["seq"]) == (long.store.id, 23)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+# ------------------------------------------------------------------------------------------------ the command
+
+
+@pytest.fixture
+def own_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(settings, "MEMORYHUB_CHECKPOINT_FILE", tmp_path / "checkpoints.jsonl")
+    return tmp_path / "checkpoints.jsonl"
+
+
+def test_the_command_says_that_all_is_right(told: Hub, own_checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoints.append(own_checkpoints, AT, {})
+    call_command("verify_audit")
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{told.store.id}: 16 entries" in lines
+    assert lines[-1] == f"All {16 + AuditEntry.objects.of_chain(HUB).count()} entries are right."
+
+
+def test_the_command_names_the_entry_and_fails(told: Hub, own_checkpoints: Path) -> None:
+    run_sql("update memoryhub_auditentry set path = '/other.md' where chain = %s and seq = 3", told.store.id)
+    with pytest.raises(CommandError) as failed:
+        call_command("verify_audit")
+    assert str(failed.value) == f"{told.store.id} entry 3: its path was changed"
+    assert failed.value.returncode == 1
+    call_command("verify_audit", "--chain", HUB)
+
+
+def test_the_command_names_a_checkpoint_that_was_changed(told: Hub, own_checkpoints: Path) -> None:
+    checkpoints.append(own_checkpoints, AT, {})
+    own_checkpoints.write_bytes(own_checkpoints.read_bytes().replace(b'"seq": 16', b'"seq": 15'))
+    with pytest.raises(CommandError, match="line 2 was changed"):
+        call_command("verify_audit")

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Makes sure that a program is there, from Debian's packages where apt-get may be used without asking; 1 where it is not.
+set -eu
+
+present() {
+    case $1 in
+        chromium)
+            [ -n "${MEMORYHUB_CHROMIUM:-}" ] && return 0
+            for name in chromium chromium-browser google-chrome google-chrome-stable; do
+                command -v "$name" >/dev/null 2>&1 && return 0
+            done
+            return 1 ;;
+        postgresql)
+            command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
+        python-venv)
+            python3 -c 'import ensurepip' >/dev/null 2>&1 ;;
+    esac
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        env DEBIAN_FRONTEND=noninteractive "$@"
+    else
+        sudo -n env DEBIAN_FRONTEND=noninteractive "$@"
+    fi
+}
+
+install() {
+    command -v apt-get >/dev/null 2>&1 || return 1
+    [ "$(id -u)" = 0 ] || sudo -n true >/dev/null 2>&1 || return 1
+    echo "Installing $1 with apt-get ..."
+    as_root apt-get update -qq </dev/null >/dev/null || return 1
+    as_root apt-get install -y -qq --no-install-recommends "$1" </dev/null >/dev/null
+}
+
+case $1 in
+    chromium | postgresql) package=$1 ;;
+    python-venv) package=python3-venv ;;
+    *) echo "usage: $0 chromium|postgresql|python-venv" >&2; exit 2 ;;
+esac
+present "$1" || { install "$package" && present "$1"; }
