@@ -1,0 +1,167 @@
+"""What every page shows in the same way: icons, times, sizes, people and agents, and where the reader is."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from django import template
+from django.forms import BoundField
+from django.template.defaulttags import querystring
+from django.templatetags.static import static
+from django.utils import formats, timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memoryhub.protocol.rendering import human_size
+
+register = template.Library()
+register.simple_tag(querystring, takes_context=True, name="query")
+
+THEMES = ("system", "light", "dark")
+ACTOR_ICONS = {"key": "bot", "policy": "clock", "system": "server"}
+MINUTE, HOUR, DAY = 60, 3600, 86400
+RELATIVE_DAYS = 30
+"""Older moments are shown as a date."""
+
+
+@register.simple_tag
+def icon(name: str, label: str = "") -> SafeString:
+    """An icon of the sprite: decoration, or with a label a picture that says it."""
+    meaning = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
+    return format_html(
+        '<svg class="icon icon-{}" {}><use href="{}#{}"></use></svg>', name, meaning, static("icons.svg"), name
+    )
+
+
+@register.simple_tag
+def avatar(kind: str, name: str) -> SafeString:
+    """The mark before the name of an actor: initials of a person, an icon of anything else. The name stands beside."""
+    inner = icon(ACTOR_ICONS[kind]) if kind in ACTOR_ICONS else initials(name)
+    return format_html('<span class="avatar avatar-{}" aria-hidden="true">{}</span>', kind, inner)
+
+
+@register.filter
+def initials(name: str) -> str:
+    """`Ada Lovelace` → `AL`, `ada@example.com` → `A`; `?` where nothing can be read."""
+    words = [word for word in name.partition("@")[0].split() if word[0].isalnum()]
+    letters = [words[0][0], words[-1][0]] if len(words) > 1 else [word[0] for word in words]
+    return "".join(letters).upper() or "?"
+
+
+@register.filter
+def size(count: int) -> str:
+    """Bytes for people: `999 B`, `1.5 KB`; the same steps as the memory tool's."""
+    figure = human_size(count).removesuffix("B")
+    return f"{figure[:-1]} {figure[-1]}B" if figure[-1].isalpha() else f"{figure} B"
+
+
+@register.simple_tag
+def relative_time(moment: datetime | None, now: datetime | None = None) -> SafeString | str:
+    """How long ago (or ahead) a moment is, with the exact one in the person's zone as title; nothing for null."""
+    if moment is None:
+        return ""
+    return _time_element(moment, ago(moment, now or timezone.now()), exactly(moment))
+
+
+@register.simple_tag
+def exact_time(moment: datetime | None) -> SafeString | str:
+    """The moment in the person's zone, to the second; nothing for null."""
+    return "" if moment is None else _time_element(moment, exactly(moment))
+
+
+@register.simple_tag(takes_context=True)
+def current(context: template.Context, url: str, section: str = "") -> SafeString | str:
+    """`aria-current` for a link to this page; for one to a section also beneath that first part of the address."""
+    request = context.get("request")
+    path = request.path if request else ""
+    if url == path:
+        return mark_safe('aria-current="page"')
+    return mark_safe('aria-current="true"') if section and path.startswith(f"/{section}/") else ""
+
+
+@register.simple_tag(takes_context=True)
+def theme(context: template.Context) -> str:
+    """What the person has chosen, or before signing in this browser: `system`, `light` or `dark`."""
+    request = context.get("request")
+    user = getattr(request, "user", None)
+    if user is not None and user.is_authenticated:
+        chosen = user.theme
+    else:
+        chosen = request.COOKIES.get("theme") if request else None
+    return chosen if chosen in THEMES else THEMES[0]
+
+
+@register.filter
+def field_kind(field: BoundField) -> str:
+    """How a form field is laid out: `check` (box before its label), `set` (many inputs with a legend) or `plain`."""
+    if field.use_fieldset:
+        return "set"
+    return "check" if field.widget_type == "checkbox" else "plain"
+
+
+@register.simple_tag
+def editor_phrases() -> str:
+    """What CodeMirror says, by its English words, as JSON."""
+    return json.dumps(
+        {
+            "Find": _("Find"),
+            "Replace": _("Replace"),
+            "next": _("next"),
+            "previous": _("previous"),
+            "all": _("all"),
+            "match case": _("match case"),
+            "regexp": _("regular expression"),
+            "by word": _("by word"),
+            "replace": _("replace"),
+            "replace all": _("replace all"),
+            "close": _("close"),
+            "current match": _("current match"),
+            "on line": _("on line"),
+            "replaced match on line $": _("replaced match on line $"),
+            "replaced $ matches": _("replaced $ matches"),
+            "Go to line": _("Go to line"),
+            "go": _("go"),
+            "Control character": _("Hidden character"),
+            "$ unchanged lines": _("$ unchanged lines"),
+            "Selection deleted": _("Selection deleted"),
+        }
+    )
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """The distance in one unit, rounded down: `3 minutes ago`, `in 2 days`; a date when it is far."""
+    seconds = int(abs(now - moment).total_seconds())
+    if seconds < MINUTE:
+        return _("just now") if moment <= now else _("in a moment")
+    if seconds >= RELATIVE_DAYS * DAY:
+        return formats.date_format(timezone.localtime(moment), "j M Y")
+    return (_past if moment <= now else _ahead)(seconds)
+
+
+def exactly(moment: datetime) -> str:
+    """`21 November 2026, 09:49:12 CET`, in the current zone."""
+    return formats.date_format(timezone.localtime(moment), "j F Y, H:i:s T")
+
+
+def _past(seconds: int) -> str:
+    if seconds < HOUR:
+        return ngettext("%(n)s minute ago", "%(n)s minutes ago", seconds // MINUTE) % {"n": seconds // MINUTE}
+    if seconds < DAY:
+        return ngettext("%(n)s hour ago", "%(n)s hours ago", seconds // HOUR) % {"n": seconds // HOUR}
+    return ngettext("%(n)s day ago", "%(n)s days ago", seconds // DAY) % {"n": seconds // DAY}
+
+
+def _ahead(seconds: int) -> str:
+    if seconds < HOUR:
+        return ngettext("in %(n)s minute", "in %(n)s minutes", seconds // MINUTE) % {"n": seconds // MINUTE}
+    if seconds < DAY:
+        return ngettext("in %(n)s hour", "in %(n)s hours", seconds // HOUR) % {"n": seconds // HOUR}
+    return ngettext("in %(n)s day", "in %(n)s days", seconds // DAY) % {"n": seconds // DAY}
+
+
+def _time_element(moment: datetime, shown: str, title: str = "") -> SafeString:
+    attribute = format_html(' title="{}"', title) if title else ""
+    return format_html('<time datetime="{}"{}>{}</time>', moment.isoformat(timespec="seconds"), attribute, shown)

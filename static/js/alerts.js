@@ -1,0 +1,21 @@
+// What htmx could not do is said in the page's alert region, which a screen reader reads out.
+
+const region = () => document.getElementById("alerts");
+
+function say(id) {
+  const sentence = document.getElementById(id);
+  if (sentence && region()) region().replaceChildren(sentence.content.cloneNode(true));
+}
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { xhr } = event.detail;
+  if (xhr.status < 400) return;
+  event.detail.isError = false;
+  event.detail.shouldSwap = xhr.getResponseHeader("HX-Retarget") !== null;
+  if (event.detail.shouldSwap) region()?.scrollIntoView({ block: "center" });
+  else say("alert-failed");
+});
+
+document.addEventListener("htmx:beforeRequest", () => region()?.replaceChildren());
+document.addEventListener("htmx:sendError", () => say("alert-unreachable"));
+document.addEventListener("htmx:timeout", () => say("alert-unreachable"));

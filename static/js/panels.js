@@ -1,0 +1,43 @@
+// What opens over the page: dialogs by [data-dialog="id"], and menus that close when the person turns to something else.
+
+const openMenus = () => document.querySelectorAll("details[data-menu][open]");
+
+function closeMenu(menu, takeFocus) {
+  menu.open = false;
+  if (takeFocus) menu.querySelector("summary").focus();
+}
+
+document.addEventListener("click", (event) => {
+  for (const menu of openMenus()) {
+    if (!menu.contains(event.target)) closeMenu(menu, false);
+  }
+  const opener = event.target.closest("[data-dialog]");
+  const dialog = opener && document.getElementById(opener.dataset.dialog);
+  if (!dialog || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const menu = opener.closest("details[data-menu]");
+  if (menu) closeMenu(menu, true);
+  dialog.showModal();
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.matches("dialog[open]")) closeWhenOutside(event.target, event);
+});
+
+// A click on the backdrop has the dialog as its target, and lies outside of it.
+function closeWhenOutside(dialog, { clientX, clientY }) {
+  const box = dialog.getBoundingClientRect();
+  const inside = clientX >= box.left && clientX <= box.right && clientY >= box.top && clientY <= box.bottom;
+  if (!inside) dialog.close();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of openMenus()) closeMenu(menu, menu.contains(document.activeElement));
+});
+
+document.addEventListener("focusin", (event) => {
+  for (const menu of openMenus()) {
+    if (!menu.contains(event.target)) closeMenu(menu, false);
+  }
+});

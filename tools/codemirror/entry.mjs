@@ -1,0 +1,20 @@
+// Everything of CodeMirror that static/js/editor.js uses, as one module. `markdownLanguage` rather than `markdown()`: that
+// would bring the languages of HTML, CSS and JavaScript with it, a third of the whole.
+export { EditorState } from "@codemirror/state";
+export {
+  EditorView,
+  drawSelection,
+  dropCursor,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+export { HighlightStyle, LanguageSupport, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+export { markdownKeymap, markdownLanguage } from "@codemirror/lang-markdown";
+export { json } from "@codemirror/lang-json";
+export { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+export { MergeView, goToNextChunk, unifiedMergeView } from "@codemirror/merge";
+export { tags } from "@lezer/highlight";
