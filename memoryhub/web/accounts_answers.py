@@ -1,0 +1,92 @@
+"""What the pages of people, agents and members share: where to go next, what may be shown once, and pages of lists."""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Generic, TypeVar
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+
+M = TypeVar("M", bound=Model)
+
+ROWS = 100
+_SPENT = "spent_forms"
+_SPENT_KEPT = 50
+
+
+class SeeOther(HttpResponseRedirect):
+    status_code = 303
+
+
+def see_other(request: HttpRequest, to: str, *args: str) -> HttpResponse:
+    """To another page after a POST; htmx would otherwise put that page into the part that it asked for."""
+    url = resolve_url(to, *args)
+    if getattr(request, "htmx", False):
+        return HttpResponse(headers={"HX-Redirect": url})
+    return SeeOther(url)
+
+
+def own_address(request: HttpRequest, wanted: str | None) -> str:
+    """The address to go on to, if it is one of this hub; else the first page."""
+    if wanted and url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
+        return wanted
+    return resolve_url(settings.LOGIN_REDIRECT_URL)
+
+
+def client_address(request: HttpRequest) -> str:
+    """Who sent the request: what the nearest proxy that is not trusted says, or the connection itself."""
+    address = str(request.META.get("REMOTE_ADDR") or "")
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR") or "").split(",")
+    return nearest_stranger(address, [part.strip() for part in forwarded if part.strip()], settings.TRUSTED_PROXIES)
+
+
+def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
+    """The last address of the way here that is no trusted proxy; what stands before it anybody may have written."""
+    proxies = set(trusted)
+    way = [*forwarded, address]
+    while len(way) > 1 and way[-1] in proxies:
+        way.pop()
+    return way[-1][:64]
+
+
+def fresh_form() -> str:
+    """A form whose answer is shown once carries this, so that sending it again makes nothing again."""
+    return secrets.token_urlsafe(16)
+
+
+def spend_form(request: HttpRequest) -> bool:
+    """Whether a form is sent for the first time; says so to the person where it is not."""
+    form = request.POST.get("form", "")[:64]
+    spent = request.session.get(_SPENT, [])
+    if form and form in spent:
+        messages.warning(request, _("That was done already, and what it made is shown only once."))
+        return False
+    request.session[_SPENT] = [*spent, form][-_SPENT_KEPT:]
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[M]):
+    """Some rows of a list; `after` is where the next ones begin, null at the end."""
+
+    rows: list[M]
+    after: Any
+
+
+def page(rows: QuerySet[M], field: str, after: str, size: int = ROWS) -> Page[M]:
+    """The rows after a value of `field`, which is unique and may be that of another row (`a__b`); never by offset."""
+    beyond: dict[str, Any] = {f"{field}__gt": after} if after else {}
+    found = list(rows.filter(**beyond).order_by(field)[: size + 1])
+    return Page(found[:size], reduce(getattr, field.split("__"), found[size - 1]) if len(found) > size else None)
+
+
+def asked(request: HttpRequest, name: str) -> str:
+    """A value of the address's query, cut at the length of the longest address or name."""
+    return request.GET.get(name, "")[:254]

@@ -1,0 +1,58 @@
+"""A person's own page: name, time zone, theme, shortcuts and password."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memoryhub.actions import people
+from memoryhub.models import User
+from memoryhub.web import accounts_theme
+from memoryhub.web.accounts_answers import see_other
+from memoryhub.web.accounts_forms import ChangePasswordForm, ProfileForm, time_zones
+from memoryhub.web.door import person, signed_in
+
+_OWN = ("name", "time_zone", "theme", "single_keys")
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """Shows and changes what a person sets for themself."""
+    user = person(request)
+    now = {name: getattr(user, name) for name in _OWN}
+    form = ProfileForm(request.POST if request.method == "POST" else None, initial=now)
+    if form.is_valid():
+        people.edit_profile(user, at=timezone.now(), **form.cleaned_data)
+        messages.success(request, _("Your account is saved."))
+        return accounts_theme.remember(see_other(request, "account"), user.theme)
+    return _page(request, user, profile=form)
+
+
+@sensitive_post_parameters("current", "password", "again")
+@never_cache
+@signed_in
+@require_POST
+def change_password(request: HttpRequest) -> HttpResponse:
+    """Sets another password; this browser stays signed in, others do not."""
+    user = person(request)
+    form = ChangePasswordForm(request.POST, user=user)
+    if form.is_valid():
+        people.set_password(user, form.cleaned_data["password"], at=timezone.now())
+        update_session_auth_hash(request, user)
+        messages.success(request, _("Your password is changed. Other browsers are signed out."))
+        return see_other(request, "account")
+    return _page(request, user, password=form)
+
+
+def _page(request: HttpRequest, user: User, **forms: Any) -> HttpResponse:
+    now = {name: getattr(user, name) for name in _OWN}
+    shown = {"profile": ProfileForm(initial=now), "password": ChangePasswordForm(user=user), "time_zones": time_zones()}
+    return render(request, "accounts/account.html", shown | forms)

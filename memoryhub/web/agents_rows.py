@@ -1,0 +1,105 @@
+"""Agents and keys as their lists show them: with what this person may know of their memory stores."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, QuerySet
+
+from memoryhub.models import Agent, Key, KeyStore, MemoryStore, Session, User
+
+NAMED_STORES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The memory stores that a key may reach: all, or these and perhaps others of which the person may not know."""
+
+    every: bool
+    stores: tuple[MemoryStore, ...]
+    more: int
+    has_others: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A key; `status` is usable, expired or revoked."""
+
+    key: Key
+    scope: Scope
+    status: str
+    may_revoke: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An agent with its usable keys, when one of its keys was last used, and when it last named a session."""
+
+    agent: Agent
+    keys: int
+    scope: Scope
+    last_used: datetime | None
+    last_session: datetime | None
+
+
+def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
+    """The rows of keys that the person may see."""
+    keys = list(keys)
+    stores = _stores_of(keys)
+    known = _known(user)
+    governed = set(Key.objects.governed_by(user).filter(pk__in=[key.pk for key in keys]).values_list("pk", flat=True))
+    return [
+        KeyRow(key, _scope([key], stores, known), status(key, at), key.revoked_at is None and key.pk in governed)
+        for key in keys
+    ]
+
+
+def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentRow]:
+    """The rows of agents that the person may see, from a handful of queries."""
+    agents = list(agents)
+    visible = Key.objects.visible_to(user).filter(agent__in=agents)
+    keys: dict[str, list[Key]] = defaultdict(list)
+    for key in visible.usable(at):
+        keys[key.agent_id].append(key)
+    stores = _stores_of([key for own in keys.values() for key in own])
+    known = _known(user)
+    used = _latest(visible, "last_used_at")
+    seen = _latest(Session.objects.visible_to(user).filter(agent__in=agents), "last_seen_at")
+    return [
+        AgentRow(agent, len(own := keys[agent.pk]), _scope(own, stores, known), used.get(agent.pk), seen.get(agent.pk))
+        for agent in agents
+    ]
+
+
+def status(key: Key, at: datetime) -> str:
+    """Whether a key opens anything at that moment."""
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= at else "usable"
+
+
+def _latest(rows: QuerySet[Key] | QuerySet[Session], field: str) -> dict[str, datetime | None]:
+    return dict(rows.values("agent").annotate(latest=Max(field)).values_list("agent", "latest"))
+
+
+def _stores_of(keys: list[Key]) -> dict[str, list[MemoryStore]]:
+    """The named stores by key, in the order of their names."""
+    stores: dict[str, list[MemoryStore]] = defaultdict(list)
+    links = KeyStore.objects.filter(key__in=keys).select_related("store")
+    for link in links.order_by("store__name", "store_id"):
+        stores[link.key_id].append(link.store)
+    return stores
+
+
+def _known(user: User) -> set[str] | None:
+    """The ids of the stores in which the person has a role; null for a superuser, who knows all."""
+    return None if user.is_superuser else set(user.memberships.values_list("store_id", flat=True))
+
+
+def _scope(keys: list[Key], stores: dict[str, list[MemoryStore]], known: set[str] | None) -> Scope:
+    named = {store.pk: store for key in keys for store in stores[key.pk]}
+    shown = [store for store in named.values() if known is None or store.pk in known]
+    every = any(key.all_stores for key in keys)
+    rest = max(0, len(shown) - NAMED_STORES)
+    return Scope(every, tuple(shown[:NAMED_STORES]), rest, not every and len(shown) < len(named))

@@ -1,0 +1,117 @@
+"""The members of a memory store, for its admins: who has which role, and who is invited."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memoryhub.actions import access, people
+from memoryhub.models import Member, MemoryStore, Role, User
+from memoryhub.models.access import fold_email
+from memoryhub.web.accounts_answers import ROWS, asked, fresh_form, page, see_other, spend_form
+from memoryhub.web.door import by, in_store, person
+from memoryhub.web.members_forms import AddMemberForm, RoleForm
+from memoryhub.web.people import shown_link
+from memoryhub.web.stores_pages import context
+
+
+@never_cache
+@in_store(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def members(request: HttpRequest, store: MemoryStore) -> HttpResponse:
+    """Lists the members, and adds one by their address."""
+    form = AddMemberForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return _page(request, store, form)
+    email, role = form.cleaned_data["email"], Role(form.cleaned_data["role"])
+    user = User.objects.filter(email=fold_email(email)).first()
+    if user is None:
+        return _invite(request, store, email, role)
+    if reason := _why_not(store, user):
+        form.add_error("email", reason)
+        return _page(request, store, form)
+    access.set_role(store, user, role, **by(request))
+    messages.success(request, _("%(name)s is a member now.") % {"name": user})
+    return see_other(request, "members", store.id)
+
+
+def _why_not(store: MemoryStore, user: User) -> str | None:
+    if not user.is_active:
+        return _("This person's account is deactivated.")
+    if store.members.filter(user=user).exists():
+        return _("This person is a member already: change the role in the list.")
+    return None
+
+
+def _invite(request: HttpRequest, store: MemoryStore, email: str, role: Role) -> HttpResponse:
+    back = reverse("members", args=[store.id])
+    if not spend_form(request):
+        return see_other(request, back)
+    try:
+        invitation, token = people.invite(email=email, store=store, role=role, **by(request))
+    except people.EmailTaken:  # by an account made since the look-up: now the person can be added
+        messages.warning(request, _("This person has an account by now. Add them once more."))
+        return see_other(request, back)
+    return shown_link(request, invitation, token, back)
+
+
+@in_store(Role.ADMIN)
+@require_POST
+def set_role(request: HttpRequest, store: MemoryStore, user_id: str) -> HttpResponse:
+    """Gives a member another role."""
+    member = _member(store, user_id)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        return HttpResponseBadRequest()
+    sentence = _("%(name)s has another role now.") % {"name": member.user}
+    return _change(request, store, member, Role(form.cleaned_data["role"]), sentence)
+
+
+@in_store(Role.ADMIN)
+@require_POST
+def remove_member(request: HttpRequest, store: MemoryStore, user_id: str) -> HttpResponse:
+    """Takes a member's role; what they did stays theirs."""
+    member = _member(store, user_id)
+    return _change(request, store, member, None, _("%(name)s is no longer a member.") % {"name": member.user})
+
+
+@in_store(Role.ADMIN)
+@require_POST
+def withdraw(request: HttpRequest, store: MemoryStore, invitation_id: str) -> HttpResponse:
+    """Ends an invitation to this store before it is used."""
+    invitation = get_object_or_404(store.invitations.open(timezone.now()).newest(), pk=invitation_id)
+    people.withdraw(invitation, **by(request))
+    messages.success(request, _("The invitation is withdrawn: its link no longer works."))
+    return see_other(request, "members", store.id)
+
+
+def _member(store: MemoryStore, user_id: str) -> Member:
+    return get_object_or_404(store.members.select_related("user"), user=user_id)
+
+
+def _change(request: HttpRequest, store: MemoryStore, member: Member, role: Role | None, done: str) -> HttpResponse:
+    """Writes a role; a store's last admin stays one unless a superuser, who is left to look after it, decides."""
+    me = person(request)
+    try:
+        access.set_role(store, member.user, role, keep_admin=not me.is_superuser, **by(request))
+    except access.LastAdministrator:
+        messages.error(request, _("A memory store keeps at least one admin: give somebody else this role first."))
+        return see_other(request, "members", store.id)
+    messages.success(request, done)
+    left = member.user == me and role != Role.ADMIN and not me.is_superuser
+    return see_other(request, "stores") if left else see_other(request, "members", store.id)
+
+
+def _page(request: HttpRequest, store: MemoryStore, form: AddMemberForm) -> HttpResponse:
+    shown = {
+        "page": page(store.members.select_related("user"), "user__email", asked(request, "after")),
+        "invitations": store.invitations.open(timezone.now()).newest()[:ROWS],
+        "form": form,
+        "form_once": fresh_form(),
+        "roles": Role.choices,
+    }
+    return render(request, "members/members.html", context(request, store, **shown))

@@ -1,0 +1,22 @@
+"""The form that gives a person a role in a memory store."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models import Role
+from memoryhub.web.accounts_forms import email_field
+
+ROLES = (
+    (Role.VIEWER, _("Viewer: reads, compares and exports")),
+    (Role.CURATOR, _("Curator: also edits, restores and reviews")),
+    (Role.ADMIN, _("Admin: also members, settings, keys and redaction")),
+)
+
+
+class AddMemberForm(forms.Form):
+    email = email_field(help_text=_("Somebody without an account gets an invitation, whose link you pass on."))
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial=Role.VIEWER, widget=forms.RadioSelect)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=Role.choices)

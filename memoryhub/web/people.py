@@ -1,0 +1,116 @@
+"""The people of the hub, for its administrators: who they are, who is invited, and who may come in."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from memoryhub.actions import people as actions
+from memoryhub.actions.access import LastAdministrator
+from memoryhub.models import Invitation, User
+from memoryhub.models.access import fold_email
+from memoryhub.web.accounts_answers import ROWS, asked, fresh_form, page, see_other, spend_form
+from memoryhub.web.door import by, person, superuser_only
+from memoryhub.web.people_forms import InviteForm
+
+
+def link_of(token: str) -> str:
+    """The address of an invitation, to be given to the person."""
+    return settings.MEMORYHUB_URL.rstrip("/") + reverse("invitation", args=[token])
+
+
+@superuser_only
+@require_safe
+def people(request: HttpRequest) -> HttpResponse:
+    """Everybody, in the order of their addresses, and the invitations that nobody has used."""
+    return _page(request, InviteForm())
+
+
+@never_cache
+@superuser_only
+@require_POST
+def invite(request: HttpRequest) -> HttpResponse:
+    """Makes an invitation and shows its link, once."""
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form)
+    if not spend_form(request):
+        return see_other(request, "people")
+    try:
+        invitation, token = actions.invite(**form.cleaned_data, **by(request))
+    except actions.EmailTaken:
+        form.add_error("email", _("Somebody has this e-mail address already."))
+        return _page(request, form)
+    return shown_link(request, invitation, token, reverse("people"))
+
+
+@superuser_only
+@require_POST
+def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
+    """Ends an invitation before it is used."""
+    invitation = get_object_or_404(Invitation.objects.open(timezone.now()).newest(), pk=invitation_id)
+    actions.withdraw(invitation, **by(request))
+    messages.success(request, _("The invitation is withdrawn: its link no longer works."))
+    return see_other(request, "people")
+
+
+@superuser_only
+@require_POST
+def set_active(request: HttpRequest, user_id: str) -> HttpResponse:
+    """Deactivates a person (`active=0`) or lets them in again (`active=1`)."""
+    user = get_object_or_404(User, pk=user_id)
+    active = request.POST.get("active") == "1"
+    try:
+        actions.set_active(user, active, **by(request))
+    except LastAdministrator:
+        messages.error(request, _("The hub's last administrator cannot be deactivated."))
+        return see_other(request, "people")
+    sentence = _("%(name)s may sign in again.") if active else _("%(name)s is deactivated and signed out everywhere.")
+    messages.success(request, sentence % {"name": user})
+    if not active and user == person(request):
+        return see_other(request, "sign_in")
+    return see_other(request, "people")
+
+
+@never_cache
+@superuser_only
+@require_POST
+def password_link(request: HttpRequest, user_id: str) -> HttpResponse:
+    """Makes a link by which a person sets another password, and shows it, once."""
+    user = get_object_or_404(User, pk=user_id, is_active=True)
+    if not spend_form(request):
+        return see_other(request, "people")
+    invitation, token = actions.invite(user=user, email=user.email, **by(request))
+    return shown_link(request, invitation, token, reverse("people"))
+
+
+def shown_link(request: HttpRequest, invitation: Invitation, token: str, back: str) -> HttpResponse:
+    """The page that shows an invitation's link; nobody can see it again."""
+    return render(request, "people/link.html", {"invitation": invitation, "link": link_of(token), "back": back})
+
+
+def _page(request: HttpRequest, form: InviteForm) -> HttpResponse:
+    query = asked(request, "q").strip()
+    shown: dict[str, Any] = {
+        "page": page(_matching(query), "email", asked(request, "after")),
+        "invitations": Invitation.objects.open(timezone.now()).newest()[:ROWS],
+        "form": form,
+        "form_once": fresh_form(),
+        "query": query,
+        "administrators": User.objects.filter(is_active=True, is_superuser=True)[:2].count(),
+    }
+    return render(request, "people/people.html", shown)
+
+
+def _matching(query: str) -> QuerySet[User]:
+    """Those whose address has the words of a search, or whose name has."""
+    people = User.objects.prefetch_related("memberships__store")
+    return people.filter(Q(email__contains=fold_email(query)) | Q(name__icontains=query)) if query else people
