@@ -7,7 +7,6 @@ with the store. The actions keep them, and `verify_audit` checks them.
 from __future__ import annotations
 
 from collections.abc import Collection
-
 from typing import Any
 
 from django.db import models
@@ -137,7 +136,7 @@ class Memory(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.path
+        return str(self.path)
 
     @property
     def is_live(self) -> bool:

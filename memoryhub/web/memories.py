@@ -1,0 +1,188 @@
+"""The pages of one memory: its text and facts, and what a person does with it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from memoryhub import visible
+from memoryhub.actions import curation
+from memoryhub.models import Memory, MemoryStore, Role
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web import (
+    markdown,
+    memories_conflict,
+    memories_facts,
+    memories_text,
+    stores_pages,
+    tree_addresses,
+    tree_branches,
+)
+from memoryhub.web.door import act, in_store
+from memoryhub.web.memories_forms import EditForm, NewMemoryForm, NoteForm, RenameForm
+from memoryhub.web.sentences import for_people
+from memoryhub.web.stores_pages import see_other
+
+LINES, RENDERED = "lines", "rendered"
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def page(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """The text and the facts; of a memory in the trash the text that it had, and the way back."""
+    memory = memories_facts.find(store, memory_id, live=False)
+    content = memories_facts.content(memory)
+    view = RENDERED if request.GET.get("view") == RENDERED else LINES
+    shown: dict[str, Any] = {"view": view, "content": content, "facts": memories_facts.of(memory)}
+    if content is not None and view == RENDERED:
+        shown["rendered"] = markdown.render(content)
+    elif content is not None:
+        shown["lines"] = memories_text.numbered_lines(content, _number(request.GET.get("from", "")))
+    shown["has_hidden"] = content is not None and visible.has_hidden(content)
+    if not memory.is_live:
+        shown["to_restore"] = memories_facts.last_with_text(memory)
+    return render(request, "memories/page.html", _context(request, store, memory, **shown))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def new(request: HttpRequest, store: MemoryStore) -> HttpResponse:
+    """Makes a memory at a path."""
+    posted = request.POST if request.method == "POST" else None
+    form = NewMemoryForm(posted, initial={"path": request.GET.get("path", "")})
+    if posted is not None and form.is_valid():
+        given = form.cleaned_data
+        try:
+            done = curation.create(store.id, given["path"], given["content"], act(request, given["note"]))
+        except ToolError as error:
+            form.add_error("path", for_people(error))
+        else:
+            messages.success(request, _("%(path)s was created.") % {"path": given["path"]})
+            return see_other("memory", store.id, str(done.memory))
+    text = str(form["text"].value() or "")
+    shown = {"form": form, "has_hidden": _has_hidden(text), "name": store.name, "here": _url(store)}
+    tree = tree_branches.opened(store, "")
+    return render(request, "memories/new.html", stores_pages.context(request, store, tree=tree, **shown))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def edit(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Another text; where somebody was faster, both sides."""
+    memory = memories_facts.find(store, memory_id, live=request.method != "POST")
+    if request.method != "POST":
+        content = memories_facts.content(memory)
+        if content is None:
+            raise Http404
+        return _edit_page(request, store, memory, EditForm.of(memory, content))
+    form = EditForm(request.POST)
+    if not form.is_valid():
+        return _edit_page(request, store, memory, form)
+    given = form.cleaned_data
+    try:
+        done = curation.edit(store.id, memory.id, given["content"], given["sha256"], act(request, given["note"]))
+    except ToolError as error:
+        form.add_error("text", for_people(error))
+        return _edit_page(request, store, memory, form)
+    except curation.Conflict as conflict:
+        sides = memories_conflict.sides(memory, form, conflict)
+        shown = {"sides": sides, "form": sides.form, "lines": memories_text.numbered_lines(sides.theirs or "")}
+        return render(request, "memories/conflict.html", _context(request, store, memory, **shown))
+    _tell_saved(request, memory, form, done)
+    return see_other("memory", store.id, memory.id)
+
+
+def _edit_page(request: HttpRequest, store: MemoryStore, memory: Memory, form: EditForm) -> HttpResponse:
+    has_hidden = _has_hidden(str(form["text"].value() or ""))
+    return render(request, "memories/edit.html", _context(request, store, memory, form=form, has_hidden=has_hidden))
+
+
+def _tell_saved(request: HttpRequest, memory: Memory, form: EditForm, done: curation.Done) -> None:
+    now = Memory.objects.filter(pk=memory.pk).values("path").first() or {"path": memory.path}
+    opened = form.cleaned_data["path"]
+    if done.version == form.cleaned_data["version"]:
+        messages.info(request, _("Nothing was changed: the text is the same."))
+    elif opened and opened != now["path"]:
+        moved = _("Saved. Meanwhile the memory was renamed: it was %(old)s and is now %(new)s.")
+        messages.success(request, moved % {"old": opened, "new": now["path"]})
+    else:
+        messages.success(request, _("%(path)s was saved as a new version.") % now)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def rename(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Another path; the memory and its versions stay the same."""
+    memory = memories_facts.find(store, memory_id)
+    form = RenameForm(request.POST) if request.method == "POST" else RenameForm(initial={"new_path": memory.path})
+    if request.method == "POST" and form.is_valid():
+        new_path, note = form.cleaned_data["new_path"], form.cleaned_data["note"]
+        try:
+            curation.rename(store.id, memory.path, new_path, act(request, note), memory_id=memory.id)
+        except ToolError as error:
+            form.add_error("new_path", for_people(error))
+        except curation.Conflict:
+            form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
+        else:
+            messages.success(request, _("%(old)s is now %(new)s.") % {"old": memory.path, "new": new_path})
+            return see_other("memory", store.id, memory.id)
+    return render(request, "memories/rename.html", _context(request, store, memory, form=form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def delete(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Into the trash, from where the page that follows can take it back."""
+    memory = memories_facts.find(store, memory_id)
+    form = NoteForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            note = form.cleaned_data["note"]
+            curation.delete(store.id, memory.path, act(request, note), memory_id=memory.id)
+        except (ToolError, curation.Conflict):
+            form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
+        else:
+            place = tree_branches.nearest(store, paths.parent(memory.path)).path
+            return see_other(tree_addresses.of_directory(store.id, place, deleted=memory.id))
+    return render(request, "memories/delete.html", _context(request, store, memory, form=form))
+
+
+@require_POST
+@in_store(Role.VIEWER)
+def download(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """The text byte for byte; the audit tells who took it."""
+    try:
+        memory = curation.note_download(store.id, memory_id, act(request))
+    except curation.Conflict as error:
+        raise Http404 from error
+    response = HttpResponse(memory.content.encode(), content_type="text/plain; charset=utf-8")
+    response.headers["Content-Disposition"] = content_disposition_header(True, paths.name(memory.path))
+    return response
+
+
+def _context(request: HttpRequest, store: MemoryStore, memory: Memory, **more: Any) -> dict[str, Any]:
+    directory = paths.parent(memory.path) if memory.is_live else ""
+    return stores_pages.context(
+        request, store, memory=memory, crumbs=tree_addresses.crumbs(store.id, store.name, memory.path),
+        tree=tree_branches.opened(store, directory, memory if memory.is_live else None),
+        path=memory.path, name=paths.name(memory.path), **more,
+    )  # fmt: skip
+
+
+def _has_hidden(typed: str) -> bool:
+    """Whether a text has characters that a textarea does not show; its newlines came as CR LF."""
+    return visible.has_hidden(typed.replace("\r\n", "\n"))
+
+
+def _url(store: MemoryStore) -> str:
+    return tree_addresses.of_directory(store.id, paths.ROOT_DIRECTORY)
+
+
+def _number(value: str) -> int:
+    """A line's number as it came; anything else is the first."""
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 1

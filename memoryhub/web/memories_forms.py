@@ -1,0 +1,100 @@
+"""The forms of memories and directories: paths as the browser shows them, texts to the byte."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models import Memory
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web import memories_text
+from memoryhub.web.sentences import for_people
+
+LONGEST_NOTE = 1000
+
+
+class PathField(forms.CharField):
+    """A path that a person types, made the API's form by the rules of the memory tool; the first slash may be left out.
+
+    `creates`: it is of a memory to be made.
+    """
+
+    def __init__(self, *, creates: bool, **kwargs: Any) -> None:
+        attrs = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        super().__init__(max_length=5000, widget=forms.TextInput(attrs=attrs), **kwargs)
+        self.creates = creates
+
+    def clean(self, value: Any) -> str:
+        typed = super().clean(value)
+        beneath = typed if typed.startswith("/") else f"/{typed}"
+        try:
+            return paths.from_tool(paths.ROOT + beneath, creates=self.creates)
+        except ToolError as error:
+            raise forms.ValidationError(for_people(error)) from error
+
+
+class NoteForm(forms.Form):
+    """Why somebody does something; for the audit."""
+
+    note = forms.CharField(
+        label=pgettext_lazy("why something is done", "Note"), required=False, max_length=LONGEST_NOTE,
+        help_text=_("Why? The audit keeps it."), widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
+
+
+class TextForm(NoteForm):
+    """A text with the sign of how its lines end (see `memories_text.Editable`)."""
+
+    text = forms.CharField(
+        label=_("Text"), required=False, strip=False,
+        widget=forms.Textarea(attrs={"rows": 24, "data-editor": True, "spellcheck": "false"}),
+    )  # fmt: skip
+    newlines = forms.CharField(widget=forms.HiddenInput, initial=memories_text.LF, required=False)
+
+    field_order = ("path", "text", "note")
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or {}
+        try:
+            given["content"] = memories_text.from_textarea(given.get("text", ""), given.get("newlines", ""))
+        except ValueError:
+            self.add_error("newlines", gettext("The page that sent this form is not one of ours."))
+        return given
+
+    @property
+    def sign(self) -> str | None:
+        """What stands for a CR in the text that is shown."""
+        newlines = str(self["newlines"].value() or memories_text.LF)
+        return memories_text.Editable("", newlines).sign
+
+
+class NewMemoryForm(TextForm):
+    """A memory to be made."""
+
+    path = PathField(label=_("Path"), creates=True, help_text=_("For example /projects/plan.md"))
+
+
+class EditForm(TextForm):
+    """Another text for a memory: with what was opened, so that nobody's newer version is lost."""
+
+    sha256 = forms.CharField(widget=forms.HiddenInput, max_length=64)
+    version = forms.CharField(widget=forms.HiddenInput, max_length=64)
+    path = forms.CharField(widget=forms.HiddenInput, max_length=2000, required=False)
+
+    @classmethod
+    def of(cls, memory: Memory, content: str) -> "EditForm":
+        editable = memories_text.to_textarea(content)
+        return cls(initial={
+            "text": editable.text, "newlines": editable.newlines, "sha256": memory.sha256, "version": memory.head_id,
+            "path": memory.path,
+        })  # fmt: skip
+
+
+class RenameForm(NoteForm):
+    """Another path for a memory or a directory."""
+
+    new_path = PathField(label=_("New path"), creates=False)
+
+    field_order = ("new_path", "note")

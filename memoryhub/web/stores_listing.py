@@ -1,0 +1,94 @@
+"""The list of memory stores: which ones, in which order, and what is told of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+from django.http import QueryDict
+
+from memoryhub.models import AuditEntry, Member, MemoryStore, MemoryVersion, Role, User
+from memoryhub.models.stores import MemoryStoreQuerySet
+
+SIZE = 100
+ACTIVE, ARCHIVED, ALL = "active", "archived", "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which stores a person asks for."""
+
+    state: str = ACTIVE
+    words: str = ""
+    after: str = ""
+
+    @classmethod
+    def of(cls, query: QueryDict) -> "Filter":
+        state = query.get("state", ACTIVE)
+        words = query.get("q", "").strip()
+        return cls(state if state in (ARCHIVED, ALL) else ACTIVE, words, query.get("after", ""))
+
+    def query(self, **changes: str) -> str:
+        """The query string of this filter with some of it changed; what is not there is the default."""
+        given = {"state": self.state if self.state != ACTIVE else "", "q": self.words} | changes
+        made = QueryDict(mutable=True)
+        made.update({name: value for name, value in given.items() if value and (name, value) != ("state", ACTIVE)})
+        return "?" + made.urlencode()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A store with its newest memory version: when, by which entry and by whom (null: it never had a memory)."""
+
+    store: MemoryStore
+    role: Role
+    changed_at: datetime | None
+    changed_seq: int | None
+    changed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some stores; `next` is the id after which the next page goes on."""
+
+    rows: Sequence[Row]
+    next: str | None
+
+
+def page(user: User, chosen: Filter) -> Page:
+    """The stores that a person may see and asks for, by name."""
+    visible = MemoryStore.objects.visible_to(user)
+    start = visible.filter(pk=chosen.after).first() if chosen.after else None
+    found = _chosen(visible.following(start) if start else visible, chosen)
+    stores = list(_with_last_change(found.by_name())[: SIZE + 1])
+    roles = _roles(user, stores)
+    rows = [_row(store, roles.get(store.id, Role.ADMIN)) for store in stores[:SIZE]]
+    return Page(rows, rows[-1].store.id if len(stores) > SIZE else None)
+
+
+def _row(store: Any, role: Role) -> Row:
+    return Row(store, role, store.changed_at, store.changed_seq, store.changed_by)
+
+
+def _chosen(stores: MemoryStoreQuerySet, chosen: Filter) -> MemoryStoreQuerySet:
+    if chosen.state != ALL:
+        stores = stores.archived() if chosen.state == ARCHIVED else stores.active()
+    return stores.named_like(chosen.words) if chosen.words else stores
+
+
+def _with_last_change(stores: MemoryStoreQuerySet) -> MemoryStoreQuerySet:
+    newest = MemoryVersion.objects.filter(store=OuterRef("pk")).order_by("-seq")
+    entry = AuditEntry.objects.filter(chain=OuterRef("pk"), seq=OuterRef("changed_seq"))
+    stores = stores.annotate(
+        changed_at=Subquery(newest.values("created_at")[:1]), changed_seq=Subquery(newest.values("seq")[:1])
+    )
+    return stores.annotate(changed_by=Subquery(entry.values("label")[:1]))
+
+
+def _roles(user: User, stores: Sequence[MemoryStore]) -> dict[str, Role]:
+    """A person's role by store; of a superuser none is asked for."""
+    if user.is_superuser:
+        return {}
+    rows = Member.objects.filter(user=user, store__in=stores).values_list("store_id", "role")
+    return {store: Role(role) for store, role in rows}

@@ -1,0 +1,49 @@
+"""The addresses of directories: names in a path may hold anything, so they are always made here."""
+
+from dataclasses import dataclass
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from memoryhub.protocol import paths
+
+
+@dataclass(frozen=True, slots=True)
+class Crumb:
+    """One step on the way from the store to what a page shows."""
+
+    name: str
+    url: str
+
+
+def of_directory(store_id: str, path: str, **query: str) -> str:
+    """The page of a directory; the root's is the store's."""
+    return _at("directory" if path else "store", store_id, path) + _query(query)
+
+
+def of_children(store_id: str, path: str, **query: str) -> str:
+    """Where the tree gets what lies directly in a directory."""
+    return _at("tree_children", store_id, path) + _query(query)
+
+
+def of_act(name: str, store_id: str, path: str) -> str:
+    """The page of an act on a directory, by the name of its route."""
+    return _at(name, store_id, path)
+
+
+def crumbs(store_id: str, store_name: str, path: str) -> list[Crumb]:
+    """The store and the directories above a path."""
+    above = paths.ancestors(path)
+    return [Crumb(paths.name(place) or store_name, of_directory(store_id, place)) for place in above]
+
+
+def _at(route: str, store_id: str, path: str) -> str:
+    return reverse(route, args=[store_id, path[1:]] if path else [store_id])
+
+
+def _query(query: dict[str, str]) -> str:
+    if not query:
+        return ""
+    made = QueryDict(mutable=True)
+    made.update(query)
+    return "?" + made.urlencode()
