@@ -1,0 +1,140 @@
+"""Audit entries in words: what a person or the hub did, as a sentence for people."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from memoryhub import ids as ids_of
+from memoryhub.models import Agent, AuditEntry, MemoryStore
+from memoryhub.models.audit import ActorKind
+
+Told = Mapping[str, Any]
+
+
+def told_of(input: str | None) -> dict[str, Any]:
+    """The `input` of an entry; empty where there is none or it is not an object."""
+    try:
+        value = json.loads(input or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def names_in(inputs: Iterable[Told]) -> dict[str, str]:
+    """What the agents and stores are called whose ids stand in some inputs."""
+    values = [value for told in inputs for value in told.values()]
+    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    ids = {item for item in flat if isinstance(item, str) and item.startswith((ids_of.AGENT, ids_of.MEMORY_STORE))}
+    if not ids:
+        return {}
+    agents, stores = Agent.objects.filter(pk__in=ids), MemoryStore.objects.filter(pk__in=ids)
+    return dict(agents.values_list("id", "name")) | dict(stores.values_list("id", "name"))
+
+
+def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
+    """What happened, without who did it and when; for a command that has no words its name.
+
+    `names` stand for ids, as `names_in` gives them.
+    """
+    words = _WORDS.get(entry.command or "")
+    if words is None or (entry.actor_kind == ActorKind.KEY and entry.command not in _OF_AGENTS):
+        return entry.command or _("a call without a command")
+    return words(_Told(told, entry, names))
+
+
+class _Told:
+    """What an entry tells, each value as text."""
+
+    def __init__(self, told: Told, entry: AuditEntry, names: Mapping[str, str]) -> None:
+        self.told, self.entry, self.names = told, entry, names
+
+    def __getitem__(self, name: str) -> str:
+        if name in ("path", "new_path"):
+            value = getattr(self.entry, name)
+        else:
+            value = self.told.get(name)
+        return "–" if value in (None, "", []) else self.in_words(value)
+
+    def in_words(self, value: object) -> str:
+        if isinstance(value, bool):
+            return _("yes") if value else _("no")
+        if isinstance(value, list):
+            return ", ".join(map(self.in_words, value))
+        return self.names.get(str(value), str(value))
+
+    def __bool__(self) -> bool:
+        return self.entry.ok
+
+
+def _sign_in(told: _Told) -> str:
+    if told:
+        return _("signed in from %(address)s") % {"address": told["address"]}
+    return _("failed to sign in as %(email)s from %(address)s") % {"email": told["email"], "address": told["address"]}
+
+
+def _set_role(told: _Told) -> str:
+    who = told["email"] if told["email"] != "–" else told["user"]
+    if told.told.get("role") is None:
+        return _("took the role %(role)s from %(person)s") % {"role": told["before"], "person": who}
+    return _("gave %(person)s the role %(role)s") % {"role": told["role"], "person": who}
+
+
+def _issue_key(told: _Told) -> str:
+    key = {"key": told["key"], "agent": told["agent"], "access": told["access"], "stores": told["stores"]}
+    if told.told.get("all_stores"):
+        return _("issued the key %(key)s to %(agent)s: %(access)s in all stores") % key
+    return _("issued the key %(key)s to %(agent)s: %(access)s in %(stores)s") % key
+
+
+def _changes(told: _Told) -> str:
+    """Names of what changed, with the values before and after."""
+    pairs = [(name, value) for name, value in told.told.items() if isinstance(value, list) and len(value) == 2]
+    shown = [(name, *("–" if side in (None, "") else told.in_words(side) for side in sides)) for name, sides in pairs]
+    changed = [f"{name}: {old} → {new}" for name, old, new in shown if old != new]
+    return "; ".join(changed) or _("nothing")
+
+
+def _sentence(text: Callable[[], str], *names: str) -> Callable[[_Told], str]:
+    return lambda told: text() % {name: told[name] for name in names}
+
+
+_OF_AGENTS = frozenset(("view", "create", "str_replace", "insert", "delete", "rename", "refused"))
+"""An agent may call anything by any name; only these are what they are called."""
+
+_WORDS: dict[str, Callable[[_Told], str]] = {
+    "create": _sentence(lambda: _("created %(path)s"), "path"),
+    "edit": _sentence(lambda: _("edited %(path)s"), "path"),
+    "view": _sentence(lambda: _("viewed %(path)s"), "path"),
+    "str_replace": _sentence(lambda: _("replaced text in %(path)s"), "path"),
+    "insert": _sentence(lambda: _("inserted text into %(path)s"), "path"),
+    "delete": _sentence(lambda: _("deleted %(path)s"), "path"),
+    "rename": _sentence(lambda: _("renamed %(path)s to %(new_path)s"), "path", "new_path"),
+    "restore": _sentence(lambda: _("restored %(path)s to what it was in version %(version)s"), "path", "version"),
+    "create_store": _sentence(lambda: _("created the store “%(name)s”"), "name"),
+    "edit_store": lambda told: _("changed the store’s settings: %(changes)s") % {"changes": _changes(told)},
+    "archive_store": _sentence(lambda: _("archived the store")),
+    "unarchive_store": _sentence(lambda: _("took the store out of the archive")),
+    "set_role": _set_role,
+    "sign_in": _sign_in,
+    "sign_out": _sentence(lambda: _("signed out")),
+    "create_user": _sentence(lambda: _("made an account for %(name)s (%(email)s)"), "name", "email"),
+    "invite": _sentence(lambda: _("made the invitation %(invitation)s for %(email)s"), "invitation", "email"),
+    "accept_invitation": _sentence(lambda: _("accepted an invitation as %(name)s (%(email)s)"), "name", "email"),
+    "withdraw_invitation": _sentence(lambda: _("withdrew the invitation %(invitation)s"), "invitation"),
+    "set_password": _sentence(lambda: _("set another password for %(email)s"), "email"),
+    "edit_profile": lambda told: _("changed their own settings: %(changes)s") % {"changes": _changes(told)},
+    "activate_user": _sentence(lambda: _("let %(name)s (%(email)s) in again"), "name", "email"),
+    "deactivate_user": _sentence(lambda: _("locked %(name)s (%(email)s) out"), "name", "email"),
+    "create_agent": _sentence(lambda: _("made the agent “%(name)s”"), "name"),
+    "edit_agent": lambda told: (
+        _("changed the agent %(agent)s: %(changes)s") % {"agent": told["agent"], "changes": _changes(told)}
+    ),
+    "issue_key": _issue_key,
+    "revoke_key": _sentence(lambda: _("revoked the key %(key)s (…%(hint)s) of %(agent)s"), "key", "hint", "agent"),
+    "refused": _sentence(lambda: _("was refused at %(memory_store)s with %(status)s"), "memory_store", "status"),
+    "export_audit": _sentence(
+        lambda: _("exported the audit as %(format)s, filtered by: %(filter)s"), "format", "filter"
+    ),
+}

@@ -1,0 +1,101 @@
+"""Two versions of a memory compared, in whichever order the person asks for."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from memoryhub.diffs import compare as compare_texts
+from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.web.door import in_store
+from memoryhub.web.versions import memory_of, page_context, text_of
+
+MODES = ("unified", "split")
+CONTEXT_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a comparison is shown: what stands in the address, but for the defaults."""
+
+    old: int
+    new: int
+    mode: str = "unified"
+    ignore_whitespace: bool = False
+    whole: bool = False
+
+    @classmethod
+    def of(cls, request: HttpRequest, old: int, new: int) -> "Options":
+        mode = request.GET.get("mode", "unified")
+        return cls(
+            old, new, mode if mode in MODES else "unified", request.GET.get("w") == "1",
+            request.GET.get("context") == "all",
+        )  # fmt: skip
+
+    def query(self, **other: object) -> str:
+        """The same comparison shown another way."""
+        values: dict[str, object] = {
+            "from": self.old, "to": self.new, "mode": self.mode, "w": int(self.ignore_whitespace),
+            "context": "all" if self.whole else "",
+        }  # fmt: skip
+        values |= other
+        left_out = {"mode": "unified", "w": 0, "context": ""}
+        return urlencode({key: value for key, value in values.items() if left_out.get(key) != value})
+
+    @property
+    def swapped(self) -> str:
+        return self.query(**{"from": self.new, "to": self.old})
+
+    @property
+    def unified(self) -> str:
+        return self.query(mode="unified")
+
+    @property
+    def split(self) -> str:
+        return self.query(mode="split")
+
+    @property
+    def other_whitespace(self) -> str:
+        return self.query(w=int(not self.ignore_whitespace))
+
+    @property
+    def other_context(self) -> str:
+        return self.query(context="" if self.whole else "all")
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def compare(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """`from` and `to` are numbers or ids of versions; without them, the newest against the one before it."""
+    memory = memory_of(store, memory_id)
+    new, no_new = _picked(memory, request.GET.get("to", ""), memory.version_count)
+    old, no_old = _picked(memory, request.GET.get("from", ""), max(1, new.number - 1))
+    options = Options.of(request, old.number, new.number)
+    before, after = text_of(old), text_of(new)
+    diff = None
+    if before is not None and after is not None:
+        lines = None if options.whole else CONTEXT_LINES
+        diff = compare_texts(before, after, ignore_whitespace=options.ignore_whitespace, context=lines)
+    return render(request, "versions/compare.html", page_context(
+        request, store, memory, old=old, new=new, options=options, diff=diff, problem=no_new or no_old,
+        expand_url="" if options.whole else f"?{options.other_context}",
+    ))  # fmt: skip
+
+
+def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:
+    """The version that somebody named, or another one with a sentence why."""
+    found = MemoryVersion.objects.of_memory(memory).select_related("text")
+    picked = None
+    if written.isascii() and written.isdigit() and len(written) <= 18:
+        picked = found.filter(number=int(written)).first()
+    elif written and "\0" not in written:
+        picked = found.filter(pk=written).first()
+    if picked is not None:
+        return picked, ""
+    picked = found.filter(number=otherwise).first()
+    if picked is None:
+        raise Http404
+    return picked, _("This memory has no version “%(version)s”.") % {"version": written} if written else ""

@@ -1,0 +1,150 @@
+"""The versions of a memory: the timeline of all of them, and the page of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from memoryhub.diffs import counts
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
+from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.protocol import paths
+from memoryhub.web import tree_addresses, tree_branches
+from memoryhub.web.audit_rows import by_actor
+from memoryhub.web.door import in_store
+from memoryhub.web.memories_facts import last_with_text
+from memoryhub.web.memories_text import numbered_lines
+from memoryhub.web.stores_pages import context, entries
+
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A version with what the timeline shows of it.
+
+    `added` and `removed` count lines against the version before; both null where one of the texts has been redacted.
+    `moved_from` is the path before, where the version has another.
+    """
+
+    version: MemoryVersion
+    entry: AuditEntry | None
+    actor_query: str | None
+    session: str | None
+    added: int | None
+    removed: int | None
+    moved_from: str | None
+    is_current: bool
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def versions(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
+    memory = memory_of(store, memory_id)
+    before, after = number_of(request, "before"), number_of(request, "after")
+    of_memory = MemoryVersion.objects.of_memory(memory).select_related("text")
+    found = _page(of_memory, before, after)
+    shown = found[:PAGE]
+    numbers = [version.number for version in shown]
+    return render(request, "versions/list.html", page_context(
+        request, store, memory, rows=_rows(store, memory, found), total=memory.version_count,
+        newer=numbers[0] if numbers and numbers[0] < memory.version_count else None,
+        older=numbers[-1] if len(found) > PAGE else None,
+        restorable=None if memory.is_live else last_with_text(memory),
+    ))  # fmt: skip
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def version(request: HttpRequest, store: MemoryStore, version_id: str) -> HttpResponse:
+    found = version_of(store, version_id)
+    memory = memory_of(store, found.memory_id)
+    numbers = MemoryVersion.objects.of_memory(memory).filter(number__in=[found.number - 1, found.number + 1])
+    beside = {other.number: other for other in numbers}
+    content = found.content
+    return render(request, "versions/version.html", page_context(
+        request, store, memory, version=found, entry=entries(store, found.seq).get(found.seq),
+        is_current=found.pk == memory.head_id, content=content, total=memory.version_count,
+        lines=None if content is None else numbered_lines(content, number_of(request, "first") or 1),
+        previous=beside.get(found.number - 1), next=beside.get(found.number + 1),
+    ))  # fmt: skip
+
+
+def page_context(request: HttpRequest, store: MemoryStore, memory: Memory, **more: Any) -> dict[str, Any]:
+    """A template's context for a page about a memory's versions."""
+    crumbs = tree_addresses.crumbs(store.id, store.name, memory.path)
+    directory = paths.parent(memory.path) if memory.is_live else paths.ROOT_DIRECTORY
+    tree = tree_branches.opened(store, directory, memory if memory.is_live else None)
+    here = reverse("memory", args=[store.id, memory.pk])
+    return context(
+        request, store, memory=memory, crumbs=crumbs, tree=tree, name=memory.name, path=memory.path, here=here, **more
+    )
+
+
+def memory_of(store: MemoryStore, memory_id: str) -> Memory:
+    """A memory of the store, also one in the trash; else 404."""
+    memory = Memory.objects.filter(store=store, pk=memory_id).select_related("head").first()
+    if memory is None:
+        raise Http404
+    return memory
+
+
+def version_of(store: MemoryStore, version_id: str) -> MemoryVersion:
+    """A version of the store with its text, else 404."""
+    found = MemoryVersion.objects.filter(store=store, pk=version_id).select_related("text").first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def number_of(request: HttpRequest, name: str) -> int | None:
+    """A number of the address; null where it is missing or is not one."""
+    value = request.GET.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) <= 18 else None
+
+
+def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -> list[MemoryVersion]:
+    """A page of versions, newest first, and the one before them."""
+    if after is not None:
+        newer = list(found.filter(number__gt=after).order_by("number").values_list("number", flat=True)[:PAGE])
+        before = newer[-1] + 1 if newer else None
+    if before is not None:
+        found = found.filter(number__lt=before)
+    return list(found.newest()[: PAGE + 1])
+
+
+def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) -> list[Row]:
+    """The rows of a page; the version after its end is only there to be compared with."""
+    shown = found[:PAGE]
+    told = entries(store, *(version.seq for version in shown))
+    names = {entry.session for entry in told.values() if entry.session}
+    sessions = dict(Session.objects.filter(pk__in=names).values_list("id", "name"))
+    rows = []
+    for version, before in zip(shown, [*found[1:], None][: len(shown)], strict=True):
+        entry = told.get(version.seq)
+        added, removed = _counts(before, version)
+        rows.append(Row(
+            version=version, entry=entry, actor_query=by_actor(entry) if entry else None,
+            session=sessions.get(entry.session or "", entry.session) if entry else None, added=added, removed=removed,
+            moved_from=before.path if before and before.path != version.path else None,
+            is_current=version.pk == memory.head_id,
+        ))  # fmt: skip
+    return rows
+
+
+def _counts(before: MemoryVersion | None, version: MemoryVersion) -> tuple[int | None, int | None]:
+    if before is not None and before.text_id == version.text_id:
+        return 0, 0
+    old, new = text_of(before), text_of(version)
+    return (None, None) if old is None or new is None else counts(old, new)
+
+
+def text_of(version: MemoryVersion | None) -> str | None:
+    """The text to compare: empty before the first version and after a deletion; null where it has been redacted."""
+    if version is None or version.operation == Operation.DELETED:
+        return ""
+    return version.content
