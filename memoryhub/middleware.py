@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from memoryhub.api import door
+from memoryhub.web import errors
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -19,6 +20,17 @@ def machines_door(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.path_info.startswith(door.PREFIX):
             return door.answer(request)
+        return get_response(request)
+
+    return middleware
+
+
+def no_nul(get_response: GetResponse) -> GetResponse:
+    """404 for an address with a NUL in it: nothing of ours has one, and PostgreSQL refuses to look for it."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
+            return errors.not_found(request)
         return get_response(request)
 
     return middleware

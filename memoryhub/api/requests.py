@@ -47,6 +47,7 @@ def require_method(request: HttpRequest, *methods: str) -> None:
 
 def caller_of(request: HttpRequest, store_id: str, at: datetime) -> Caller:
     """Whose key it is; 401 without a valid one; 404 where it does not reach the store, noted in the hub's audit."""
+    store_id = store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no store has either in its id
     caller = calls.find_caller(_secret(request), store_id, at)
     if caller is None:
         raise Problem.no_key()

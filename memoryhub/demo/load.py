@@ -45,12 +45,14 @@ def load(now: datetime) -> Loaded | None:
     agents = {name: _agent(name, description, start) for name, description in AGENTS}
     keys = _keys(agents, made, start)
     count = errors = 0
+    curated: datetime | None = now - timedelta(days=6, hours=2)
     for run in story.runs():
-        errors += _play(run, made[run.store], keys[run.agent, run.store], now - run.ago)
+        if curated and now - run.ago > curated:
+            _curate(made[story.SERVICE], mina, curated)
+            curated = None
+        errors += _play(run, made[run.store], keys[run.agent, run.key], now - run.ago)
         count += len(run.calls)
-    _curate(made[story.SERVICE], mina, now)
-    errors += _read_only(agents[story.RESEARCH], made[story.WORKSHOP], now - timedelta(hours=5))
-    return Loaded(len(made), len(agents), count + 2, errors)
+    return Loaded(len(made), len(agents), count, errors)
 
 
 def _person(email: str, name: str, at: datetime) -> User:
@@ -70,11 +72,12 @@ def _agent(name: str, description: str, at: datetime) -> Agent:
 
 
 def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) -> dict[tuple[str, str], str]:
-    """The secret of each agent for the store that it works in."""
+    """The secret of each key that the story uses, in the store that it works in."""
     keys = {}
-    for agent, store in sorted({(run.agent, run.store) for run in story.runs()}):
-        by: dict[str, Any] = {"actor": SYSTEM, "door": Door.COMMAND, "at": at}
-        keys[agent, store] = access.issue_key(agents[agent], stores=[made[store]], name="production", **by)[1]
+    for agent, store, name in sorted({(run.agent, run.store, run.key) for run in story.runs()}):
+        by: dict[str, Any] = {"actor": SYSTEM, "door": Door.COMMAND, "at": at, "name": name}
+        level = Access.READ if name == story.READ_ONLY else Access.WRITE
+        keys[agent, name] = access.issue_key(agents[agent], stores=[made[store]], access=level, **by)[1]
     return keys
 
 
@@ -92,22 +95,11 @@ def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
     return errors
 
 
-def _curate(store: MemoryStore, mina: User, now: datetime) -> None:
+def _curate(store: MemoryStore, mina: User, at: datetime) -> None:
     """What a person did in between: corrected a memory and deleted another."""
-    at = now - timedelta(days=6, hours=2)
     memory = Memory.objects.filter(store=store).at("/customer_service_guidelines.xml").get()
     act = Act(Actor.person(mina), Door.WEB, at, note="Agreed in the team meeting")
     better = texts.GUIDELINES.replace("- Use empathetic language", "- Use empathetic language, but do not overdo it")
     curation.edit(store.id, memory.id, better, memory.sha256, act)
     act = Act(Actor.person(mina), Door.WEB, at + timedelta(minutes=4), note="Answered, nothing left to remember")
     curation.delete(store.id, "/tickets/4418.md", act)
-
-
-def _read_only(agent: Agent, store: MemoryStore, at: datetime) -> int:
-    """A key that may only read tries to write."""
-    by: dict[str, Any] = {"actor": SYSTEM, "door": Door.COMMAND, "at": at}
-    secret = access.issue_key(agent, stores=[store], access=Access.READ, name="evening, read only", **by)[1]
-    run = story.Run(story.RESEARCH, story.WORKSHOP, "reading-9", timedelta(), [
-        story.view("/reading/papers.md"), story.delete("/reading/notes"),
-    ])  # fmt: skip
-    return _play(run, store, secret, at)

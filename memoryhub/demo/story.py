@@ -12,6 +12,7 @@ Input = dict[str, Any]
 
 SUPPORT, CODE, RESEARCH = "support-assistant", "code-companion", "research-scout"
 SERVICE, WORKSHOP = "Customer service", "Engineering notebook"
+PRODUCTION, READ_ONLY = "production", "evening, read only"
 DAYS = 21
 
 
@@ -24,6 +25,7 @@ class Run:
     session: str
     ago: timedelta
     calls: list[Input]
+    key: str = PRODUCTION
 
 
 def view(path: str = "", **more: Any) -> Input:
@@ -122,7 +124,7 @@ def _workshop() -> Iterator[Run]:
     ])  # fmt: skip
     yield _run(CODE, WORKSHOP, "scraper-3", 16, 16, [
         view(), view("/scraper/bugs/timeout.md"),
-        insert("/scraper/bugs/timeout.md", 18, "\nFix: wait 1, 2, 4, 8 seconds with jitter; give up a shop, not the run."),
+        insert("/scraper/bugs/timeout.md", 16, "\nFix: wait 1, 2, 4, 8 seconds; give up a shop, not the run."),
         replace("/scraper/progress.md", "- [ ] Waits that grow (see bugs/timeout.md)\n", ""),
         replace("/scraper/progress.md", "## Next\n", "- [x] Waits that grow\n\n## Next\n"),
         create("/.scratch/plan.md", "1. reproduce with a slow local server\n2. patch fetch.py\n3. run all tests\n"),
@@ -135,7 +137,7 @@ def _workshop() -> Iterator[Run]:
             replace("/scraper/progress.md", f"- [x] Parsers for {7 + number} of 12 shops",
                     f"- [x] Parsers for {8 + number} of 12 shops"),
             view("/scraper/progress.md", view_range=[1, 8]),
-            insert("/scraper/progress.md", 400, "- [ ] too far down"),
+            *([insert("/scraper/progress.md", 400, "- [ ] Ask the shop for an export")] if number == 2 else []),
         ])  # fmt: skip
     yield _run(CODE, WORKSHOP, "scraper-9", 1, 18, [
         view(), view("/preferences.md"), rename("/scraper/bugs", "/scraper/solved"), view("/scraper"),
@@ -152,6 +154,16 @@ def _shop(shop: str, number: int) -> str:
     )
 
 
+_OPINIONS = (
+    ("| Reflexion | no | |", "| Reflexion | yes | verbal feedback works |"),
+    ("| Reflexion | no | |", "| Reflexion | yes | |"),
+    ("tables only |", "tables only, skip it |"),
+    ("reflection step is the point", "the reflection step is the point, and costs the most tokens"),
+    ("| MemGPT | yes |", "| MemGPT | twice |"),
+    ("| Survey part 4 | yes |", "| Survey part 4 | partly |"),
+)
+
+
 def _research() -> Iterator[Run]:
     yield _run(RESEARCH, WORKSHOP, "reading-1", 19, 20, [
         view(), create("/reading/papers.md", texts.PAPERS), create("/reading/notes/memgpt.md", texts.MEMGPT),
@@ -160,8 +172,11 @@ def _research() -> Iterator[Run]:
         yield _run(RESEARCH, WORKSHOP, f"reading-{number + 2}", day, 20, [
             view(), view("/reading"), view("/reading/papers.md"),
             insert("/reading/papers.md", 7, f"| Survey part {number + 1} | yes | tables only |"),
-            replace("/reading/papers.md", "| Reflexion | no | |", "| Reflexion | yes | verbal feedback works |"),
+            replace("/reading/papers.md", *_OPINIONS[number]),
         ])  # fmt: skip
+    yield Run(RESEARCH, WORKSHOP, "reading-9", timedelta(hours=5), [
+        view("/reading/papers.md"), delete("/reading/notes"),
+    ], READ_ONLY)  # fmt: skip
 
 
 def _run(agent: str, store: str, session: str, day: int, hour: int, calls: list[Input]) -> Run:

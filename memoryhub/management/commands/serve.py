@@ -39,7 +39,7 @@ class Command(BaseCommand):
             interface=Interfaces.WSGI,
             workers=1 if sqlite else os.cpu_count() or 1,
             blocking_threads=threads or (16 if sqlite else 4),
-            log_level=LogLevels.warning,
+            log_level=LogLevels.error,
         )
         self.stdout.write(f"MemoryHub answers at http://{host}:{port} (Ctrl+C stops it)")
         self.stdout.flush()

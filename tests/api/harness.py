@@ -1,0 +1,134 @@
+"""What the tests of the machines' door share: a store, keys to it, requests, and what the database then holds."""
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.test import Client
+
+from memoryhub.actions import access, stores, verification
+from memoryhub.actions.audit import Actor
+from memoryhub.actions.stores import StoreSettings
+from memoryhub.models import (
+    HUB,
+    Access,
+    Agent,
+    AuditEntry,
+    Directory,
+    Door,
+    IdempotentCall,
+    Memory,
+    MemoryStore,
+    MemoryText,
+    MemoryVersion,
+    Session,
+)
+from memoryhub.protocol import paths
+
+AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
+BY: dict[str, Any] = {"actor": Actor.system("tests"), "door": Door.COMMAND, "at": AT}
+JSON = "application/json"
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One HTTP answer, with its headers' names in small letters."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def value(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(slots=True)
+class Hub:
+    """An agent's key to a store, used through Django's test client: the whole WSGI way, without a socket."""
+
+    store: MemoryStore
+    secret: str
+    client: Client = field(default_factory=lambda: Client(raise_request_exception=False))
+    ids: Any = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def url(self) -> str:
+        return f"/v1/memory_stores/{self.store.id}/tool_calls"
+
+    def send(self, body: object, *, method: str = "POST", url: str | None = None, type: str = JSON, **headers: str) -> Answer:
+        """Bytes as they are, anything else as JSON; headers as `memoryhub_session="..."`."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        given = {"authorization": f"Bearer {self.secret}"} | {name.replace("_", "-"): v for name, v in headers.items()}
+        length = str(len(data))
+        response = self.client.generic(
+            method, url or self.url, data, type, headers=given, CONTENT_LENGTH=length, CONTENT_TYPE=type
+        )
+        return Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.content)
+
+    def block(self, id: str | None = None, **input: object) -> dict[str, Any]:
+        return {"type": "tool_use", "id": id or f"toolu_{next(self.ids)}", "name": "memory", "input": input}
+
+    def call(self, **input: object) -> list[str]:
+        """Runs one command; gives ["ok" or "err", the text] as the vectors write it."""
+        answer = self.send(self.block(**input))
+        assert answer.status == 200, answer.body
+        return outcome(answer.value)
+
+    def message(self, *blocks: dict[str, Any], **headers: str) -> Answer:
+        return self.send({"role": "assistant", "content": list(blocks)}, **headers)
+
+
+def outcome(block: dict[str, Any]) -> list[str]:
+    """A tool_result block as ["ok" or "err", its text]."""
+    assert block["type"] == "tool_result" and isinstance(block["is_error"], bool)
+    return ["err" if block["is_error"] else "ok", block["content"]]
+
+
+def new_store(**own: Any) -> MemoryStore:
+    """An empty store with settings of its own."""
+    return stores.create_store(StoreSettings(name=f"Store {next(_numbers)}", **own), **BY)
+
+
+def new_agent() -> Agent:
+    return access.create_agent(f"Agent {next(_numbers)}", **BY)
+
+
+def new_secret(store: MemoryStore, level: Access = Access.WRITE, **options: Any) -> str:
+    """A key of a new agent for one store."""
+    return access.issue_key(new_agent(), stores=[store], access=level, **(BY | options))[1]
+
+
+def new_hub(**own: Any) -> Hub:
+    """A new store with a key that may write to it."""
+    store = new_store(**own)
+    return Hub(store, new_secret(store))
+
+
+def contents(store: MemoryStore) -> dict[str, str]:
+    """The live memories of a store as the rows have them: the tool's form of the path -> text."""
+    rows = Memory.objects.filter(store=store, deleted_at=None).values_list("path", "text__content")
+    return {paths.to_tool(path): text for path, text in rows}
+
+
+def row_counts() -> dict[str, int]:
+    """How many rows each table has that a refused request must leave alone."""
+    tables = (Memory, MemoryVersion, MemoryText, Directory, IdempotentCall, Session)
+    hub = {"hub entries": AuditEntry.objects.filter(chain=HUB).count()}
+    return {t.__name__: t.objects.count() for t in tables} | hub | {
+        "entries": AuditEntry.objects.exclude(chain=HUB).count()
+    }
+
+
+def newest_entry(chain: str) -> AuditEntry:
+    return AuditEntry.objects.of_chain(chain).newest()[0]
+
+
+def assert_audit_is_right(store: MemoryStore) -> None:
+    for chain in (store.id, HUB):
+        assert verification.verify(chain, settings.MEMORYHUB_CHECKPOINT_FILE)[1] is None

@@ -1,0 +1,131 @@
+"""A hub in processes of its own, as `serve` starts it, with a fresh data directory and database."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+from django.conf import settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running hub: where it answers, and the environment of its commands."""
+
+    port: int
+    environment: dict[str, str]
+
+    def command(self, *arguments: str) -> str:
+        """Runs a management command on the hub's data and gives its last line."""
+        return self.run(*arguments).stdout.strip().rpartition("\n")[2]
+
+    def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, check=check, text=True,
+            capture_output=True,
+        )  # fmt: skip
+
+    def new_store(self) -> tuple[str, str]:
+        """(store id, secret) of a new store."""
+        store = self.command("create_store", "Served")
+        return store, self.command("issue_key", "Tester", "--store", store)
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+
+class Agent:
+    """One client that keeps its connection alive."""
+
+    def __init__(self, server: Server, store: str, secret: str) -> None:
+        self.connection = server.connect()
+        self.url = f"/v1/memory_stores/{store}/tool_calls"
+        self.headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+
+    def send(self, body: object, **headers: str) -> tuple[int, dict[str, str], Any]:
+        """(status, headers, JSON value) of one request."""
+        self.connection.request("POST", self.url, json.dumps(body).encode(), self.headers | headers)
+        response = self.connection.getresponse()
+        value = json.loads(response.read())
+        return response.status, {name.lower(): v for name, v in response.getheaders()}, value
+
+    def call(self, id: str, **input: object) -> list[str]:
+        """["ok" or "err", text] of one command."""
+        status, _, value = self.send({"type": "tool_use", "id": id, "name": "memory", "input": input})
+        assert status == 200, value
+        return ["err" if value["is_error"] else "ok", value["content"]]
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+@contextmanager
+def served(directory: Path) -> Iterator[Server]:
+    """A hub that answers until the block ends."""
+    with _database() as url:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        own = {"MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_STATIC_ROOT": str(directory / "static")}
+        server = Server(port, {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"})
+        with (directory / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve", "--port", str(port)], cwd=ROOT, env=server.environment,
+                stdout=log, stderr=log,
+            )  # fmt: skip
+        try:
+            _wait(server, process, directory / "log")
+            yield server
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+
+
+@contextmanager
+def _database() -> Iterator[str]:
+    """The URL of a new database beside the tests' own; empty for SQLite in the data directory."""
+    default = settings.DATABASES["default"]
+    if "sqlite" in default["ENGINE"]:
+        yield ""
+        return
+    import psycopg
+
+    name = f"served_{uuid4().hex[:12]}"
+    place = {"host": default["HOST"], "port": default["PORT"] or 5432, "user": default["USER"]}
+    password = default["PASSWORD"]
+    with psycopg.connect(dbname="postgres", password=password or None, autocommit=True, **place) as connection:
+        connection.execute(f'create database "{name}"')
+        try:
+            user = quote(default["USER"]) + (f":{quote(password)}" if password else "")
+            yield f"postgres://{user}@{quote(default['HOST'], safe='')}:{place['port']}/{name}"
+        finally:
+            connection.execute(f'drop database "{name}" with (force)')
+
+
+def _wait(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(300):
+        try:
+            connection = server.connect()
+            connection.request("GET", "/healthz")
+            if connection.getresponse().status == 200:
+                return
+        except OSError:
+            pass
+        finally:
+            connection.close()
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.1)
+    raise AssertionError(f"the hub does not answer: {log.read_text()}")
