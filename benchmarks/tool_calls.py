@@ -1,6 +1,6 @@
 """What a tool call costs, against a trivial view, the bare database and the SDK's own tool, in one run.
 
-    .venv/bin/python benchmarks/tool_calls.py [--operations 4000] [--threads 16]
+    .venv/bin/python -m benchmarks.tool_calls [--operations 3000] [--threads 16]
 
 Starts the server on a fresh SQLite database (synchronous=FULL) in a temporary directory and drives it over HTTP
 keep-alive with 2 KB memories at 1 and 16 connections. Prints operations a second, p50, p99 and ratios; only the ratios
@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import load
+from benchmarks import load
 
 ROOT = Path(__file__).resolve().parent.parent
 LINE = "- The customer prefers short answers and a call back in the afternoon.\n"

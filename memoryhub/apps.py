@@ -1,6 +1,7 @@
 """The Django application: its name, its system checks and what each new database connection is told."""
 
 from django.apps import AppConfig
+from django.contrib.auth.signals import user_logged_in
 from django.core.checks import register
 from django.db.backends.signals import connection_created
 
@@ -14,4 +15,6 @@ class MemoryHubConfig(AppConfig):
 
     def ready(self) -> None:
         register(checks.environment)
+        # Signing in is an action with its audit entry, and writes the moment itself.
+        user_logged_in.disconnect(dispatch_uid="update_last_login")
         connection_created.connect(database.configure, dispatch_uid="memoryhub.database.configure")

@@ -47,11 +47,11 @@ AUTH_USER_MODEL = "memoryhub.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    "memoryhub",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "memoryhub",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",

@@ -124,7 +124,7 @@ def _record(store: tree.Tree, command: Command | ToolError, caller: Caller, firs
         record = memories.refusal(error, command.name, command.path, getattr(command, "new_path", None))
     else:
         record = memories.perform(store, command)
-    return replace(record, replay_of=first)
+    return record if first is None else replace(record, replay_of=first)
 
 
 def _replay(store: tree.Tree, command: Command | ToolError, first: int) -> Record:

@@ -70,6 +70,6 @@ def _parsed(line: str) -> Checkpoint | None:
         checkpoint = Checkpoint(**value)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    if checkpoint.key != KEY_NAME:
-        return checkpoint
+    if json.dumps({**asdict(checkpoint), "mac": mac}) + "\n" != line:
+        return None
     return checkpoint if hmac.compare_digest(checkpoint.mac(), str(mac)) else None

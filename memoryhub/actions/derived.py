@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from django.db.models import Count, Max
 
@@ -12,7 +13,7 @@ from memoryhub.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """A memory's newest version, as much of it as a memory repeats."""
+    """A memory's newest version, as much of it as a memory repeats; of a deletion with the text that was deleted."""
 
     id: str
     seq: int
@@ -22,6 +23,7 @@ class _Head:
     text_id: str | None
     size: int | None
     sha256: str | None
+    created_at: datetime
 
 
 def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
@@ -46,6 +48,9 @@ def _superseding(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, 
         if before and before[1] != head.seq:
             yield before[2], f"version {before[0]} is not superseded by entry {head.seq}"
         expected[memory] = (head.id, superseded, head.seq)
+        if head.operation == Operation.DELETED and memory in heads:
+            last = heads[memory]
+            head = replace(head, text_id=last.text_id, size=last.size, sha256=last.sha256)
         heads[memory] = head
     for id, superseded, seq in expected.values():
         if superseded is not None:
@@ -74,11 +79,14 @@ def _memories(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, str
 
 
 def _is_head(memory: Memory, head: _Head) -> bool:
-    same = (memory.head_id, memory.path, memory.version_count) == (head.id, head.path, head.number)
+    facts = (memory.head_id, memory.path, memory.version_count, memory.text_id, memory.size, memory.sha256)
+    if facts != (head.id, head.path, head.number, head.text_id, head.size, head.sha256):
+        return False
     if head.operation == Operation.DELETED:
-        return same and not memory.is_live and memory.directory_id is None
-    text = (memory.text_id, memory.size, memory.sha256) == (head.text_id, head.size, head.sha256)
-    return same and text and memory.is_live and memory.name == paths.name(memory.path)
+        place_fits = memory.directory_id is None and memory.deleted_at == head.created_at
+    else:
+        place_fits = memory.is_live
+    return place_fits and memory.name == paths.name(memory.path)
 
 
 def _counters(store: MemoryStore) -> Iterator[tuple[int, str]]:

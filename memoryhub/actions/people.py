@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from django.contrib.auth import user_logged_in
 from django.contrib.auth.hashers import make_password, verify_password
 from django.db.models import Q
 
@@ -23,9 +22,6 @@ INVITATION_LASTS = timedelta(days=7)
 SIGN_IN_WINDOW = timedelta(minutes=15)
 SIGN_IN_TRIES = 10
 _NOBODY = Actor.system("")
-
-# When a person last signed in is written here, in the transaction of the audit entry, and not by Django.
-user_logged_in.disconnect(dispatch_uid="update_last_login")
 
 
 class InvitationSpent(Exception):

@@ -1,15 +1,17 @@
 """Verifying the audit: every entry, every version that it made, and everything that is derived from them."""
 
 import hashlib
+import itertools
 import json
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import connection, models
+from django.db import DatabaseError, connection, models
 from django.db.models.functions import Cast
 
 from memoryhub import chain
@@ -20,6 +22,14 @@ from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryText, Me
 from memoryhub.models.audit import ActorKind
 
 CHUNK = 500
+
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, DatabaseError)
+"""What reading a row raises that somebody has changed into something that the hub never writes."""
+
+_SALT = re.compile("[0-9a-f]{32}")
+_JSON = {"salts", "commitments"}
+_TIMES = {"at", "created_at", "redacted_at"}
+_FLAGS = {"ok", "cut"}
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -51,8 +61,11 @@ def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Pro
         if isinstance(problem, Problem):
             return counted, problem
         counted = problem
-    for seq, what in [*derived_problems(chain_id), *_checkpoint_problems(chain_id, checkpoint_file)]:
-        return counted, Problem(chain_id, seq, what)
+    try:
+        for seq, what in itertools.chain(derived_problems(chain_id), _checkpoint_problems(chain_id, checkpoint_file)):
+            return counted, Problem(chain_id, seq, what)
+    except UNREADABLE:
+        return counted, Problem(chain_id, None, "what is derived from the entries cannot be read")
     return counted, None
 
 
@@ -66,19 +79,21 @@ class _Verification:
 
     def __init__(self, chain_id: str) -> None:
         self.chain = chain_id
-        self.seq, self.hash = 0, chain.GENESIS
+        self.seq, self.hash, self.chunk = 0, chain.GENESIS, CHUNK
         self.numbers: dict[str, int] = defaultdict(int)
         self.texts: dict[str, str | None] = {}
 
     def problems(self) -> Iterator[int | Problem]:
         """The seq of each part that is right, and every problem, in order."""
-        while entries := list(_readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq).order_by("seq")[:CHUNK]):
-            made = self._versions(entries)
-            for entry in entries:
-                for what in self._entry(entry, made.get(entry.seq, [])):
-                    yield Problem(self.chain, entry.seq if entry.seq == self.seq + 1 else self.seq + 1, what)
+        while entries := self._entries():
+            for entry, versions in entries:
+                for what in self._problems_of(entry, versions):
+                    yield Problem(self.chain, self.seq + 1, what)
                 self.seq, self.hash = entry.seq, entry.hash
             yield self.seq
+        if entries is None:
+            yield Problem(self.chain, self.seq + 1, "it was changed: it, or what it made or showed, cannot be read")
+            return
         head = AuditChain.objects.filter(pk=self.chain).first()
         if head is None or (head.last_seq, head.last_hash) != (self.seq, self.hash):
             missing = self.seq + 1 if head and head.last_seq > self.seq else None
@@ -86,6 +101,25 @@ class _Verification:
         later = MemoryVersion.objects.filter(store_id=self.chain, seq__gt=self.seq).order_by("seq").first()
         if later:
             yield Problem(self.chain, later.seq, f"version {later.id} was made by an entry that is missing")
+
+    def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
+        """The next entries, each with the versions that it made; one at a time, and null at last, near a broken row."""
+        try:
+            entries = list(_readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq).order_by("seq")[: self.chunk])
+            made = self._versions(entries) if entries else {}
+        except UNREADABLE:
+            if self.chunk == 1:
+                return None
+            self.chunk = 1
+            return self._entries()
+        return [(entry, made.get(entry.seq, [])) for entry in entries]
+
+    def _problems_of(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
+        """What is wrong with an entry; a value of a kind that the hub never writes is wrong too."""
+        try:
+            yield from self._entry(entry, versions)
+        except UNREADABLE:
+            yield "it was changed: it, or what it made or showed, is not written as the hub writes it"
 
     def _versions(self, entries: Sequence[AuditEntry]) -> dict[int, list[MemoryVersion]]:
         """The versions made by some entries, by seq; and by the way the texts that these entries showed."""
@@ -109,7 +143,7 @@ class _Verification:
         canonical = chain.canonical(entry.key_name, plain, entry.commitments)
         if chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) != entry.hash:
             yield "it was changed: its hash does not fit"
-        if not _written_as_read(entry, ("salts", "commitments"), ("at",), ("ok", "cut")):
+        if not _written_as_read(entry):
             yield "it was changed: it is not written as the hub writes it"
         yield from self._commitments(entry)
         if chain.digest([version.commitment for version in versions]) != entry.digest:
@@ -118,8 +152,8 @@ class _Verification:
             yield from self._version(version, entry)
 
     def _commitments(self, entry: AuditEntry) -> Iterator[str]:
-        if set(entry.salts) != set(entry.commitments):
-            yield "a salt is missing or too many"
+        if list(entry.salts) != list(entry.commitments) or list(entry.salts) != _ordered(entry.salts):
+            yield "a salt is missing or too many, or not in its place"
             return
         for field in chain.COMMITTED:
             value = self._answer(entry) if field == "message" else getattr(entry, field)
@@ -135,7 +169,7 @@ class _Verification:
                 answer = json.loads(entry.message)
             except ValueError:
                 return ""
-            return str(answer) if to_json(answer) == entry.message else ""
+            return answer if isinstance(answer, str) and to_json(answer) == entry.message else ""
         if "message" not in entry.commitments:
             return None
         if entry.first_line is not None and entry.last_line is not None and entry.command:
@@ -151,14 +185,14 @@ class _Verification:
         name = f"version {version.id}"
         if version.number != self.numbers[version.memory_id]:
             yield f"{name} is not the next of its memory"
-        if version.salt is None or version.salt != version.salt.lower() or version.path is None:
+        if version.salt is None or not _SALT.fullmatch(version.salt) or version.path is None:
             yield f"the content of {name} is missing without a redaction"
             return
         commitment = chain.version_commitment(
             version.salt, id=version.id, memory=version.memory_id, number=version.number,
             operation=version.operation, path=version.path, sha256=version.sha256, at=chain.moment(version.created_at),
         )  # fmt: skip
-        if commitment != version.commitment or not _written_as_read(version, (), ("created_at",), ()):
+        if commitment != version.commitment or not _written_as_read(version):
             yield f"{name} was changed"
         yield from self._text(version, name)
         expected = ReviewState.UNREVIEWED if entry.actor_kind == ActorKind.KEY else None
@@ -173,7 +207,8 @@ class _Verification:
                 yield f"{name} is of a deletion and has a text"
             return
         content = _content(version)
-        if content is None or version.text is None or version.text.memory_id != version.memory_id:
+        text = version.text
+        if content is None or text is None or (text.store_id, text.memory_id) != (self.chain, version.memory_id):
             yield f"the text of {name} is missing"
             return
         encoded = content.encode("utf-8", "surrogatepass")
@@ -184,35 +219,46 @@ class _Verification:
 def _content(version: MemoryVersion) -> str | None:
     """The text of a version, also where somebody has removed its row."""
     try:
-        return version.content
+        return version.text.content if version.text else None
     except MemoryText.DoesNotExist:
         return None
 
 
+def _ordered(fields: Iterable[str]) -> list[str]:
+    """Those of the committed fields that are among these, in the order in which the hub writes them."""
+    return [field for field in chain.COMMITTED if field in fields]
+
+
 def _fits(salt: str, value: str, commitment: str) -> bool:
-    try:
-        return salt == salt.lower() and chain.commit(bytes.fromhex(salt), value) == commitment
-    except ValueError:
-        return False
+    return bool(_SALT.fullmatch(salt)) and chain.commit(bytes.fromhex(salt), value) == commitment
+
+
+def _raw_columns(model: type[models.Model]) -> list[str]:
+    """The columns in which two spellings of a value are one value, but not one byte: on SQLite times and flags too."""
+    names = _JSON if connection.vendor == "postgresql" else {*_JSON, *_TIMES, *_FLAGS}
+    return sorted(names & {field.name for field in model._meta.get_fields()})
 
 
 def _readable(model: type[Row]) -> models.QuerySet[Row]:
-    """On SQLite also what stands in the columns as text: two spellings of a value are one value, but not one byte."""
-    if connection.vendor != "sqlite":
-        return models.QuerySet(model)
-    names = {"salts", "commitments", "at", "ok", "cut", "created_at"} & {f.name for f in model._meta.get_fields()}
-    raw = {f"raw_{name}": Cast(name, models.TextField()) for name in names}
+    """The rows of a table, with what stands in those columns as text."""
+    raw = {f"raw_{name}": Cast(name, models.TextField()) for name in _raw_columns(model)}
     found: models.QuerySet[Row] = models.QuerySet(model).annotate(**raw)
     return found
 
 
-def _written_as_read(row: models.Model, json_names: Sequence[str], times: Sequence[str], flags: Sequence[str]) -> bool:
-    if connection.vendor != "sqlite":
-        return True
-    expected: dict[str, str | None] = {name: to_json(getattr(row, name)) for name in json_names}
-    expected |= {name: str(getattr(row, name).replace(tzinfo=None)) for name in times}
-    expected |= {name: None if getattr(row, name) is None else str(int(getattr(row, name))) for name in flags}
-    return all(getattr(row, f"raw_{name}") == value for name, value in expected.items())
+def _written_as_read(row: models.Model) -> bool:
+    return all(
+        getattr(row, f"raw_{name}") == _as_written(name, getattr(row, name)) for name in _raw_columns(type(row))
+    )
+
+
+def _as_written(name: str, value: Any) -> str | None:
+    """How the hub writes a value into one of those columns."""
+    if name in _JSON:
+        return to_json(value)
+    if value is None:
+        return None
+    return str(value.replace(tzinfo=None)) if name in _TIMES else str(int(value))
 
 
 def _checkpoint_problems(chain_id: str, path: Path | None) -> Iterator[tuple[int, str]]:

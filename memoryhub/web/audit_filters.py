@@ -17,7 +17,7 @@ from memoryhub.web.audit_search import Search
 KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "from", "to")
 COMMANDS = (
     "view", "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "create_store", "edit_store",
-    "archive_store", "unarchive_store", "set_role", "export_audit",
+    "archive_store", "unarchive_store", "set_role", "download", "export_audit",
 )  # fmt: skip
 HUB_COMMANDS = (
     "sign_in", "sign_out", "create_user", "invite", "accept_invitation", "withdraw_invitation", "set_password",

@@ -4,6 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
+from urllib.parse import urlencode
+
+from django.test import Client
+from django.urls import reverse
 
 from memoryhub import tool
 from memoryhub.actions import calls
@@ -53,3 +57,21 @@ class Caller:
         entry = AuditEntry.objects.of_chain(self.store.id).newest().first()
         assert entry is not None
         return entry
+
+
+def seqs(response: Any) -> list[int]:
+    """The seqs of the rows of a page."""
+    return [row.entry.seq for row in response.context["rows"]]
+
+
+def page(client: Client, within: MemoryStore | None = None, **parameters: str) -> Any:
+    """The audit page of everything, or of one store, with a filter."""
+    address = reverse("store_audit", args=[within.id]) if within else reverse("audit")
+    response = client.get(address + "?" + urlencode(parameters))
+    assert response.status_code == 200
+    return response
+
+
+def commands(response: Any) -> list[str | None]:
+    """The commands of the rows of a page."""
+    return [row.entry.command for row in response.context["rows"]]

@@ -1,27 +1,19 @@
 """The audit pages: who sees which entries, every filter, paging by key, the page of an entry, and the export."""
 
-import csv
-import io
 import json
-from datetime import timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.html import escape
 
 from memoryhub.actions import access, curation, people, stores
 from memoryhub.actions.audit import Act, Actor
-from memoryhub.models import HUB, Agent, AuditChain, AuditEntry, Door, MemoryStore, Role, User
-from memoryhub.web.audit_export import safe_cell
+from memoryhub.models import HUB, Agent, AuditEntry, Door, MemoryStore, Role, User
 from memoryhub.web.audit_rows import first_line
-from memoryhub.web.audit_search import Search, newer_page, older_page
 from tests.fixtures import AT, BY, signed_in
-from tests.web.history import HOSTILE, Caller
+from tests.web.history import HOSTILE, Caller, commands, page, seqs
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -36,22 +28,6 @@ def caller(store: MemoryStore, key: str) -> Caller:
 def other_store(db: None) -> MemoryStore:
     """A store in which only the superuser has a say."""
     return stores.create_store(stores.StoreSettings(name="Secret research"), **BY)
-
-
-def seqs(response: Any) -> list[int]:
-    """The seqs of the rows of a page."""
-    return [row.entry.seq for row in response.context["rows"]]
-
-
-def page(client: Client, within: MemoryStore | None = None, **parameters: str) -> Any:
-    address = reverse("store_audit", args=[within.id]) if within else reverse("audit")
-    response = client.get(address + "?" + urlencode(parameters))
-    assert response.status_code == 200
-    return response
-
-
-def commands(response: Any) -> list[str | None]:
-    return [row.entry.command for row in response.context["rows"]]
 
 
 class TestWhoSeesWhat:
@@ -204,125 +180,6 @@ class TestFilters:
         assert b"No entry matches" in page(signed_in(bob), q="door:mcp").content
 
 
-class TestPaging:
-    @pytest.fixture
-    def chains(self, caller: Caller, other_store: MemoryStore, agent: Agent) -> list[str]:
-        """Three chains with 330 entries between them, some at the same moment."""
-        _, key = access.issue_key(agent, all_stores=True, **BY)
-        other = Caller(other_store, key)
-        for number in range(150):
-            other.at = caller.at - timedelta(minutes=number % 3)
-            caller.call("view", path="/memories")
-            other.call("view", path=f"/memories/{number % 4}")
-        for number in range(30):
-            access.edit_agent(agent, name="Support bot", description=str(number), **(BY | {"at": AT}))
-        return list(AuditChain.objects.values_list("pk", flat=True))
-
-    def test_pages_lose_and_repeat_nothing_while_entries_arrive(self, chains: list[str], caller: Caller) -> None:
-        expected = set(AuditEntry.objects.values_list("chain", "seq"))
-        for search in (Search(), Search(command="view"), Search(ok=False), Search(start=AT + timedelta(hours=1))):
-            wanted = {key for key in expected if matches(search, *key)}
-            found, before, pages = [], None, 0
-            while pages == 0 or before:
-                part = older_page(search, chains, before, size=17)
-                found += [(entry.chain, entry.seq) for entry in part.entries]
-                before, pages = part.older, pages + 1
-                caller.call("view", path="/memories")
-            assert len(found) == len(set(found))
-            assert set(found) == wanted | (set(found) - expected)
-            assert wanted <= set(found)
-
-    def test_within_a_chain_the_order_is_seq(self, chains: list[str]) -> None:
-        for chain in chains:
-            found = older_page(Search(), [chain], size=100).entries
-            assert [entry.seq for entry in found] == sorted((entry.seq for entry in found), reverse=True)
-
-    def test_newer_leads_back_over_the_same_pages(self, chains: list[str]) -> None:
-        pages, before = [], None
-        while not pages or before:
-            part = older_page(Search(), chains, before, size=23)
-            pages.append(part.entries)
-            before = part.older
-        back = part
-        for expected in reversed(pages[:-1]):
-            assert back.newer is not None
-            back = newer_page(Search(), chains, back.newer, size=23)
-            assert [entry.pk for entry in back.entries] == [entry.pk for entry in expected]
-        assert back.newer is None
-
-    def test_a_clock_that_was_set_back_loses_nothing(
-        self, caller: Caller, other_store: MemoryStore, agent: Agent
-    ) -> None:
-        _, key = access.issue_key(agent, all_stores=True, **BY)
-        other = Caller(other_store, key)
-        for number in range(60):
-            caller.at = AT + timedelta(minutes=(number * 37) % 60)
-            other.at = AT + timedelta(minutes=(number * 17) % 60)
-            caller.call("view", path="/memories")
-            other.call("view", path="/memories")
-        chains = [caller.store.id, other_store.id]
-        expected = set(AuditEntry.objects.filter(chain__in=chains).values_list("chain", "seq"))
-        for size in (1, 7, 50):
-            found, before, first = [], None, True
-            while first or before:
-                part = older_page(Search(), chains, before, size=size)
-                found += [(entry.chain, entry.seq) for entry in part.entries]
-                before, first = part.older, False
-            assert len(found) == len(expected)
-            assert set(found) == expected
-
-    def test_the_links_of_the_page_keep_the_filter(self, chains: list[str], alice: User, caller: Caller) -> None:
-        client = signed_in(alice)
-        first = page(client, caller.store, q="command:view outcome:ok")
-        second = client.get(f"{reverse('store_audit', args=[caller.store.id])}?{first.context['older']}")
-        assert len(seqs(second)) == 50
-        assert max(seqs(second)) < min(seqs(first))
-        assert set(commands(second)) == {"view"}
-        again = client.get(f"{reverse('store_audit', args=[caller.store.id])}?{second.context['newer']}")
-        assert seqs(again) == seqs(first)
-
-    @pytest.mark.skipif(connection.vendor != "sqlite", reason="the plans are SQLite's")
-    @pytest.mark.parametrize(
-        ("search", "index"),
-        [
-            (Search(), "sqlite_autoindex_memoryhub_auditentry_1"),
-            (Search(author="agent_x"), "entry_by_author"),
-            (Search(session="sesn_x"), "entry_by_session"),
-            (Search(command="view"), "entry_by_command"),
-            (Search(path="/notes/a.md"), "entry_by_path"),
-            (Search(path="/notes/"), "entry_by_path"),
-            (Search(ok=False), "entry_by_error"),
-            (Search(start=AT), "entry_by_time"),
-            (Search(end=AT), "entry_by_time"),
-            (Search(start=AT, end=AT + timedelta(days=1), author="agent_x"), "entry_by_author"),
-            (Search(start=AT, command="view"), "entry_by_command"),
-        ],
-    )
-    def test_each_filter_uses_its_index(self, search: Search, index: str, caller: Caller) -> None:
-        for number in range(3):
-            caller.call("view", path=f"/memories/{number}")
-        with CaptureQueriesContext(connection) as queries:
-            search.first(caller.store.id, 1, 10**6, 51)
-        plans = [plan(query["sql"]) for query in queries.captured_queries]
-        assert any(index in line for lines in plans for line in lines), plans
-        assert not [line for lines in plans for line in lines if line.startswith("SCAN ")], plans
-
-
-def matches(search: Search, chain: str, seq: int) -> bool:
-    entry = AuditEntry.objects.get(chain=chain, seq=seq)
-    return (
-        (search.command is None or entry.command == search.command)
-        and (search.ok is None or entry.ok == search.ok)
-        and (search.start is None or entry.at >= search.start)
-    )
-
-
-def plan(sql: str) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute("explain query plan " + sql.replace("%", "%%"))
-        return [row[3] for row in cursor.fetchall()]
-
-
 class TestRows:
     def test_an_error_shows_the_first_line_of_its_message(self, caller: Caller, bob: User) -> None:
         caller.call("view", path="/memories/nothing.md")
@@ -452,78 +309,3 @@ class TestEntryPage:
         caller.delete("/a.md")
         address = reverse("memory", args=[caller.store.id, memory.pk])
         assert address in self.entry(caller, bob).content.decode()
-
-
-class TestExport:
-    def export(self, user: User, **parameters: str) -> bytes:
-        response = signed_in(user).post(reverse("export_audit"), parameters)
-        assert response.status_code == 200
-        assert "attachment" in response["Content-Disposition"]
-        return b"".join(response.streaming_content)
-
-    def test_csv_and_json_hold_the_same_entries_as_the_page(self, caller: Caller, bob: User) -> None:
-        caller.create("/a.md", "one\n")
-        view = caller.call("view", path="/memories/a.md")
-        caller.call("view", path="/memories/b.md")
-        wanted = {"store": caller.store.id, "command": "view"}
-        shown = seqs(page(signed_in(bob), **wanted))
-        rows = list(csv.DictReader(io.StringIO(self.export(bob, format="csv", **wanted).decode("utf-8-sig"))))
-        objects = json.loads(self.export(bob, format="json", **wanted))
-        assert [int(row["seq"]) for row in rows] == [row["seq"] for row in objects] == shown
-        assert rows[1]["answer"] == objects[1]["answer"] == view.content
-        assert json.loads(rows[1]["input"]) == json.loads(objects[1]["input"])
-        assert objects[1]["at"].endswith("Z")
-        assert rows[0]["ok"] == "false"
-
-    def test_an_export_is_audited_before_it_starts(self, caller: Caller, bob: User) -> None:
-        response = signed_in(bob).post(reverse("export_audit"), {"format": "csv", "store": caller.store.id})
-        entry = caller.last
-        assert (entry.command, entry.actor_id) == ("export_audit", bob.id)
-        assert json.loads(str(entry.input))["filter"] == f"store:{caller.store.id}"
-        assert b"export_audit" not in b"".join(response.streaming_content)
-
-    def test_an_export_of_many_stores_is_in_the_hubs_chain(self, superuser: User, other_store: MemoryStore) -> None:
-        objects = json.loads(self.export(superuser, format="json"))
-        entry = AuditEntry.objects.of_chain(HUB).newest().first()
-        assert entry is not None
-        assert entry.command == "export_audit"
-        assert {row["chain"] for row in objects} == {HUB, other_store.id}
-
-    def test_an_export_holds_no_more_than_the_person_may_see(
-        self, caller: Caller, bob: User, charlie: User, other_store: MemoryStore
-    ) -> None:
-        assert {row["chain"] for row in json.loads(self.export(bob, format="json"))} == {caller.store.id}
-        assert json.loads(self.export(charlie, format="json")) == []
-        response = signed_in(charlie).post(reverse("export_audit"), {"format": "json", "store": caller.store.id})
-        assert response.status_code == 400
-
-    def test_a_long_export_is_whole_and_in_order(self, caller: Caller, bob: User) -> None:
-        for _ in range(250):
-            caller.call("view", path="/memories")
-        expected = list(range(caller.last.seq, 0, -1))
-        assert [row["seq"] for row in json.loads(self.export(bob, format="json"))] == expected
-
-    @pytest.mark.parametrize("parameters", [{"format": "xml"}, {"from": "x"}, {"q": "a:b"}, {"agent": "a\0b"}])
-    def test_what_cannot_be_read_exports_nothing(self, parameters: dict[str, str], bob: User, caller: Caller) -> None:
-        before = AuditEntry.objects.count()
-        response = signed_in(bob).post(reverse("export_audit"), parameters)
-        assert response.status_code == 400
-        assert AuditEntry.objects.count() == before
-
-    @pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "＝1", "\n=1"])
-    def test_no_cell_is_a_formula(self, start: str) -> None:
-        assert safe_cell(start) == "'" + start
-
-    def test_hostile_text_comes_out_as_it_went_in(self, caller: Caller, bob: User, agent: Agent) -> None:
-        agent_name = '=HYPERLINK("http://x","y")'
-        access.edit_agent(agent, name=agent_name, description="", **BY)
-        text = 'a "quoted", comma\nline \u202e \r\n=1+1'
-        caller.call("create", path="/memories/a.md", file_text=text)
-        caller.call("view", path="/memories/a.md")
-        body = self.export(bob, format="csv", command="view").decode("utf-8-sig")
-        (row,) = csv.DictReader(io.StringIO(body, newline=""))
-        assert row["label"] == "'" + agent_name
-        assert "\u202e" in row["answer"]
-        caller.call("create", path="/memories/b.md", file_text="\ud800\0")
-        assert self.export(bob, format="csv").decode("utf-8-sig")
-        assert json.loads(self.export(bob, format="json"))
