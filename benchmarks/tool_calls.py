@@ -139,7 +139,8 @@ def bare_sqlite(seconds: float = 1.5) -> float:
 
 def sdk_tool(operations: int) -> dict[str, float]:
     """Operations a second of the SDK's local tool in this process."""
-    from anthropic.tools import BetaLocalFilesystemMemoryTool  # costs a second, and only this function needs it
+    # Importing it costs a second and 70 MB, and only this function needs it.
+    from anthropic.tools import BetaLocalFilesystemMemoryTool  # noqa: PLC0415
 
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     memory = BetaLocalFilesystemMemoryTool(base_path=directory)
@@ -191,9 +192,8 @@ def measure(hub: tuple[int, str, str], operations: int) -> dict[tuple[str, int],
 
 def report(measured: dict[tuple[str, int], load.Measured], sdk: dict[str, float], bare: float) -> None:
     """Prints the tables."""
-    print(
-        f"{'request':<14}{'connections':>12}{'op/s':>9}{'p50 ms':>9}{'p99 ms':>9}{'p99/p50':>9}{'of trivial':>12}{'of SDK':>9}"
-    )
+    titles = "".join(f"{title:>9}" for title in ("op/s", "p50 ms", "p99 ms", "p99/p50"))
+    print(f"{'request':<14}{'connections':>12}{titles}{'of trivial':>12}{'of SDK':>9}")
     for (name, connections), run in sorted(measured.items(), key=lambda item: (item[0][1], item[0][0])):
         p50, p99 = run.percentile(0.5) * 1000, run.percentile(0.99) * 1000
         ratio = run.rate / measured["trivial", connections].rate

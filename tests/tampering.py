@@ -26,7 +26,7 @@ class Cell:
         return f'"{self.model._meta.db_table}"'
 
     def read(self) -> object:
-        """The value as the driver gives it, None where the row's key was changed; on SQLite the bytes of a text, so that no text is unreadable."""
+        """The value as the driver gives it, on SQLite the bytes of a text; None where the row's key was changed."""
         where, values = self._where
         name = f'"{self.column}"'
         if connection.vendor == "sqlite":
@@ -82,20 +82,25 @@ def _changed(value: object, position: int, kind: int) -> Any:
         return (b"x" if connection.vendor == "sqlite" else "x") if kind % 2 else 1
     if kind % 11 == 10:
         return None
-    if isinstance(value, bool):
-        return not value
     if isinstance(value, int):
-        return value ^ (1 << position % 8) if kind % 2 else -value - 1
+        return _changed_number(value, position, kind)
     if isinstance(value, datetime):
         return value + timedelta(microseconds=1 if kind % 2 else -(10**6))
     if isinstance(value, bytes):
         return _changed_bytes(value, position, kind)
-    text = str(value)
-    return (
-        _changed_bytes(text.encode(), position, kind % 4)
-        .decode("utf-8", "replace")
-        .replace("\0", "\N{REPLACEMENT CHARACTER}")
-    )
+    return _changed_text(str(value), position, kind)
+
+
+def _changed_number(value: int, position: int, kind: int) -> int:
+    if isinstance(value, bool):
+        return not value
+    return value ^ (1 << position % 8) if kind % 2 else -value - 1
+
+
+def _changed_text(text: str, position: int, kind: int) -> str:
+    """Another text that every database takes."""
+    changed = _changed_bytes(text.encode(), position, kind).decode("utf-8", "replace")
+    return changed.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _changed_bytes(value: bytes, position: int, kind: int) -> bytes:

@@ -19,6 +19,7 @@ from memoryhub.models import HUB, AuditChain, AuditEntry, Door, Memory, MemorySt
 from tests.api.harness import AT, BY, Hub, new_hub
 from tests.tampering import cells, edited, undone
 
+
 @pytest.fixture
 def told(db: None) -> Hub:
     """A store with an entry of every kind."""
@@ -30,7 +31,9 @@ def tell() -> Hub:
     hub.call(command="create", path="/memories/a.md", file_text="one\ntwo\nthree\n")
     hub.send(hub.block(command="view", path="/memories/a.md", view_range=[1, 2]), memoryhub_session="run-1")
     hub.call(command="view", path="/memories")
-    edit = hub.block("toolu_edit", command="str_replace", path="/memories/a.md", old_str="two", new_str="2 \u202e\u00e9")
+    edit = hub.block(
+        "toolu_edit", command="str_replace", path="/memories/a.md", old_str="two", new_str="2 \u202e\u00e9"
+    )
     hub.send(edit)
     hub.send(edit)
     hub.call(command="insert", path="/memories/a.md", insert_line=0, insert_text="zero")
@@ -121,7 +124,22 @@ def test_an_edited_head_is_noticed(told: Hub, column: str, kind: int) -> None:
             assert verified(told.store.id) is not None
 
 
-@pytest.mark.parametrize("column", ["path", "name", "head_id", "text_id", "size", "sha256", "version_count", "read_count", "last_read_seq", "directory_id", "deleted_at"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        "path",
+        "name",
+        "head_id",
+        "text_id",
+        "size",
+        "sha256",
+        "version_count",
+        "read_count",
+        "last_read_seq",
+        "directory_id",
+        "deleted_at",
+    ],
+)
 def test_an_edited_memory_is_noticed(told: Hub, column: str) -> None:
     """What a memory repeats of its newest version is derived, and computed again."""
     for kind in range(4):
@@ -368,7 +386,9 @@ def own_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "checkpoints.jsonl"
 
 
-def test_the_command_says_that_all_is_right(told: Hub, own_checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_that_all_is_right(
+    told: Hub, own_checkpoints: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     checkpoints.append(own_checkpoints, AT, {})
     call_command("verify_audit")
     lines = capsys.readouterr().out.splitlines()

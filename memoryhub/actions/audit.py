@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -46,8 +47,7 @@ class Actor:
         return cls(ActorKind.KEY.value, key_id, agent.id, agent.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(NamedTuple):
     """Who does something, when and through which door; `elapsed` tells the microseconds since it began."""
 
     actor: Actor
@@ -60,16 +60,14 @@ class Act:
     elapsed: Callable[[], int] = no_time
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """What the entry holds of a memory version that it made."""
 
     id: str
     commitment: str
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What was done. `answer` is committed to; it is stored too unless it can be rendered again (`rendered`)."""
 
     command: str | None
@@ -85,11 +83,11 @@ class Record:
     cut: bool | None = None
     replay_of: int | None = None
     rendered: bool = False
-    versions: tuple[Version, ...] = field(default=())
+    versions: tuple[Version, ...] = ()
 
     def given(self, input: str | None) -> "Record":
         """The same with the call's input as JSON text."""
-        return replace(self, input=input)
+        return self._replace(input=input)
 
 
 @dataclass(slots=True)

@@ -3,9 +3,8 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from memoryhub import ids
 from memoryhub.actions import audit, memories, sql, tree
@@ -27,8 +26,7 @@ class TokenReused(Exception):
     """The token was used before, for a call with another input."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """The key that a request shows. `reaches` tells whether the store exists for it."""
 
     key: str
@@ -43,8 +41,7 @@ class Caller:
         return Actor(ActorKind.KEY.value, self.key, self.agent, self.label)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What the agent gets: the text, whether it is an error, the entry's seq, and whether the call had run before."""
 
     text: str
@@ -95,15 +92,22 @@ def _call(
     store_id: str, command: Command | ToolError, input: str, digest: str, caller: Caller, act: Act, session: str | None
 ) -> Outcome:
     with tree.locked(store_id, act) as store:
-        before = sql.one(sql.IDEMPOTENT_CALL, store_id, caller.key, act.token)
-        if before and before[0] != digest:
-            raise TokenReused(act.token)
+        first = _first_of(store, caller.key, digest)
         note_use(store, caller, session)
-        record = _record(store, command, caller, before[1] if before else None)
+        record = _record(store, command, caller, first)
         seq = tree.commit(store, record.given(input))
-        if not before:
-            sql.run(sql.ADD_IDEMPOTENT_CALL, store_id, caller.key, act.token, digest, seq, store.now)
-    return Outcome(record.answer or "", record.ok, seq, bool(before))
+    return Outcome(record.answer or "", record.ok, seq, first is not None)
+
+
+def _first_of(store: tree.Tree, key: str, digest: str) -> int | None:
+    """The seq of the call that this one repeats; None for a new one, which is noted under the seq it will have."""
+    token = store.act.token
+    if sql.run(sql.ADD_IDEMPOTENT_CALL, store.store, key, token, digest, store.seq, store.now):
+        return None
+    row = sql.one(sql.IDEMPOTENT_CALL, store.store, key, token)
+    if row is None or row[0] != digest:
+        raise TokenReused(token)
+    return int(row[1])
 
 
 def _parsed(input: Mapping[str, Any]) -> Command | ToolError:
@@ -124,7 +128,7 @@ def _record(store: tree.Tree, command: Command | ToolError, caller: Caller, firs
         record = memories.refusal(error, command.name, command.path, getattr(command, "new_path", None))
     else:
         record = memories.perform(store, command)
-    return record if first is None else replace(record, replay_of=first)
+    return record if first is None else record._replace(replay_of=first)
 
 
 def _replay(store: tree.Tree, command: Command | ToolError, first: int) -> Record:
@@ -163,7 +167,7 @@ def note_use(store: tree.Tree, caller: Caller, session: str | None) -> None:
     if caller.stale:
         sql.run(sql.KEY_USED, sql.moment(at), caller.key)
     if session is not None:
-        store.act = replace(store.act, session=_session(caller.agent, session, at))
+        store.act = store.act._replace(session=_session(caller.agent, session, at))
 
 
 def _session(agent: str, name: str, at: datetime) -> str:

@@ -3,7 +3,7 @@
 Every function refuses with a ToolError (nothing is written then) or, where somebody was faster, with a Conflict.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memoryhub.actions import audit, memories, tree
 from memoryhub.actions.audit import Act, Record
@@ -129,5 +129,5 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
 
 def _done(store: Tree, record: Record, told: dict[str, object]) -> Done:
     """Writes the entry; a person's has no answer, and its input names the texts by their versions."""
-    record = replace(record, answer=None, rendered=False, input=audit.to_json(told))
+    record = record._replace(answer=None, rendered=False, input=audit.to_json(told))
     return Done(tree.commit(store, record), record.memory, record.version)

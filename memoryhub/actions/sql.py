@@ -113,6 +113,7 @@ IDEMPOTENT_CALL = Statement(
 )
 ADD_IDEMPOTENT_CALL = Statement(
     'insert into memoryhub_idempotentcall (store_id, "key", token, digest, seq, at) values (%s, %s, %s, %s, %s, %s)'
+    ' on conflict (store_id, "key", token) do nothing'
 )
 
 _MEMORY = (

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -22,8 +23,7 @@ class NoSuchStore(Exception):
     """The store is not there (any more)."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMemory:
+class StoredMemory(NamedTuple):
     """A memory as it stands; `content` is null where only its place was asked for."""
 
     id: str

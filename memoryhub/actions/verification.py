@@ -105,7 +105,9 @@ class _Verification:
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
         """The next entries, each with the versions that it made; one at a time, and null at last, near a broken row."""
         try:
-            entries = list(_readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq).order_by("seq")[: self.chunk])
+            entries = list(
+                _readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq).order_by("seq")[: self.chunk]
+            )
             made = self._versions(entries) if entries else {}
         except UNREADABLE:
             if self.chunk == 1:
@@ -247,9 +249,7 @@ def _readable(model: type[Row]) -> models.QuerySet[Row]:
 
 
 def _written_as_read(row: models.Model) -> bool:
-    return all(
-        getattr(row, f"raw_{name}") == _as_written(name, getattr(row, name)) for name in _raw_columns(type(row))
-    )
+    return all(getattr(row, f"raw_{name}") == _as_written(name, getattr(row, name)) for name in _raw_columns(type(row)))
 
 
 def _as_written(name: str, value: Any) -> str | None:

@@ -95,6 +95,15 @@ function reading(cm, textarea) {
   ];
 }
 
+// Typed over a selection, the browser would keep the look of what it replaces in a style attribute, which the policy of the
+// page refuses; so the editor replaces it itself.
+function typeOver(event, view) {
+  const { inputType, data, isComposing } = event;
+  if (inputType !== "insertText" || !data || isComposing || view.state.readOnly || view.state.selection.main.empty) return false;
+  view.dispatch(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+  return true;
+}
+
 function writing(cm, textarea) {
   const label = document.querySelector(`label[for="${CSS.escape(textarea.id)}"]`);
   const keep = (update) => {
@@ -113,6 +122,7 @@ function writing(cm, textarea) {
     cm.highlightSelectionMatches(),
     cm.search({ top: true }),
     cm.keymap.of([...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, cm.indentWithTab]),
+    cm.EditorView.domEventHandlers({ beforeinput: typeOver }),
     cm.EditorView.updateListener.of(keep),
     cm.EditorView.contentAttributes.of(attributes(textarea, label)),
     textarea.readOnly ? cm.EditorState.readOnly.of(true) : [],

@@ -111,6 +111,16 @@ document.addEventListener("click", (event) => {
   moveTo(item);
 });
 
+// A directory that could not be loaded is closed again; the page's alert region says why.
+document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
+  if (detail.xhr.status >= 200 && detail.xhr.status < 300) return;
+  const group = target.closest?.('[role="tree"] [role="group"]');
+  const item = group?.childElementCount === 0 && group.parentElement.querySelector(":scope > [aria-expanded]");
+  if (!item) return;
+  setOpen(item, false);
+  remember(item.closest('[role="tree"]'), item);
+});
+
 function prepareAll() {
   for (const tree of document.querySelectorAll('[role="tree"][data-tree]')) {
     prepare(tree);
@@ -118,13 +128,22 @@ function prepareAll() {
   }
 }
 
-document.addEventListener("htmx:afterSettle", (event) => {
-  const focused = document.activeElement;
+// htmx tells of each new line by itself; the tree is looked through once for all of them. Where the line that had the
+// focus is gone (it was "show more"), the first of the new ones gets it.
+let firstNew = null;
+
+function settled() {
+  if (document.activeElement === document.body) moveTo(firstNew.querySelector('[role="treeitem"]'));
+  firstNew = null;
   prepareAll();
-  if (focused === document.body && event.target.closest?.('[role="tree"]')) {
-    moveTo(event.target.closest('[role="tree"]').querySelector('[tabindex="0"]'));
-  }
+}
+
+document.addEventListener("htmx:afterSettle", ({ target }) => {
+  if (firstNew !== null || !target.closest?.('[role="tree"]')) return;
+  firstNew = target;
+  setTimeout(settled);
 });
+
 // htmx listens for tree:open once it has looked through the page.
 if (document.readyState === "complete") prepareAll();
 else window.addEventListener("load", prepareAll);

@@ -61,7 +61,9 @@ class Hub:
     def url(self) -> str:
         return f"/v1/memory_stores/{self.store.id}/tool_calls"
 
-    def send(self, body: object, *, method: str = "POST", url: str | None = None, type: str = JSON, **headers: str) -> Answer:
+    def send(
+        self, body: object, *, method: str = "POST", url: str | None = None, type: str = JSON, **headers: str
+    ) -> Answer:
         """Bytes as they are, anything else as JSON; headers as `memoryhub_session="..."`."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         given = {"authorization": f"Bearer {self.secret}"} | {name.replace("_", "-"): v for name, v in headers.items()}
@@ -120,9 +122,11 @@ def row_counts() -> dict[str, int]:
     """How many rows each table has that a refused request must leave alone."""
     tables = (Memory, MemoryVersion, MemoryText, Directory, IdempotentCall, Session)
     hub = {"hub entries": AuditEntry.objects.filter(chain=HUB).count()}
-    return {t.__name__: t.objects.count() for t in tables} | hub | {
-        "entries": AuditEntry.objects.exclude(chain=HUB).count()
-    }
+    return (
+        {t.__name__: t.objects.count() for t in tables}
+        | hub
+        | {"entries": AuditEntry.objects.exclude(chain=HUB).count()}
+    )
 
 
 def newest_entry(chain: str) -> AuditEntry:

@@ -15,7 +15,9 @@ from tests.api.server import Agent, Server
 
 MODEL = "a-model"
 TOOL = {"type": "memory_20250818", "name": "memory"}
-GUIDELINES = "<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n"
+GUIDELINES = (
+    "<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n"
+)
 REFUNDS = "<refund_policies>\n"
 FIRST, SECOND = "toolu_01C4D5E6F7G8H9I0J1K2L3M4", "toolu_01D5E6F7G8H9I0J1K2L3M4N5"
 
@@ -40,7 +42,11 @@ CUSTOMER_SERVICE = [
         tool_use(FIRST, command="view", path="/memories"),
     ],
     [tool_use(SECOND, command="view", path="/memories/customer_service_guidelines.xml")],
-    [say("Based on your customer service guidelines, I can help you craft a response. Please share the ticket details...")],
+    [
+        say(
+            "Based on your customer service guidelines, I can help you craft a response. Which ticket?"
+        )
+    ],
 ]
 
 
@@ -134,17 +140,29 @@ def test_an_agent_that_edits_twice_in_one_turn_and_makes_a_mistake_goes_on(suppo
 
 
 def test_the_same_message_sent_again_is_a_valid_turn_and_has_no_second_effect(support: Hub) -> None:
-    message = {"role": "assistant", "content": [tool_use("toolu_a", command="create", path="/memories/x", file_text="")]}
+    message = {
+        "role": "assistant",
+        "content": [tool_use("toolu_a", command="create", path="/memories/x", file_text="")],
+    }
     first, again = support.send(message), support.send(message)
     assert (again.body, again.headers["idempotent-replay"]) == (first.body, "true")
 
 
 def test_the_stand_in_refuses_what_the_messages_api_refuses() -> None:
-    user, asked = {"role": "user", "content": "Hello"}, {"role": "assistant", "content": [tool_use("toolu_a", command="view")]}
+    user, asked = (
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": [tool_use("toolu_a", command="view")]},
+    )
     result = {"type": "tool_result", "tool_use_id": "toolu_a", "content": "x", "is_error": False}
     base = {"model": MODEL, "max_tokens": 1, "tools": [TOOL]}
     check({**base, "messages": [user, asked, {"role": "user", "content": [result]}]})
-    for wrong in ([], [{**result, "tool_use_id": "toolu_b"}], [result, result], [say("x"), result], [{**result, "seq": 1}]):
+    for wrong in (
+        [],
+        [{**result, "tool_use_id": "toolu_b"}],
+        [result, result],
+        [say("x"), result],
+        [{**result, "seq": 1}],
+    ):
         with pytest.raises(Refused):
             check({**base, "messages": [user, asked, {"role": "user", "content": wrong}]})
 

@@ -41,7 +41,7 @@ def lines_of(agent: Agent, path: str) -> list[str]:
     while True:
         good, text = agent.call(f"read-{path}-{len(lines)}", command="view", path=path, view_range=[len(lines) + 1, -1])
         assert good == "ok", text
-        header, *shown = text.split("\n")
+        shown = text.split("\n")[1:]
         more = shown[-1].startswith("[Lines ")
         lines += [line.split("\t", 1)[1] for line in (shown[:-1] if more else shown)]
         if not more:

@@ -38,7 +38,8 @@ def create(hub: Hub, text: str = "one\n", path: str = "/memories/a.md") -> None:
 def test_five_times_the_same_call_has_one_effect_and_one_answer(hub: Hub) -> None:
     create(hub)
     answers = [
-        sent(hub, "toolu_x", command="insert", path="/memories/a.md", insert_line=0, insert_text="zero") for _ in range(5)
+        sent(hub, "toolu_x", command="insert", path="/memories/a.md", insert_line=0, insert_text="zero")
+        for _ in range(5)
     ]
     assert len({answer.body for answer in answers}) == 1
     assert [answer.headers.get("idempotent-replay") for answer in answers] == [None, *["true"] * 4]
@@ -59,7 +60,7 @@ def test_the_order_of_the_keys_of_an_input_does_not_matter(hub: Hub) -> None:
         assert outcome(answer.value)[0] == "ok"
 
 
-@pytest.mark.parametrize("one, two", [(1, True), (1, 1.0), (1, "1"), (None, False), ([], {}), ("é", "e\u0301")])
+@pytest.mark.parametrize(("one", "two"), [(1, True), (1, 1.0), (1, "1"), (None, False), ([], {}), ("é", "e\u0301")])
 def test_inputs_that_python_calls_equal_are_different_all_the_same(hub: Hub, one: object, two: object) -> None:
     assert sent(hub, "toolu_x", command="view", path="/memories", view_range=one).status == 200
     assert sent(hub, "toolu_x", command="view", path="/memories", view_range=two).status == 422
@@ -159,7 +160,8 @@ def test_an_error_is_answered_again_as_it_was(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize(
-    "input", [{"command": "wrong"}, {"command": "view", "path": "/etc"}, {}, {"command": "create", "path": "/memories/\ud800"}]
+    "input",
+    [{"command": "wrong"}, {"command": "view", "path": "/etc"}, {}, {"command": "create", "path": "/memories/\ud800"}],
 )
 def test_a_refused_command_is_answered_again_as_it_was(hub: Hub, input: dict[str, Any]) -> None:
     answers = [hub.send({**hub.block("toolu_x"), "input": input}) for _ in range(2)]

@@ -111,7 +111,7 @@ def test_chunks_up_to_the_limit_are_read_and_no_more(desk: Desk) -> None:
         assert status == 200 or json.loads(answer)["error"]["type"] == "request_too_large"
 
 
-@pytest.mark.parametrize("size, expected", [(LIMIT - 1, 200), (LIMIT, 200), (LIMIT + 1, 413), (3 * LIMIT, 413)])
+@pytest.mark.parametrize(("size", "expected"), [(LIMIT - 1, 200), (LIMIT, 200), (LIMIT + 1, 413), (3 * LIMIT, 413)])
 def test_bodies_up_to_the_limit_are_read_and_no_more(desk: Desk, size: int, expected: int) -> None:
     status, answer = desk.raw(desk.head(f"Content-Length: {size}") + padded(size))
     assert status == expected
@@ -176,7 +176,8 @@ def test_what_is_not_http_is_refused_without_harm(desk: Desk, name: str) -> None
 
 @pytest.mark.parametrize("lines", [
     ("Content-Length: -1",), ("Content-Length: x",), ("Content-Length: 5, 6",), ("Content-Length: 0x10",),
-    ("Content-Length: 10", "Content-Length: 11"), ("Content-Length: 9" + "9" * 30,), ("Content-Length: 18446744073709551615",), ("Transfer-Encoding: wrong",),
+    ("Content-Length: 10", "Content-Length: 11"), ("Content-Length: 9" + "9" * 30,),
+    ("Content-Length: 18446744073709551615",), ("Transfer-Encoding: wrong",),
     ("Transfer-Encoding: chunked", "Content-Length: 3"), ("Transfer-Encoding: gzip, chunked",),
     ("Content-Length: 5", "Expect: wrong"),
 ])  # fmt: skip
@@ -186,7 +187,15 @@ def test_a_length_that_means_nothing_is_refused(desk: Desk, lines: tuple[str, ..
     assert b"<html" not in answer.lower()
 
 
-@pytest.mark.parametrize("bad", [b"x\r\nhello\r\n0\r\n\r\n", b"-5\r\nhello\r\n0\r\n\r\n", b"5\r\nhelloworld\r\n0\r\n\r\n", b"ffffffffffffffffff\r\nx"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"x\r\nhello\r\n0\r\n\r\n",
+        b"-5\r\nhello\r\n0\r\n\r\n",
+        b"5\r\nhelloworld\r\n0\r\n\r\n",
+        b"ffffffffffffffffff\r\nx",
+    ],
+)
 def test_broken_chunks_are_refused(desk: Desk, bad: bytes) -> None:
     status, answer = desk.raw(desk.head("Transfer-Encoding: chunked") + bad, ends=True)
     assert status is None or 400 <= status < 500, answer
@@ -209,7 +218,9 @@ def test_requests_that_follow_each_other_on_the_wire_are_answered_in_order(desk:
         data = b""
         while data.count(b"is_error") < 5:
             data += connection.recv(65536)
-    assert [data.index(f'"pipe-{n}"'.encode()) for n in range(5)] == sorted(data.index(f'"pipe-{n}"'.encode()) for n in range(5))
+    assert [data.index(f'"pipe-{n}"'.encode()) for n in range(5)] == sorted(
+        data.index(f'"pipe-{n}"'.encode()) for n in range(5)
+    )
 
 
 def test_after_a_refusal_the_connection_serves_the_next_call(desk: Desk) -> None:

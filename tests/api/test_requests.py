@@ -87,7 +87,9 @@ def test_a_body_up_to_the_limit_is_read(hub: Hub, size: int) -> None:
     assert hub.send(malformed.padded(size)).status == 200
 
 
-@pytest.mark.parametrize("type", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json;x"])
+@pytest.mark.parametrize(
+    "type", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json;x"]
+)
 def test_json_may_be_called_by_other_names(hub: Hub, type: str) -> None:
     assert hub.send(BLOCK, type=type).status == 200
 
@@ -107,10 +109,10 @@ def test_brackets_inside_texts_are_not_nesting(hub: Hub) -> None:
 STRANGE_INPUTS = [
     *({**BLOCK["input"], key: value} for key in BLOCK["input"] for value in malformed.WRONG),
     *({"command": "view", "path": "/memories", "view_range": value} for value in malformed.WRONG),
-    *({"command": "insert", "path": "/memories/f.md", "insert_line": value, "insert_text": "x"} for value in malformed.WRONG),
+    *({"command": "insert", "path": "/memories/f.md", "insert_line": v, "insert_text": "x"} for v in malformed.WRONG),
     *({"command": "view", "path": "/memories/f.md", "view_range": value} for value in malformed.WRONG),
     *({"command": "rename", "old_path": value, "new_path": "/memories/g.md"} for value in malformed.WRONG),
-    *({"command": "str_replace", "path": "/memories/f.md", "old_str": value, "new_str": value} for value in malformed.WRONG),
+    *({"command": "str_replace", "path": "/memories/f.md", "old_str": v, "new_str": v} for v in malformed.WRONG),
     {"command": "view", "path": "/memories/f.md", "view_range": [10**998, -(10**998)]},
     {"command": "view", "path": "/memories/f.md", "view_range": [-(10**998), 10**998]},
     {"command": "view", "path": "/memories/f.md", "view_range": [1e308, 1.0]},
@@ -184,7 +186,21 @@ def test_a_key_that_expires_tomorrow_is_one(hub: Hub) -> None:
     assert hub.send(BLOCK).status == 200
 
 
-STRANGE_STORES = ["x", "hub", "memstore_", "memstore_" + "0" * 26, "%00", "%2F", "..", "%FF", "%F0%9F%98%80", "a" * 5000, "%ED%A0%80", "'", "%25"]
+STRANGE_STORES = [
+    "x",
+    "hub",
+    "memstore_",
+    "memstore_" + "0" * 26,
+    "%00",
+    "%2F",
+    "..",
+    "%FF",
+    "%F0%9F%98%80",
+    "a" * 5000,
+    "%ED%A0%80",
+    "'",
+    "%25",
+]
 
 
 @pytest.mark.parametrize("id", STRANGE_STORES, ids=lambda id: id[:40])
@@ -217,7 +233,9 @@ def test_the_content_type_is_looked_at_after_the_store(hub: Hub) -> None:
     assert_envelope(hub.send(BLOCK, url=new_hub().url, type="text/plain"), 404)
 
 
-@pytest.mark.parametrize("url", ["/v1/", "/v1/x", "/v1/memory_stores", "/v1/memory_stores/x/tool_calls/", "/v1//", "/v1/%00"])
+@pytest.mark.parametrize(
+    "url", ["/v1/", "/v1/x", "/v1/memory_stores", "/v1/memory_stores/x/tool_calls/", "/v1//", "/v1/%00"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_address_is_not_found_in_json(hub: Hub, url: str, method: str) -> None:
     assert_envelope(hub.send(BLOCK, url=url, method=method), 404)
@@ -256,7 +274,12 @@ def test_a_session_is_noted(hub: Hub, name: str) -> None:
 
 
 def test_unknown_keys_are_ignored_at_every_level(hub: Hub) -> None:
-    block = {**BLOCK, "cache_control": {"type": "ephemeral"}, "caller": {"type": "direct"}, "input": {**BLOCK["input"], "x": 1}}
+    block = {
+        **BLOCK,
+        "cache_control": {"type": "ephemeral"},
+        "caller": {"type": "direct"},
+        "input": {**BLOCK["input"], "x": 1},
+    }
     message = {**MESSAGE, "id": "msg_1", "usage": {"input_tokens": 1}, "stop_reason": None, "content": [block]}
     assert hub.send(message).status == 200
     assert IdempotentCall.objects.filter(token="toolu_01").count() == 1

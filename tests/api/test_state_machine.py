@@ -139,9 +139,7 @@ class Pair:
 
 
 @pytest.mark.django_db
-@settings(
-    max_examples=500, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=500, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(limits, st.lists(acts, min_size=1, max_size=30))
 def test_the_hub_does_what_a_dictionary_would_do(limits: dict[str, Any], acts: list[tuple[str, Any]]) -> None:
     pair = Pair(limits)

@@ -47,7 +47,7 @@ class Command(BaseCommand):
         checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now(), {})
 
     def _prepare(self, demo: bool) -> None:
-        settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
+        settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
         call_command("check", fail_level="ERROR")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)

@@ -1,0 +1,24 @@
+// From change to change of the page's comparisons: [data-step="1"] and [data-step="-1"] are links that step from the change
+// in the address or, if there is none, from what is in view. Without this script they lead to the first and to the last.
+
+const all = () => [...document.querySelectorAll(".diff tr[id]")].filter((row) => row.getClientRects().length > 0);
+
+function edge() {
+  return Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingBlockStart) || 0;
+}
+
+function following(rows, by) {
+  const at = rows.findIndex((row) => `#${row.id}` === location.hash);
+  if (at >= 0) return rows[at + by];
+  const top = edge();
+  const beneath = rows.filter((row) => row.getBoundingClientRect().top >= top - 1);
+  return by > 0 ? beneath[0] : rows[rows.length - beneath.length - 1];
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-step]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  const row = following(all(), Number(link.dataset.step));
+  if (row) location.hash = row.id;
+});

@@ -1,0 +1,408 @@
+"""Directories and their counters, the trash, and the order of locks."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from memoryhub.actions import access, curation, housekeeping, sql, stores, tree, verification
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.transactions import is_open, writing
+from memoryhub.models import (
+    HUB,
+    AuditEntry,
+    Directory,
+    Door,
+    IdempotentCall,
+    Memory,
+    MemoryStore,
+    MemoryText,
+    MemoryVersion,
+    Operation,
+    Role,
+)
+from memoryhub.protocol.errors import ToolError
+from tests.api.harness import AT, BY, Hub, contents, new_store
+from tests.fixtures import new_person
+
+ACT = Act(Actor.system("Anna"), Door.WEB, AT, note="by hand")
+
+
+def directories(store: MemoryStore) -> dict[str, tuple[int, int]]:
+    """path -> (memories, bytes) of every directory but the root."""
+    rows = Directory.objects.filter(store=store).exclude(path="").values_list("path", "memory_count", "total_bytes")
+    return {path: (count, size) for path, count, size in rows}
+
+
+def root(store: MemoryStore) -> tuple[int, int, int, int]:
+    """(memories, bytes) of the store, then of its root directory."""
+    store.refresh_from_db()
+    top = Directory.objects.get(store=store, path="")
+    return store.memory_count, store.total_bytes, top.memory_count, top.total_bytes
+
+
+def make(hub: Hub, *paths: str) -> None:
+    """Memories whose text is one byte a character of their path."""
+    for path in paths:
+        assert hub.call(command="create", path=f"/memories{path}", file_text=path)[0] == "ok"
+
+
+def rename(hub: Hub, old: str, new: str) -> str:
+    return hub.call(command="rename", old_path=f"/memories{old}", new_path=f"/memories{new}")[0]
+
+
+@pytest.fixture
+def filled(hub: Hub) -> Hub:
+    make(hub, "/a/b/1", "/a/b/2", "/a/c/d/3", "/a0", "/ab/4", "/x")
+    return hub
+
+
+# ------------------------------------------------------------------------------------------------ counters
+
+
+def test_every_directory_above_counts_a_memory(filled: Hub) -> None:
+    assert directories(filled.store) == {
+        "/a": (3, 20),
+        "/a/b": (2, 12),
+        "/a/c": (1, 8),
+        "/a/c/d": (1, 8),
+        "/ab": (1, 5),
+    }
+    assert root(filled.store) == (6, 30, 6, 30)
+
+
+def test_a_directory_that_moves_takes_its_counts_along(filled: Hub) -> None:
+    assert rename(filled, "/a/b", "/ab/new/place") == "ok"
+    assert directories(filled.store) == {
+        "/a": (1, 8), "/a/c": (1, 8), "/a/c/d": (1, 8), "/ab": (3, 17), "/ab/new": (2, 12), "/ab/new/place": (2, 12),
+    }  # fmt: skip
+    assert root(filled.store) == (6, 30, 6, 30)
+    assert contents(filled.store)["/memories/ab/new/place/1"] == "/a/b/1"
+
+
+def test_names_that_begin_alike_are_left_alone(filled: Hub) -> None:
+    assert rename(filled, "/a", "/z") == "ok"
+    assert {"/memories/a0", "/memories/ab/4"} < contents(filled.store).keys()
+    assert filled.call(command="delete", path="/memories/z")[0] == "ok"
+    assert contents(filled.store).keys() == {"/memories/a0", "/memories/ab/4", "/memories/x"}
+    assert directories(filled.store) == {"/ab": (1, 5)}
+
+
+def test_case_is_kept_apart(hub: Hub) -> None:
+    make(hub, "/foo/a", "/Foo/a", "/FOO/a")
+    assert hub.call(command="delete", path="/memories/Foo")[0] == "ok"
+    assert contents(hub.store).keys() == {"/memories/foo/a", "/memories/FOO/a"}
+
+
+@pytest.mark.parametrize("wild", ["%", "_", "*", "[a]", "\N{GREEK CAPITAL LETTER SIGMA}"])
+def test_signs_that_mean_something_to_sql_mean_nothing_in_a_path(hub: Hub, wild: str) -> None:
+    make(hub, f"/{wild}/a", "/b/a", "/a/a")
+    assert hub.call(command="delete", path=f"/memories/{wild}")[0] == "ok"
+    assert contents(hub.store).keys() == {"/memories/b/a", "/memories/a/a"}
+
+
+def test_a_directory_goes_with_its_last_memory(filled: Hub) -> None:
+    assert filled.call(command="delete", path="/memories/a/c/d/3")[0] == "ok"
+    assert directories(filled.store).keys() == {"/a", "/a/b", "/ab"}
+    assert rename(filled, "/ab/4", "/4") == "ok"
+    assert directories(filled.store).keys() == {"/a", "/a/b"}
+    for path in ("/a", "/a0", "/x", "/4"):
+        assert filled.call(command="delete", path=f"/memories{path}")[0] == "ok"
+    assert directories(filled.store) == {} and root(filled.store) == (0, 0, 0, 0)
+
+
+def test_a_directory_may_move_into_its_own_parent_s_name(filled: Hub) -> None:
+    """/a/c/d becomes /a/cd: shared directories are neither lost nor counted twice."""
+    assert rename(filled, "/a/c/d", "/a/cd") == "ok"
+    assert directories(filled.store) == {"/a": (3, 20), "/a/b": (2, 12), "/a/cd": (1, 8), "/ab": (1, 5)}
+    assert rename(filled, "/a/cd", "/cd") == "ok"
+    assert rename(filled, "/cd", "/a/c/d") == "ok"
+    assert directories(filled.store)["/a/c/d"] == (1, 8)
+    assert verification.verify(filled.store.id)[1] is None
+
+
+def test_a_directory_command_is_one_entry_with_a_version_for_each_memory(filled: Hub) -> None:
+    rename(filled, "/a", "/z")
+    entry = AuditEntry.objects.of_chain(filled.store.id).newest()[0]
+    made = MemoryVersion.objects.of_entry(filled.store.id, entry.seq)
+    assert {version.path for version in made} == {"/z/b/1", "/z/b/2", "/z/c/d/3"}
+    assert (entry.path, entry.new_path, entry.memory, entry.version) == ("/a", "/z", None, None)
+
+
+def test_versions_that_only_rename_share_their_text(filled: Hub) -> None:
+    before = MemoryText.objects.count()
+    rename(filled, "/a", "/z")
+    rename(filled, "/x", "/y")
+    assert MemoryText.objects.count() == before
+    versions = MemoryVersion.objects.filter(store=filled.store, path__in=["/x", "/y"])
+    assert len({version.text_id for version in versions}) == 1
+
+
+def test_the_id_of_a_memory_survives_its_renames(filled: Hub) -> None:
+    before = Memory.objects.get(store=filled.store, path="/x")
+    rename(filled, "/x", "/a/x")
+    rename(filled, "/a", "/b")
+    after = Memory.objects.get(pk=before.pk)
+    assert (after.path, after.name, after.version_count) == ("/b/x", "x", 3)
+    assert after.directory is not None and after.directory.path == "/b"
+
+
+def test_the_tree_after_each_entry_can_be_asked_for(filled: Hub) -> None:
+    trees = {}
+    for command in (
+        {"command": "rename", "old_path": "/memories/a", "new_path": "/memories/z"},
+        {"command": "delete", "path": "/memories/z/b"},
+        {"command": "str_replace", "path": "/memories/x", "old_str": "x", "new_str": "y"},
+        {"command": "create", "path": "/memories/z/b", "file_text": ""},
+    ):
+        filled.call(**command)
+        seq = AuditEntry.objects.of_chain(filled.store.id).newest()[0].seq
+        trees[seq] = contents(filled.store)
+    for seq, tree_then in trees.items():
+        then = MemoryVersion.objects.filter(store=filled.store).as_of(seq).select_related("text")
+        assert {f"/memories{version.path}": version.content for version in then} == tree_then
+
+
+# ------------------------------------------------------------------------------------------------ trash
+
+
+def trashed(hub: Hub, path: str) -> Memory:
+    hub.call(command="delete", path=f"/memories{path}")
+    return Memory.objects.in_trash().filter(store=hub.store, path=path).order_by("-deleted_at", "-id")[0]
+
+
+def last_text(memory: Memory) -> MemoryVersion:
+    return MemoryVersion.objects.of_memory(memory).exclude(operation=Operation.DELETED).newest()[0]
+
+
+def test_a_deleted_memory_lies_in_the_trash_and_is_counted_nowhere(filled: Hub) -> None:
+    memory = trashed(filled, "/a/b/1")
+    assert (memory.directory_id, memory.version_count, memory.is_live) == (None, 2, False)
+    head = MemoryVersion.objects.get(pk=memory.head_id)
+    assert (head.operation, head.text_id, head.size, head.sha256) == ("deleted", None, None, None)
+    assert directories(filled.store)["/a/b"] == (1, 6)
+
+
+def test_a_memory_comes_out_of_the_trash_with_its_id(filled: Hub) -> None:
+    memory = trashed(filled, "/a/b/1")
+    done = curation.restore(filled.store.id, last_text(memory).id, ACT)
+    assert done.memory == memory.id
+    assert contents(filled.store)["/memories/a/b/1"] == "/a/b/1"
+    version = MemoryVersion.objects.get(pk=done.version)
+    assert (version.operation, version.number, version.review_state) == ("created", 3, None)
+    assert directories(filled.store)["/a/b"] == (2, 12)
+    assert verification.verify(filled.store.id)[1] is None
+
+
+def test_a_new_memory_at_a_trashed_path_is_another_one(filled: Hub) -> None:
+    memory = trashed(filled, "/x")
+    make(filled, "/x")
+    assert Memory.objects.at("/x").get(store=filled.store).id != memory.id
+    with pytest.raises(ToolError, match="already exists"):
+        curation.restore(filled.store.id, last_text(memory).id, ACT)
+    curation.restore(filled.store.id, last_text(memory).id, ACT, path="/old/x")
+    assert contents(filled.store)["/memories/old/x"] == "/x"
+    assert verification.verify(filled.store.id)[1] is None
+
+
+def test_a_memory_does_not_come_back_beneath_a_memory(filled: Hub) -> None:
+    memory = trashed(filled, "/ab/4")
+    make(filled, "/ab")
+    with pytest.raises(ToolError, match="is a file, not a directory"):
+        curation.restore(filled.store.id, last_text(memory).id, ACT)
+    with pytest.raises(ToolError, match="already exists"):
+        curation.restore(filled.store.id, last_text(memory).id, ACT, path="/a")
+
+
+def test_a_deletion_has_nothing_to_restore(filled: Hub) -> None:
+    memory = trashed(filled, "/x")
+    for version in (memory.head_id, "memver_unknown", ""):
+        with pytest.raises(ToolError, match="no text that could be restored"):
+            curation.restore(filled.store.id, version, ACT)
+
+
+def test_a_version_of_another_store_is_not_restored(filled: Hub) -> None:
+    version = Memory.objects.get(store=filled.store, path="/x").head_id
+    with pytest.raises(ToolError, match="no text that could be restored"):
+        curation.restore(new_store().id, version, ACT)
+
+
+def test_an_earlier_text_of_a_live_memory_becomes_the_newest(filled: Hub) -> None:
+    first = Memory.objects.get(store=filled.store, path="/x").head_id
+    filled.call(command="str_replace", path="/memories/x", old_str="/x", new_str="changed")
+    curation.restore(filled.store.id, first, ACT)
+    memory = Memory.objects.get(store=filled.store, path="/x")
+    assert (contents(filled.store)["/memories/x"], memory.version_count) == ("/x", 3)
+    curation.restore(filled.store.id, first, ACT)
+    memory.refresh_from_db()
+    assert memory.version_count == 3
+    assert verification.verify(filled.store.id)[1] is None
+
+
+# ------------------------------------------------------------------------------------------------ conflicts
+
+
+def test_an_edit_over_somebody_elses_edit_is_a_conflict_and_loses_nothing(filled: Hub) -> None:
+    memory = Memory.objects.get(store=filled.store, path="/x")
+    filled.call(command="str_replace", path="/memories/x", old_str="/x", new_str="theirs")
+    with pytest.raises(curation.Conflict) as conflict:
+        curation.edit(filled.store.id, memory.id, "mine", memory.sha256, ACT)
+    assert conflict.value.current is not None and conflict.value.current.content == "theirs"
+    assert contents(filled.store)["/memories/x"] == "theirs"
+
+
+def test_an_edit_to_the_same_text_is_no_conflict(filled: Hub) -> None:
+    memory = Memory.objects.get(store=filled.store, path="/x")
+    filled.call(command="str_replace", path="/memories/x", old_str="/x", new_str="same")
+    done = curation.edit(filled.store.id, memory.id, "same", memory.sha256, ACT)
+    assert done.version == Memory.objects.get(pk=memory.pk).head_id
+    assert Memory.objects.get(pk=memory.pk).version_count == 2
+
+
+def test_an_edit_follows_a_memory_that_was_renamed(filled: Hub) -> None:
+    memory = Memory.objects.get(store=filled.store, path="/x")
+    rename(filled, "/x", "/y/x")
+    curation.edit(filled.store.id, memory.id, "mine", memory.sha256, ACT)
+    assert contents(filled.store)["/memories/y/x"] == "mine"
+
+
+def test_an_edit_of_a_deleted_memory_is_a_conflict_with_nothing(filled: Hub) -> None:
+    memory = trashed(filled, "/x")
+    with pytest.raises(curation.Conflict) as conflict:
+        curation.edit(filled.store.id, memory.id, "mine", memory.sha256, ACT)
+    assert conflict.value.current is None
+
+
+def test_what_people_refuse_or_fail_at_leaves_no_entry(filled: Hub) -> None:
+    before = AuditEntry.objects.of_chain(filled.store.id).count()
+    memory = Memory.objects.get(store=filled.store, path="/x")
+    tries: list[Callable[[], Any]] = [
+        lambda: curation.create(filled.store.id, "/x", "", ACT),
+        lambda: curation.rename(filled.store.id, "/x", "/a", ACT),
+        lambda: curation.delete(filled.store.id, "/nothing", ACT),
+        lambda: curation.edit(filled.store.id, memory.id, "mine", "other", ACT),
+    ]
+    for trying in tries:
+        with pytest.raises((ToolError, curation.Conflict)):
+            trying()
+    assert AuditEntry.objects.of_chain(filled.store.id).count() == before
+
+
+def test_an_entry_of_a_person_names_the_person_and_the_note(filled: Hub) -> None:
+    anna = new_person("Anna")
+    act = Act(Actor.person(anna), Door.WEB, AT, note="too long")
+    done = curation.delete(filled.store.id, "/x", act)
+    entry = AuditEntry.objects.get(chain=filled.store.id, seq=done.seq)
+    assert (entry.actor_kind, entry.actor_id, entry.label, entry.note) == ("user", anna.id, "Anna", "too long")
+
+
+# ------------------------------------------------------------------------------------------------ archived stores
+
+
+def test_an_archived_store_is_read_and_emptied_but_not_changed(filled: Hub) -> None:
+    stores.set_archived(filled.store, True, **BY)
+    refused = ["err", "Error: this memory store is archived and cannot be changed"]
+    assert filled.call(command="create", path="/memories/n", file_text="") == refused
+    assert filled.call(command="str_replace", path="/memories/x", old_str="x", new_str="y") == refused
+    assert filled.call(command="insert", path="/memories/x", insert_line=0, insert_text="") == refused
+    assert filled.call(command="rename", old_path="/memories/x", new_path="/memories/y") == refused
+    assert filled.call(command="view", path="/memories/x")[0] == "ok"
+    assert filled.call(command="delete", path="/memories/x")[0] == "ok"
+    memory = Memory.objects.get(store=filled.store, path="/a0")
+    with pytest.raises(ToolError, match="archived"):
+        curation.edit(filled.store.id, memory.id, "", memory.sha256, ACT)
+    stores.set_archived(filled.store, False, **BY)
+    assert filled.call(command="create", path="/memories/n", file_text="")[0] == "ok"
+
+
+def test_archiving_twice_is_told_once(filled: Hub) -> None:
+    for _ in range(2):
+        stores.set_archived(filled.store, True, **BY)
+    assert AuditEntry.objects.of_chain(filled.store.id).filter(command="archive_store").count() == 1
+
+
+# ------------------------------------------------------------------------------------------------ transactions
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[sql.Statement]:
+    """Every statement of the tool's path as it runs."""
+    seen: list[sql.Statement] = []
+    run = sql._run
+
+    def noted(statement: sql.Statement, values: Any) -> Any:
+        seen.append(statement)
+        return run(statement, values)
+
+    monkeypatch.setattr(sql, "_run", noted)
+    return seen
+
+
+def test_locks_are_taken_in_the_order_store_chain_hub(filled: Hub, statements: list[sql.Statement]) -> None:
+    anna = new_person("Anna")
+    acts: list[Callable[[], Any]] = [
+        lambda: filled.call(command="view", path="/memories"),
+        lambda: curation.delete(filled.store.id, "/x", ACT),
+        lambda: stores.set_archived(filled.store, True, **BY),
+        lambda: access.set_role(filled.store, anna, Role.VIEWER, **BY),
+    ]
+    for act in acts:
+        statements.clear()
+        act()
+        locks = [statement for statement in statements if statement in (sql.STORE, sql.CHAIN)]
+        assert locks[0] is sql.STORE and sql.STORE not in locks[1:]
+        writes = [s for s in statements if not s.text.startswith(("select", "insert into memoryhub_auditchain"))]
+        assert all(statements.index(sql.STORE) < statements.index(write) for write in writes)
+
+
+def test_locks_are_for_postgresql_alone() -> None:
+    for statement in (sql.STORE, sql.CHAIN):
+        assert statement.text.endswith(" for update") == (connection.vendor == "postgresql")
+
+
+def test_an_act_that_cannot_be_audited_does_not_happen(filled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> int:
+        raise RuntimeError("no room")
+
+    before = contents(filled.store), AuditEntry.objects.count(), IdempotentCall.objects.count()
+    with monkeypatch.context() as patched:
+        patched.setattr(tree.audit, "append", broken)
+        answer = filled.send(filled.block(command="delete", path="/memories"))
+        refused = filled.send(filled.block(command="delete", path="/memories/a"))
+        with pytest.raises(RuntimeError):
+            curation.delete(filled.store.id, "/a", ACT)
+    assert (answer.status, refused.status) == (500, 500)
+    assert answer.value["error"]["type"] == "api_error" and "no room" not in str(answer.value)
+    assert (contents(filled.store), AuditEntry.objects.count(), IdempotentCall.objects.count()) == before
+    assert verification.verify(filled.store.id)[1] is None
+
+
+def test_writing_is_open_only_inside() -> None:
+    assert not is_open()
+
+
+@pytest.mark.django_db
+def test_writing_may_be_nested() -> None:
+    with writing():
+        with writing():
+            assert is_open()
+        assert is_open()
+    assert not is_open()
+
+
+def test_a_store_that_is_gone_is_not_there(db: None) -> None:
+    with pytest.raises(tree.NoSuchStore), tree.locked("memstore_gone", ACT):
+        pass
+
+
+def test_calls_are_forgotten_after_a_week_and_not_before(filled: Hub) -> None:
+    made = IdempotentCall.objects.count()
+    now = timezone.now()
+    assert housekeeping.forget_calls(now + timedelta(days=6, hours=23)) == 0
+    assert housekeeping.forget_calls(now + timedelta(days=7, hours=1), most=2) == 2
+    assert housekeeping.forget_calls(now + timedelta(days=7, hours=1)) == made - 2
+    assert IdempotentCall.objects.count() == 0
+    assert verification.verify(HUB)[1] is None

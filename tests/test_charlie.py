@@ -1,0 +1,182 @@
+"""Charlie, who has no role: every address of Alice's store looks to him as if nothing were there."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from memoryhub.actions import access, people
+from memoryhub.models import HUB, AuditEntry, Invitation, Key, MemoryStore, MemoryVersion, Role, User
+from tests.api.harness import Hub, new_hub, new_store, row_counts
+from tests.api.malformed import BLOCK
+from tests.fixtures import BY, signed_in
+
+PUBLIC = {"healthz", "sign_in", "invitation"}
+"""The names of the addresses that are for people who have not signed in."""
+
+ANYONE = {"sign_out", "theme"}
+"""Those that do the same for everybody: nothing, or the look of one's own browser."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One pattern of the URL configuration: its route with the names of its parts, and its name."""
+
+    route: str
+    name: str
+
+    def parts(self) -> set[str]:
+        return set(re.findall(r"<(?:\w+:)?(\w+)>", self.route))
+
+    def filled(self, values: dict[str, object]) -> str:
+        return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda part: str(values[part[1]]), self.route)
+
+
+def addresses() -> list[Address]:
+    """Every page, without the machines' door."""
+    return [address for address in _walk(get_resolver(), "") if not address.route.startswith("v1/")]
+
+
+def _walk(resolver: URLResolver, prefix: str) -> Iterator[Address]:
+    for pattern in resolver.url_patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            yield Address(route, pattern.name or "")
+        else:
+            yield from _walk(pattern, route)
+
+
+IN_A_STORE = [address for address in addresses() if address.parts() & {"store_id", "chain", "memory_id", "version_id"}]
+PAGES = [address for address in addresses() if address.name not in PUBLIC]
+
+
+def name_of(address: Address) -> str:
+    return address.name
+
+
+@pytest.fixture
+def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
+    """Something that exists for each part of an address, all of it Alice's."""
+    hub = Hub(store, key)
+    hub.call(command="create", path="/memories/d/a.md", file_text="of Alice")
+    invitation, token = people.invite(store=store, role=Role.VIEWER, email="dora@example.com", **BY)
+    version = MemoryVersion.objects.get(store=store)
+    return {
+        "store_id": store.id, "memory_id": version.memory_id, "version_id": version.id, "path": "d", "chain": store.id,
+        "seq": 1, "user_id": alice.id, "key_id": Key.objects.get().id, "agent_id": Key.objects.get().agent_id,
+        "invitation_id": invitation.id, "token": token,
+    }  # fmt: skip
+
+
+def answer(client: Client, method: str, url: str, **headers: str) -> tuple[int, str]:
+    """Status and text, without what differs from one answer to the next anyway."""
+    form = "note=x&path=/b.md&new_path=/c&content=x&role=viewer"
+    response = client.generic(method, url, form, "application/x-www-form-urlencoded", headers=headers)
+    text = b"".join(response) if response.streaming else response.content  # type: ignore[attr-defined]
+    return response.status_code, re.sub(r'nonce="[^"]*"|value="[^"]{64}"|"X-CSRFToken": *"\w+"', "", text.decode())
+
+
+def test_the_pages_of_a_store_are_many() -> None:
+    assert len(IN_A_STORE) >= 20
+    assert {"store", "directory", "memory", "version", "entry", "members", "store_audit"} <= {
+        a.name for a in IN_A_STORE
+    }
+
+
+@pytest.mark.parametrize("address", IN_A_STORE, ids=name_of)
+def test_charlie_finds_nothing_of_alice(address: Address, values: dict[str, object], charlie: User) -> None:
+    """405 is for a method that the address does not have, whatever stands there."""
+    before = row_counts()
+    client, url = signed_in(charlie), address.filled(values)
+    for headers in ({}, {"hx-request": "true"}):
+        answers = [answer(client, method, url, **headers) for method in ("GET", "POST")]
+        assert {status for status, _ in answers} in ({404}, {404, 405})
+        assert not any("of Alice" in text or "Support" in text for _, text in answers)
+    assert row_counts() == before
+
+
+@pytest.mark.parametrize("address", IN_A_STORE, ids=name_of)
+def test_alice_finds_what_is_at_the_same_address(address: Address, values: dict[str, object], alice: User) -> None:
+    """So that the other tests try addresses at which there is something."""
+    assert answer(signed_in(alice), "GET", address.filled(values))[0] in (200, 302, 405)
+
+
+@pytest.mark.parametrize("address", IN_A_STORE, ids=name_of)
+def test_a_store_that_exists_looks_to_charlie_like_one_that_does_not(
+    address: Address, values: dict[str, object], charlie: User
+) -> None:
+    unknown = {**values, "store_id": "memstore_" + "0" * 26, "chain": "memstore_" + "0" * 26}
+    client = signed_in(charlie)
+    for method in ("GET", "POST"):
+        here, there = (answer(client, method, address.filled(of)) for of in (values, unknown))
+        assert here == (there[0], there[1].replace(str(unknown["store_id"]), str(values["store_id"])))
+
+
+@pytest.mark.parametrize("address", IN_A_STORE, ids=name_of)
+def test_a_role_in_another_store_opens_nothing_of_this_one(
+    address: Address, values: dict[str, object], charlie: User
+) -> None:
+    """Charlie is an admin of his own store, and mixes its id with the ids of what is Alice's."""
+    own = new_store()
+    access.set_role(own, charlie, Role.ADMIN, **BY)
+    client = signed_in(charlie)
+    inner = address.parts() & {"memory_id", "version_id"}
+    mixed = {**values, "store_id": own.id, "chain": own.id, "seq": 999}
+    for method in ("GET", "POST"):
+        assert answer(client, method, address.filled(values))[0] in (404, 405)
+        if inner:
+            status, text = answer(client, method, address.filled(mixed))
+            assert status in (404, 405) and "of Alice" not in text
+
+
+@pytest.mark.parametrize("address", PAGES, ids=name_of)
+def test_somebody_who_has_not_signed_in_is_sent_to_sign_in(address: Address, values: dict[str, object]) -> None:
+    if address.name in ANYONE:
+        return
+    before = row_counts()
+    for method in ("GET", "POST"):
+        response = Client().generic(method, address.filled(values))
+        if response.status_code != 405:
+            assert (response.status_code, response.headers["Location"].partition("?")[0]) == (302, "/sign-in"), method
+    assert row_counts() == before
+
+
+@pytest.mark.parametrize("address", PAGES, ids=name_of)
+def test_what_is_for_administrators_alone_is_not_for_charlie(
+    address: Address, values: dict[str, object], charlie: User
+) -> None:
+    """People, agents, keys and the hub's own entries: forbidden or not found, and nothing happens."""
+    if not address.parts() & {"user_id", "agent_id", "key_id", "invitation_id"}:
+        return
+    before = row_counts()
+    for method in ("GET", "POST"):
+        assert answer(signed_in(charlie), method, address.filled(values))[0] in (403, 404, 405)
+    assert row_counts() == before
+    assert Key.objects.get().revoked_at is None
+    assert Invitation.objects.get().used_at is None
+
+
+def test_the_lists_that_charlie_may_open_name_nothing_of_alice(values: dict[str, object], charlie: User) -> None:
+    client = signed_in(charlie)
+    for address in PAGES:
+        if not address.parts():
+            _, text = answer(client, "GET", address.filled({}))
+            assert "Support" not in text and str(values["store_id"]) not in text, address.name
+    text = (
+        answer(client, "POST", "/audit/export?format=json")[1] + answer(client, "POST", "/audit/export?format=csv")[1]
+    )
+    assert str(values["store_id"]) not in text and "a.md" not in text
+
+
+def test_the_entries_of_the_hub_are_not_for_charlie(values: dict[str, object], charlie: User) -> None:
+    assert AuditEntry.objects.of_chain(HUB).exists()
+    assert answer(signed_in(charlie), "GET", f"/audit/{HUB}/1")[0] in (403, 404)
+
+
+def test_a_key_of_another_store_gets_404(values: dict[str, object]) -> None:
+    hub = new_hub()
+    answer = hub.send(BLOCK, url=f"/v1/memory_stores/{values['store_id']}/tool_calls")
+    assert (answer.status, answer.value["error"]["type"]) == (404, "not_found_error")
