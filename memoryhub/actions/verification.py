@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -235,6 +236,7 @@ def _fits(salt: str, value: str, commitment: str) -> bool:
     return bool(_SALT.fullmatch(salt)) and chain.commit(bytes.fromhex(salt), value) == commitment
 
 
+@lru_cache
 def _raw_columns(model: type[models.Model]) -> list[str]:
     """The columns in which two spellings of a value are one value, but not one byte: on SQLite times and flags too."""
     names = _JSON if connection.vendor == "postgresql" else {*_JSON, *_TIMES, *_FLAGS}

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models import Access, Agent, MemoryStore
+from memoryhub.visible import without_hidden
 from memoryhub.web.accounts_forms import one_line, printable
 
 LONGEST_DESCRIPTION = 2_000
@@ -74,6 +75,13 @@ class KeyForm(forms.Form):
         return None if days == NEVER else at + timedelta(days=int(days))
 
 
+class StoresField(forms.ModelMultipleChoiceField):
+    """Boxes to tick, one for each memory store."""
+
+    def label_from_instance(self, store: MemoryStore) -> str:
+        return without_hidden(store.name)
+
+
 class IssueKeyForm(KeyForm):
     """For administrators of the hub: a key to some memory stores or to all."""
 
@@ -83,7 +91,7 @@ class IssueKeyForm(KeyForm):
         initial=SOME,
         widget=forms.RadioSelect,
     )
-    stores = forms.ModelMultipleChoiceField(
+    stores = StoresField(
         label=_("These memory stores"),
         queryset=MemoryStore.objects.none(),
         required=False,
@@ -118,7 +126,7 @@ class StoreKeyForm(KeyForm):
         super().__init__(*args, **options)
         self.fields["new_agent"].label = _("Name of the new agent")
         self.agents = {agent.id: agent for agent in Agent.objects.of_store(store).by_name()}
-        known = [(agent.id, agent.name) for agent in self.agents.values()]
+        known = [(agent.id, without_hidden(agent.name)) for agent in self.agents.values()]
         self.fields["agent"].choices = [(NEW, _("A new agent")), *known]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:

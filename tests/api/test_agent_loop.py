@@ -42,11 +42,7 @@ CUSTOMER_SERVICE = [
         tool_use(FIRST, command="view", path="/memories"),
     ],
     [tool_use(SECOND, command="view", path="/memories/customer_service_guidelines.xml")],
-    [
-        say(
-            "Based on your customer service guidelines, I can help you craft a response. Which ticket?"
-        )
-    ],
+    [say("Based on your customer service guidelines, I can help you craft a response. Which ticket?")],
 ]
 
 

@@ -57,9 +57,9 @@ def assert_audit_is_right(server: Server) -> None:
 def test_every_acknowledged_insert_is_there_once(server: Server, one: bool) -> None:
     store, secret = server.new_store()
     paths = ["/memories/log.md"] if one else [f"/memories/agents/{n}/log.md" for n in range(CLIENTS)]
-    first = Agent(server, store, secret)
+    maker = Agent(server, store, secret)
     for path in paths:
-        assert first.call(f"create {path}", command="create", path=path, file_text="")[0] == "ok"
+        assert maker.call(f"create {path}", command="create", path=path, file_text="")[0] == "ok"
 
     def insert(number: int) -> list[str]:
         agent, path = Agent(server, store, secret), paths[number % len(paths)]
@@ -74,7 +74,24 @@ def test_every_acknowledged_insert_is_there_once(server: Server, one: bool) -> N
 
     acknowledged = Counter(line for lines in together(insert) for line in lines)
     assert len(acknowledged) == CLIENTS * INSERTS
-    assert Counter(line for path in paths for line in lines_of(first, path)) == acknowledged
+    reader = Agent(server, store, secret)  # the server ends connections that were idle for half a minute
+    assert Counter(line for path in paths for line in lines_of(reader, path)) == acknowledged
+    assert_audit_is_right(server)
+
+
+def test_a_memory_is_filled_to_its_limit_and_not_past_it(server: Server) -> None:
+    """16 agents with 8 KiB each, and room for 100 of the 128."""
+    store, secret = server.new_store()
+    Agent(server, store, secret).call("create", command="create", path="/memories/a.md", file_text="")
+
+    def insert(number: int) -> list[str]:
+        agent, text = Agent(server, store, secret), "x" * 1023
+        call = {"command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": text}
+        return [agent.call(f"{number}-{count}", **call)[0] for count in range(8)]
+
+    assert Counter(answer for answers in together(insert) for answer in answers) == {"ok": 100, "err": 28}
+    reader = Agent(server, store, secret)
+    assert lines_of(reader, "/memories/a.md") == ["x" * 1023] * 100
     assert_audit_is_right(server)
 
 

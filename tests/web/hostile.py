@@ -35,7 +35,7 @@ MARKDOWN = (
 )
 CONTENT = "\n".join(["# Title", TAGS, ESCAPES, REMOTE, HIDDEN, MARKDOWN])
 ONE_LINE = TAGS[:90] + '" onfocus=window.hostile=1 x="'
-SESSION = '<img src=x onerror=window.hostile=1>" onfocus=window.hostile=1 {{ 7|add:7 }}'
+SESSION = '"><svg/onload=window.hostile=1>{{7|add:7}}'
 TOOL_ID = "<img src=x onerror=window.hostile=1>\" ' \u202e\u200b"
 DIRECTORY = "/<img src=x onerror=window.hostile=1>"
 PATH = DIRECTORY + '/" onfocus=window.hostile=1 x=".md'
