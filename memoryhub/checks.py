@@ -1,20 +1,33 @@
 """System checks: a wrong setting is an error with a hint at start, not a surprise later."""
 
+import ipaddress
+import logging
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage, Error, Info
 
 
 def environment(**_: object) -> list[CheckMessage]:
     """Looks at every value that comes from the environment."""
-    return [*_url(), *_secrets(), *_sqlite(), *_limits()]
+    return [*_url(), *_secrets(), *_sqlite(), *_limits(), *_database(), *_directory(), *_proxies(), *_log_level()]
+
+
+def _is_address(text: str) -> bool:
+    """Whether it is scheme, host and perhaps a port, and nothing else."""
+    try:
+        url = urlsplit(text)
+        more = url.path or url.query or url.fragment or url.username
+        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0 and not more
+    except ValueError:
+        return False
 
 
 def _url() -> Iterator[CheckMessage]:
-    url = urlsplit(settings.MEMORYHUB_URL)
-    if url.scheme not in ("http", "https") or not url.hostname or url.path.strip("/"):
+    if not _is_address(settings.MEMORYHUB_URL):
         yield Error(
             f"MEMORYHUB_URL is not the address of a hub: {settings.MEMORYHUB_URL!r}.",
             hint="Set it to scheme and host, for example https://hub.example.com.",
@@ -44,3 +57,50 @@ def _limits() -> Iterator[CheckMessage]:
     for name, value in settings.MEMORYHUB_LIMITS.items():
         if not isinstance(value, int) or value < 1:
             yield Error(f"The limit {name} is not a positive whole number: {value!r}.", id="memoryhub.E004")
+
+
+def _database() -> Iterator[CheckMessage]:
+    if settings.DATABASES["default"]["ENGINE"] == "django.db.backends.dummy":
+        yield Error(
+            "DATABASE_URL is not the address of a database that the hub runs on.",  # which may hold a password
+            hint="For example postgres://user:password@host:5432/name, or sqlite:////path/to/memoryhub.sqlite3.",
+            id="memoryhub.E005",
+        )
+
+
+def _directory() -> Iterator[CheckMessage]:
+    path: Path = settings.DATA_DIR
+    there = next(place for place in (path, *path.parents) if place.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        yield Error(
+            f"The hub cannot write to its data directory {path}.",
+            hint="Set MEMORYHUB_DATA_DIR to a directory that the user of the hub may write to.",
+            id="memoryhub.E006",
+        )
+
+
+def _proxies() -> Iterator[CheckMessage]:
+    for proxy in settings.TRUSTED_PROXIES:
+        try:
+            ipaddress.ip_address(proxy)
+        except ValueError:
+            yield Error(
+                f"TRUSTED_PROXIES names something that is not an IP address: {proxy!r}.",
+                hint="List the addresses from which the proxies connect, for example 127.0.0.1,10.0.0.7.",
+                id="memoryhub.E007",
+            )
+    if settings.MEMORYHUB_URL.startswith("https://") and not settings.TRUSTED_PROXIES:
+        yield Info(
+            "MEMORYHUB_URL is https and TRUSTED_PROXIES is empty: behind a proxy each page would redirect to itself.",
+            hint="Set TRUSTED_PROXIES to the proxy's address, and let it send X-Forwarded-Proto and X-Forwarded-For.",
+            id="memoryhub.I001",
+        )
+
+
+def _log_level() -> Iterator[CheckMessage]:
+    if settings.MEMORYHUB_LOG_LEVEL not in logging.getLevelNamesMapping():
+        yield Error(
+            f"MEMORYHUB_LOG_LEVEL is not a level: {settings.MEMORYHUB_LOG_LEVEL!r}.",
+            hint="One of DEBUG, INFO, WARNING (the default), ERROR, CRITICAL.",
+            id="memoryhub.E008",
+        )

@@ -4,7 +4,7 @@ import logging
 import threading
 from contextlib import AbstractContextManager
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger(__name__)
@@ -44,10 +44,11 @@ def _checkpoint_until(stop: threading.Event, write_lock: AbstractContextManager[
             # and one that grows for ever makes every commit wait for the file's new size to reach the disk.
             with write_lock:
                 _copy()
-        except DatabaseError:
+        except Error:
             logger.warning("The write-ahead log could not be checkpointed; trying again", exc_info=True)
     connection.close()
 
 
 def _copy() -> None:
-    connection.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    with connection.wrap_database_errors:
+        connection.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

@@ -1,9 +1,12 @@
 """Django's settings: everything that differs between installations comes from the environment."""
 
+import fcntl
+import logging
 import os
 import secrets
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import dj_database_url
 
@@ -16,13 +19,50 @@ def kept_secret(variable: str, file_name: str) -> str:
     if value := os.environ.get(variable):
         return value
     path = DATA_DIR / file_name
-    if not path.exists():
-        DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path.with_suffix(".new"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as stream:
-            stream.write(secrets.token_urlsafe(48))
-        path.with_suffix(".new").rename(path)
-    return path.read_text().strip()
+    try:
+        if not path.exists():
+            DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_secret(path)
+        return path.read_text().strip()
+    except OSError as error:
+        raise SystemExit(
+            f"{path} cannot be kept: {error.strerror}."
+            " Set MEMORYHUB_DATA_DIR to a directory that the user of the hub may write to."
+        ) from None
+
+
+def make_secret(path: Path) -> None:
+    """Writes a fresh secret, whole or not at all; of several processes at once one makes it for all."""
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        if not path.exists():
+            descriptor = os.open(path.with_suffix(".new"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w") as stream:
+                stream.write(secrets.token_urlsafe(48))
+                stream.flush()
+                os.fsync(descriptor)
+            path.with_suffix(".new").rename(path)
+    finally:
+        os.close(directory)
+
+
+def parts_of(url: str) -> SplitResult:
+    """The parts of an address; of none where it is not one, which a system check tells."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
+def database_of(url: str) -> dict[str, Any]:
+    """Django's settings of a database; of none where the address is wrong, which a system check tells."""
+    try:
+        database = dict(dj_database_url.parse(url))
+    except (ValueError, KeyError):
+        database = {"ENGINE": ""}
+    known = ("django.db.backends.sqlite3", "django.db.backends.postgresql")
+    return database if database["ENGINE"] in known else {"ENGINE": "django.db.backends.dummy"}
 
 
 def words(variable: str, default: str = "") -> list[str]:
@@ -33,10 +73,10 @@ def words(variable: str, default: str = "") -> list[str]:
 SECRET_KEY = kept_secret("SECRET_KEY", "secret_key")
 MEMORYHUB_AUDIT_KEY = kept_secret("MEMORYHUB_AUDIT_KEY", "audit_key").encode()
 MEMORYHUB_CHECKPOINT_FILE = DATA_DIR / "checkpoints.jsonl"
-MEMORYHUB_URL = os.environ.get("MEMORYHUB_URL") or "http://127.0.0.1:8000"
+MEMORYHUB_URL = (os.environ.get("MEMORYHUB_URL") or "http://127.0.0.1:8000").rstrip("/")
 TRUSTED_PROXIES = words("TRUSTED_PROXIES")
 
-_hub = urlsplit(MEMORYHUB_URL)
+_hub = parts_of(MEMORYHUB_URL)
 _secure = _hub.scheme == "https"
 
 DEBUG = False
@@ -107,11 +147,13 @@ SQLITE_OPTIONS = {
 }
 
 _default_database = f"sqlite:///{DATA_DIR / 'memoryhub.sqlite3'}"
-DATABASES = {"default": dj_database_url.parse(os.environ.get("DATABASE_URL") or _default_database)}
+POSTGRESQL_OPTIONS = {"pool": {"min_size": 2, "max_size": 20, "timeout": 20}}
+DATABASES = {"default": database_of(os.environ.get("DATABASE_URL") or _default_database)}
+_asked: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})  # such as ?sslmode=verify-full
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"] |= {"CONN_MAX_AGE": None, "OPTIONS": SQLITE_OPTIONS}
+    DATABASES["default"] |= {"CONN_MAX_AGE": None, "OPTIONS": _asked | SQLITE_OPTIONS}
 else:
-    DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": {"pool": {"min_size": 2, "max_size": 20, "timeout": 20}}}
+    DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": _asked | POSTGRESQL_OPTIONS}
 
 # The limits of a memory store that sets none of its own.
 MEMORYHUB_LIMITS = {
@@ -164,10 +206,12 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _secure
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _secure and TRUSTED_PROXIES else None
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 
+MEMORYHUB_LOG_LEVEL = os.environ.get("MEMORYHUB_LOG_LEVEL", "WARNING").upper()
+_log_level = MEMORYHUB_LOG_LEVEL if MEMORYHUB_LOG_LEVEL in logging.getLevelNamesMapping() else "WARNING"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": os.environ.get("MEMORYHUB_LOG_LEVEL", "WARNING").upper()},
+    "root": {"handlers": ["stderr"], "level": _log_level},
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.utils import timezone
 
 from memoryhub import database
@@ -44,7 +44,7 @@ def _work_until(stop: threading.Event) -> None:
     while not stop.wait(1):
         try:
             tick(schedule, timezone.now())
-        except (DatabaseError, OSError):
+        except (Error, OSError):
             logger.exception("Background work failed; trying again")
         finally:
             if connection.vendor != "sqlite":

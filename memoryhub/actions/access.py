@@ -13,6 +13,8 @@ from memoryhub.actions.transactions import writing
 from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User
 
 KEY_PREFIX = "mh_"
+LONGEST_ID = 128
+"""What is kept of an id that somebody asks for and that is not there."""
 
 
 class NameTaken(Exception):
@@ -49,6 +51,7 @@ def set_role(
 def create_agent(name: str, *, actor: Actor, door: Door, at: datetime, description: str = "") -> Agent:
     """A new agent without keys; raises NameTaken."""
     with writing():
+        audit.lock_hub()  # so that two of one name cannot be made at once
         if Agent.objects.filter(folded_name=fold_name(name)).exists():
             raise NameTaken(name)
         agent = Agent.objects.create(
@@ -62,15 +65,16 @@ def create_agent(name: str, *, actor: Actor, door: Door, at: datetime, descripti
 
 def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door: Door, at: datetime) -> None:
     """Gives an agent another name or description; earlier entries keep the name that it had. Raises NameTaken."""
+    name = name.strip()
     with writing():
+        audit.lock_hub()
+        before = Agent.objects.get(pk=agent.pk)
         if Agent.objects.filter(folded_name=fold_name(name)).exclude(pk=agent.pk).exists():
             raise NameTaken(name)
-        if (agent.name, agent.description) == (name, description):
+        if (before.name, before.description) == (name, description):
             return
-        told = {"agent": agent.id, "name": [agent.name, name], "description": [agent.description, description]}
-        Agent.objects.filter(pk=agent.pk).update(
-            name=name.strip(), folded_name=fold_name(name), description=description
-        )
+        told = {"agent": agent.id, "name": [before.name, name], "description": [before.description, description]}
+        Agent.objects.filter(pk=agent.pk).update(name=name, folded_name=fold_name(name), description=description)
         audit.on_hub(Act(actor, door, at), Record("edit_agent", input=audit.to_json(told)))
 
 
@@ -106,6 +110,6 @@ def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
 
 def note_refusal(caller: calls.Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
     """A valid key was answered 403 or 404: an entry in the hub's chain."""
-    told = {"memory_store": store_id, "status": status}
+    told = {"memory_store": store_id[:LONGEST_ID], "status": status}
     with writing():
         audit.on_hub(Act(caller.actor, door, at), Record("refused", ok=False, input=audit.to_json(told)))

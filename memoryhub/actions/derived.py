@@ -103,6 +103,10 @@ def _counters(store: MemoryStore) -> Iterator[tuple[int, str]]:
         place = directory_.path
         if (directory_.memory_count, directory_.total_bytes) != (count[place], size[place]):
             yield 0, f"the counters of directory {place or '/'} are wrong"
+        elif directory_.parent_id != (directories.get(paths.parent(place)) if place else None):
+            yield 0, f"directory {place or '/'} is not in the one above it"
+        elif place and not count[place]:
+            yield 0, f"directory {place} is empty and still there"
     if missing := count.keys() - directories.keys():
         yield 0, f"directory {min(missing) or '/'} is missing"
     if (store.memory_count, store.total_bytes) != (count[""], size[""]):

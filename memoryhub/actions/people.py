@@ -5,6 +5,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 from django.contrib.auth.hashers import make_password, verify_password
 from django.db.models import Q
@@ -21,6 +22,8 @@ from memoryhub.models.access import fold_email
 INVITATION_LASTS = timedelta(days=7)
 SIGN_IN_WINDOW = timedelta(minutes=15)
 SIGN_IN_TRIES = 10
+SIGN_IN_TRIES_ANYWHERE = 100
+"""From one place and from all: a stranger's wrong guesses do not soon keep somebody out who comes from elsewhere."""
 _NOBODY = Actor.system("")
 
 
@@ -33,7 +36,7 @@ class EmailTaken(Exception):
 
 
 class TooManyTries(Exception):
-    """Too many failed sign-ins of one address in the last quarter of an hour."""
+    """Too many failed sign-ins with one e-mail address in the last quarter of an hour."""
 
 
 def digest_of_token(token: str) -> str:
@@ -46,6 +49,7 @@ def create_user(
 ) -> User:
     """A new person; raises EmailTaken."""
     with writing():
+        audit.lock_hub()  # so that two of one address cannot be made at once
         user = _write_user(email, name, password, is_superuser, at)
         _tell(user, "create_user", actor, door, at)
     return user
@@ -86,16 +90,14 @@ def invite(
             "invitation": invitation.id, "email": invitation.email, "is_superuser": is_superuser,
             "user": user.id if user else None, "store": store.id if store else None, "role": role,
         }  # fmt: skip
-        _tell_of_invitation(store, Act(actor, door, at), Record("invite", input=audit.to_json(told)))
+        act = Act(actor, door, at)
+        audit.append(_lock_chain_of(store, act), act, Record("invite", input=audit.to_json(told)))
     return invitation, token
 
 
-def _tell_of_invitation(store: MemoryStore | None, act: Act, record: Record) -> None:
+def _lock_chain_of(store: MemoryStore | None, act: Act) -> audit.ChainHead:
     """An invitation to a store belongs to the store's chain, any other to the hub's."""
-    if store is None:
-        audit.on_hub(act, record)
-    else:
-        tree.commit(tree.lock(store.id, act), record)
+    return audit.lock_hub() if store is None else tree.lock(store.id, act).head
 
 
 def find_invitation(token: str, at: datetime) -> Invitation | None:
@@ -108,9 +110,12 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime) ->
     """Makes the invited person, or gives the one of the invitation another password. Once; raises InvitationSpent."""
     with writing():
         invitation = find_invitation(token, at)
-        if invitation is None or not Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=at):
+        if invitation is None:
             raise InvitationSpent
         store = tree.lock(invitation.store_id, Act(_NOBODY, Door.WEB, at)) if invitation.store_id else None
+        audit.lock_hub()  # invitations are spent under the locks of their chains: nobody waits in a circle
+        if not Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=at):
+            raise InvitationSpent
         user = invitation.user
         if user is None:
             user = _write_user(invitation.email or email, name, password, invitation.is_superuser, at)
@@ -140,20 +145,24 @@ def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) ->
 
 def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) -> None:
     """Ends an invitation that nobody has used."""
+    act = Act(actor, door, at)
     with writing():
+        head = _lock_chain_of(invitation.store, act)
         if Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=at):
             told = {"invitation": invitation.id, "email": invitation.email}
-            record = Record("withdraw_invitation", input=audit.to_json(told))
-            _tell_of_invitation(invitation.store, Act(actor, door, at), record)
+            audit.append(head, act, Record("withdraw_invitation", input=audit.to_json(told)))
 
 
 def first_administrator_link(*, at: datetime) -> str | None:
     """A fresh token for the first administrator, which ends the earlier ones; None where there already is one."""
     if User.objects.filter(is_superuser=True, is_active=True).exists():
         return None
+    by: dict[str, Any] = {"actor": Actor.system("memoryhub"), "door": Door.COMMAND, "at": at}
     with writing():
-        Invitation.objects.filter(is_superuser=True, used_at=None).update(used_at=at)
-    return invite(actor=Actor.system("memoryhub"), door=Door.COMMAND, at=at, is_superuser=True)[1]
+        audit.lock_hub()
+        for earlier in Invitation.objects.open(at).filter(is_superuser=True):
+            withdraw(earlier, **by)
+        return invite(is_superuser=True, **by)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +177,8 @@ class Credentials:
 def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
     """The person whose password it is, or None; each try is an entry. Raises TooManyTries, before looking."""
     email = fold_email(credentials.email)
-    if failed_sign_ins(email, at) >= SIGN_IN_TRIES:
+    here, anywhere = failed_sign_ins(email, credentials.address, at)
+    if here >= SIGN_IN_TRIES or anywhere >= SIGN_IN_TRIES_ANYWHERE:
         raise TooManyTries
     user = User.objects.filter(email=email, is_active=True).first()
     is_right, is_outdated = verify_password(credentials.password, user.password if user else _any_hash())
@@ -201,22 +211,29 @@ def _enter(user: User, address: str, at: datetime) -> None:
 
 
 def _tell_of_sign_in(actor: Actor, email: str, address: str, *, ok: bool, at: datetime) -> None:
-    told = audit.to_json({"email": email[:200], "address": address})
     with writing():
-        audit.on_hub(Act(actor, Door.WEB, at), Record("sign_in", ok=ok, input=told))
+        audit.on_hub(Act(actor, Door.WEB, at), Record("sign_in", ok=ok, input=_told_of_sign_in(email, address)))
 
 
-def failed_sign_ins(email: str, at: datetime) -> int:
-    """How many of the newest sign-ins of an address failed in the last quarter of an hour, back to its last success."""
+def _told_of_sign_in(email: str, address: str) -> str:
+    return audit.to_json({"email": email[:200], "address": address})
+
+
+def failed_sign_ins(email: str, address: str, at: datetime) -> tuple[int, int]:
+    """How many of the newest sign-ins with an e-mail address failed, from one network address and from all.
+
+    In the last quarter of an hour, back to the last success.
+    """
     entries = AuditEntry.objects.of_chain(HUB).filter(command="sign_in", at__gt=at - SIGN_IN_WINDOW).newest()[:500]
-    told = f'"email":{audit.to_json(email[:200])},'
-    failed = 0
+    told = f'{{"email":{audit.to_json(email[:200])},'
+    here = anywhere = 0
     for ok, input in entries.values_list("ok", "input"):
-        if told in (input or ""):
+        if (input or "").startswith(told):
             if ok:
                 break
-            failed += 1
-    return failed
+            anywhere += 1
+            here += input == _told_of_sign_in(email, address)
+    return here, anywhere
 
 
 def sign_out(user: User, *, at: datetime) -> None:

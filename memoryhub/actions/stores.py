@@ -56,11 +56,12 @@ def create_store(
 
 def edit_store(store: MemoryStore, settings: StoreSettings, *, actor: Actor, door: Door, at: datetime) -> None:
     """Gives a store other settings; the entry tells those that changed, before and after."""
-    before, after = StoreSettings.of(store).as_json(), settings.as_json()
-    changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}
-    if not changes:
-        return
+    after = settings.as_json()
     with tree.locked(store.id, Act(actor, door, at)) as locked:
+        before = StoreSettings.of(MemoryStore.objects.get(pk=store.pk)).as_json()  # not what the person opened
+        changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}
+        if not changes:
+            return
         tree.require_active(locked)
         MemoryStore.objects.filter(pk=store.pk).update(updated_at=at, **after)
         tree.commit(locked, Record("edit_store", input=audit.to_json(changes)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from memoryhub.actions import sql
 
@@ -109,7 +109,10 @@ def _commit_forever() -> None:
         jobs = [_jobs.get()]
         while len(jobs) < MOST_TOGETHER and not _jobs.empty():
             jobs.append(_jobs.get())
-        _commit(jobs)
+        try:
+            _commit(jobs)
+        except BaseException as error:  # without this thread nobody would ever be answered again
+            _fail(jobs, error)
         for job in jobs:
             job.committed.release()
 
@@ -119,8 +122,21 @@ def _commit(jobs: list[_Job[Any]]) -> None:
         with writing():
             for job in jobs:
                 job.result = job.work()
+    except (OperationalError, InterfaceError) as error:
+        _fail(jobs, error)
     except Exception:
-        if connection.connection is not None and not connection.is_usable():
-            connection.close()
-        for job in jobs:
-            job.run_alone()
+        _commit_apart(jobs)
+
+
+def _commit_apart(jobs: list[_Job[Any]]) -> None:
+    for position, job in enumerate(jobs):
+        job.run_alone()
+        if isinstance(job.error, OperationalError | InterfaceError):
+            _fail(jobs[position + 1 :], job.error)
+            return
+
+
+def _fail(jobs: list[_Job[Any]], error: BaseException) -> None:
+    """What fails for the database's sake (locked, full, gone) would fail for each, after as long a wait for each."""
+    for job in jobs:
+        job.error = error

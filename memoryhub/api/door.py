@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import resolve
 from django.utils import timezone
@@ -22,7 +22,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     try:
         match = resolve(request.path_info)
-        response = match.func(request, *match.args, **match.kwargs)
+        with connection.wrap_database_errors:  # the tool's path asks the driver itself
+            response = match.func(request, *match.args, **match.kwargs)
     except Problem as problem:
         response = envelope(problem, request_id)
     except Http404:

@@ -35,7 +35,9 @@ def see_other(request: HttpRequest, to: str, *args: str) -> HttpResponse:
 
 def own_address(request: HttpRequest, wanted: str | None) -> str:
     """The address to go on to, if it is one of this hub; else the first page."""
-    if wanted and url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
+    hosts = {request.get_host()}
+    # A word without a slash would be taken for the name of a page, which may not exist.
+    if wanted and "/" in wanted and url_has_allowed_host_and_scheme(wanted, hosts, require_https=request.is_secure()):
         return wanted
     return resolve_url(settings.LOGIN_REDIRECT_URL)
 

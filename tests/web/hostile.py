@@ -31,7 +31,8 @@ REMOTE = (
 )
 MARKDOWN = (
     f"![a](https://{ELSEWHERE}/b.png) ![b](//{ELSEWHERE}/c.png) [c](javascript:window.hostile=1)\n\n"
-    f"[d](data:text/html,<script>window.hostile=1</script>) <https://{ELSEWHERE}/d> [e]\n\n[e]: vbscript:window.hostile=1\n"
+    f"[d](data:text/html,<script>window.hostile=1</script>) <https://{ELSEWHERE}/d> [e]\n\n"
+    "[e]: vbscript:window.hostile=1\n"
 )
 CONTENT = "\n".join(["# Title", TAGS, ESCAPES, REMOTE, HIDDEN, MARKDOWN])
 ONE_LINE = TAGS[:90] + '" onfocus=window.hostile=1 x="'
@@ -82,12 +83,13 @@ def build() -> World:
 
 
 def _calls(world: World) -> None:
-    assert world.call(TOOL_ID + "1", command="create", path=f"/memories{PATH}", file_text=CONTENT)
-    assert world.call(TOOL_ID + "2", command="view", path=f"/memories{PATH}")
-    assert world.call(TOOL_ID + "3", command="insert", path=f"/memories{PATH}", insert_line=0, insert_text=HIDDEN + "\n")
+    path = f"/memories{PATH}"
+    assert world.call(TOOL_ID + "1", command="create", path=path, file_text=CONTENT)
+    assert world.call(TOOL_ID + "2", command="view", path=path)
+    assert world.call(TOOL_ID + "3", command="insert", path=path, insert_line=0, insert_text=HIDDEN + "\n")
     assert not world.call(TOOL_ID + "4", command="view", path=f"/memories/{TAGS}{HIDDEN}")
     assert not world.call(TOOL_ID + "5", command=TAGS + HIDDEN, path="/memories")
-    assert not world.call(TOOL_ID + "6", command="str_replace", path=f"/memories{PATH}", old_str=TAGS * 2, new_str=HIDDEN)
+    assert not world.call(TOOL_ID + "6", command="str_replace", path=path, old_str=TAGS * 2, new_str=HIDDEN)
 
 
 def _acts(world: World, person: User) -> None:

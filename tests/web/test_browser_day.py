@@ -1,7 +1,6 @@
 """A person's day in a real browser: sign in, browse, edit, meet a conflict, compare, restore, filter, export."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -27,11 +26,11 @@ def memory(store: MemoryStore, alice: User) -> Memory:
 
 
 @pytest.fixture
-def desk(page: Page, live_server: LiveServer, alice: User) -> Iterator[Page]:
+def desk(page: Page, live_server: LiveServer, alice: User) -> Page:
     """A browser in which Alice has signed in, on the list of stores."""
     sign_in_as(page.context, alice, live_server.url)
     page.goto(live_server.url)
-    yield page
+    return page
 
 
 def write(page: Page, text: str) -> None:

@@ -1,7 +1,6 @@
 """Without a mouse, and on a telephone: the skip link, every control by Tab, the shortcuts and where they are off."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,8 +14,8 @@ from tests.write_guard import tampering
 
 pytestmark = pytest.mark.browser
 
-# What a person must be able to reach by Tab, in the order of the document, marked with numbers. Of radio buttons that is
-# the chosen one, from which the arrow keys lead to the others.
+# What a person must be able to reach by Tab, in the order of the document, marked with numbers. Of radio buttons that
+# is the chosen one, from which the arrow keys lead to the others.
 MARK_CONTROLS = """() => {
   const names = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";
   const all = [...document.querySelectorAll(names)].filter((element) => element.tabIndex >= 0 && !element.disabled
@@ -25,7 +24,7 @@ MARK_CONTROLS = """() => {
   return all.length;
 }"""
 
-# The number of the control that has the focus, and whether one can see that it has: on the screen, uncovered, with a ring.
+# The number of the control that has the focus, and whether one can see that: on the screen, uncovered, with a ring.
 FOCUSED = """() => {
   const element = document.activeElement;
   const box = element.getBoundingClientRect();
@@ -48,12 +47,12 @@ def memory(store: MemoryStore) -> Memory:
 
 
 @pytest.fixture
-def desk(page: Page, live_server: LiveServer, alice: User, memory: Memory) -> Iterator[Page]:
+def desk(page: Page, live_server: LiveServer, alice: User, memory: Memory) -> Page:
     """A browser in which Alice looks at the memory."""
     sign_in_as(page.context, alice, live_server.url)
     page.goto(f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}")
     page.wait_for_load_state("load")
-    yield page
+    return page
 
 
 def test_the_skip_link_is_first_and_leads_to_the_content(desk: Page) -> None:
@@ -135,7 +134,9 @@ def test_keys_go_to_places_and_move_in_lists(desk: Page, live_server: LiveServer
 
 
 @pytest.mark.parametrize("address", ["/", "/audit"])
-def test_a_slash_goes_to_the_filter_where_keys_are_only_letters(desk: Page, live_server: LiveServer, address: str) -> None:
+def test_a_slash_goes_to_the_filter_where_keys_are_only_letters(
+    desk: Page, live_server: LiveServer, address: str
+) -> None:
     desk.goto(live_server.url + address)
     desk.keyboard.press("/")
     field = desk.get_by_role("searchbox")

@@ -11,6 +11,9 @@ from memoryhub.actions import access
 from memoryhub.actions.audit import Actor
 from memoryhub.models import Access, Agent, Door, MemoryStore
 
+LONGEST_NAME = 100
+MOST_DAYS = 36_500
+
 
 class Command(BaseCommand):
     help = "Issues a key to an agent, which is made if there is none of that name; prints the key on the last line."
@@ -29,8 +32,10 @@ class Command(BaseCommand):
         stores = list(MemoryStore.objects.filter(pk__in=store))
         if missing := set(store) - {found.id for found in stores}:
             raise CommandError(f"There is no memory store {', '.join(sorted(missing))}.")
-        if not agent.strip() or not agent.isprintable():
-            raise CommandError("The agent's name must have printable characters.")
+        if not 1 <= len(agent.strip()) <= LONGEST_NAME or not agent.isprintable():
+            raise CommandError(f"The agent's name must have 1 to {LONGEST_NAME} printable characters.")
+        if days is not None and not 1 <= days <= MOST_DAYS:
+            raise CommandError(f"A key expires after 1 to {MOST_DAYS} days; without --days, never.")
         _, secret = issue(agent, stores, all_stores, Access(access), days)
         self.stdout.write(secret)
 
@@ -39,5 +44,5 @@ def issue(name: str, stores: list[MemoryStore], all_stores: bool, level: Access,
     """Finds or makes the agent and gives it a key."""
     by: dict[str, Any] = {"actor": Actor.system("issue_key"), "door": Door.COMMAND, "at": timezone.now()}
     agent = Agent.objects.filter(folded_name=access.fold_name(name)).first() or access.create_agent(name, **by)
-    expires_at = by["at"] + timedelta(days=days) if days else None
+    expires_at = None if days is None else by["at"] + timedelta(days=days)
     return access.issue_key(agent, stores=stores, all_stores=all_stores, access=level, expires_at=expires_at, **by)

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
-from django.db import connection
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, connection
 from django.utils import timezone
 from granian import Granian
 from granian.constants import Interfaces
@@ -26,7 +26,10 @@ class Command(BaseCommand):
         parser.add_argument("--threads", type=int, help="calls at once in a worker (default 16; 4 on PostgreSQL)")
 
     def handle(self, *, host: str, port: int, demo: bool, threads: int | None, **_: Any) -> None:
-        self._prepare(demo)
+        try:
+            self._prepare(demo)
+        except OperationalError as error:
+            raise CommandError(f"The database does not answer, or refuses: {error}") from error
         sqlite = connection.vendor == "sqlite"
         connection.close()
         if not sqlite:

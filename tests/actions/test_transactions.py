@@ -1,0 +1,80 @@
+"""Group commit when something fails: nobody waits for ever, nobody is answered for what is not committed."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, OperationalError
+
+from memoryhub.actions import transactions
+from memoryhub.actions.transactions import _commit, _Job
+
+
+def failing(error: BaseException) -> Callable[[], Any]:
+    def work() -> None:
+        raise error
+
+    return work
+
+
+@pytest.mark.django_db
+def test_a_piece_of_work_that_fails_alone_leaves_the_others_committed() -> None:
+    jobs = [_Job(lambda: "first"), _Job(failing(LookupError("mine"))), _Job(lambda: "last")]
+    _commit(jobs)
+    assert [job.result for job in jobs] == ["first", None, "last"]
+    assert [type(job.error) for job in jobs] == [type(None), LookupError, type(None)]
+
+
+def test_a_locked_database_is_waited_for_once_and_not_once_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = []
+
+    @contextmanager
+    def locked() -> Iterator[None]:
+        waits.append(1)
+        raise OperationalError("database is locked")
+        yield
+
+    monkeypatch.setattr(transactions, "writing", locked)
+    jobs = [_Job(failing(AssertionError("ran"))) for _ in range(16)]
+    _commit(jobs)
+    assert len(waits) == 1
+    assert all(isinstance(job.error, OperationalError) for job in jobs)
+
+
+@pytest.mark.django_db
+def test_a_database_that_goes_away_between_two_pieces_fails_the_rest_at_once() -> None:
+    tried = []
+
+    def gone() -> None:
+        tried.append(1)
+        raise OperationalError("disk I/O error") if len(tried) > 1 else IntegrityError("twice")
+
+    jobs = [_Job(gone), _Job(gone), _Job(gone)]
+    _commit(jobs)
+    assert len(tried) == 2
+    assert all(isinstance(job.error, OperationalError) for job in jobs)
+
+
+def test_the_committer_answers_and_goes_on_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([SystemExit("out"), None])
+
+    def commit(jobs: list[Any]) -> None:
+        if error := next(answers):
+            raise error
+        for job in jobs:
+            job.result = "done"
+
+    monkeypatch.setattr(transactions, "_commit", commit)
+    jobs: list[_Job[Any]] = [_Job(lambda: None), _Job(lambda: None)]
+    waiting = transactions.queue.SimpleQueue[_Job[Any]]()
+    monkeypatch.setattr(transactions, "_jobs", waiting)
+    threading.Thread(target=transactions._commit_forever, daemon=True).start()
+    for job in jobs:
+        waiting.put(job)
+        assert job.committed.acquire(timeout=5)
+        time.sleep(0.01)
+    assert isinstance(jobs[0].error, SystemExit)
+    assert jobs[1].result == "done"

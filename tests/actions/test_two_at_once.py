@@ -1,0 +1,114 @@
+"""Acts of two people at the same moment: one of them is told, nothing is lost, and the audit tells what happened."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from memoryhub.actions import access, people, stores
+from memoryhub.actions.stores import StoreSettings
+from memoryhub.models import HUB, Agent, AuditEntry, Invitation, MemoryStore, User
+from tests.api.harness import AT, BY, new_store
+from tests.api.test_concurrency import together
+
+
+def tried(act: Callable[[], Any], refusal: type[Exception]) -> bool:
+    """Whether an act in a thread of its own was not refused."""
+    try:
+        act()
+    except refusal:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_agents_of_one_name_made_at_once_one_is_made() -> None:
+    done = together(lambda _: tried(lambda: access.create_agent("Scout", **BY), access.NameTaken), clients=8)
+    assert done.count(True) == 1
+    assert Agent.objects.filter(folded_name="scout").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_people_of_one_address_made_at_once_one_is_made() -> None:
+    def make() -> None:
+        people.create_user("a@example.com", name="A", password="twelve letters", **BY)
+
+    done = together(lambda _: tried(make, people.EmailTaken), clients=8)
+    assert done.count(True) == 1
+    assert User.objects.filter(email="a@example.com").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_invitation_is_used_or_withdrawn_but_never_both() -> None:
+    store = new_store()
+    for number in range(6):
+        invitation, token = people.invite(email=f"{number}@example.com", store=store, **BY)
+
+        def work(who: int, invitation: Invitation = invitation, token: str = token) -> bool:
+            if who:
+                return tried(lambda: people.withdraw(invitation, **BY), LookupError)
+            return tried(
+                lambda: people.accept(token, email="", name="N", password="twelve letters", at=AT),
+                people.InvitationSpent,
+            )
+
+        accepted = together(work, clients=2)[0]
+        withdrawn = AuditEntry.objects.filter(
+            chain=store.id, command="withdraw_invitation", input__contains=invitation.id
+        )
+        assert withdrawn.exists() != accepted
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_link_of_the_first_administrator_is_one_and_ends_the_earlier_ones_with_an_entry() -> None:
+    first = people.first_administrator_link(at=AT)
+    later = AT + timedelta(minutes=1)
+    together(lambda _: tried(lambda: people.first_administrator_link(at=later), LookupError), clients=4)
+    assert first is not None and people.find_invitation(first, later) is None
+    assert Invitation.objects.open(later).count() == 1
+    told = AuditEntry.objects.filter(chain=HUB, command="withdraw_invitation").values_list("input", flat=True)
+    ended = Invitation.objects.exclude(used_at=None).values_list("id", flat=True)
+    assert sorted(json.loads(input)["invitation"] for input in told) == sorted(ended)
+
+
+@pytest.mark.django_db
+def test_the_entry_of_an_edited_store_tells_what_changed_and_not_what_the_person_saw() -> None:
+    seen = new_store()
+    name = seen.name
+    stores.edit_store(MemoryStore.objects.get(pk=seen.pk), StoreSettings("Other"), **BY)
+    stores.edit_store(seen, StoreSettings(name, description="Mine"), **BY)
+    told = json.loads(AuditEntry.objects.of_chain(seen.id).newest()[0].input)
+    assert told == {"name": ["Other", name], "description": ["", "Mine"]}
+
+
+@pytest.mark.django_db
+def test_the_entry_of_an_edited_agent_tells_what_changed_and_not_what_the_person_saw() -> None:
+    seen = access.create_agent("Scout", **BY)
+    access.edit_agent(Agent.objects.get(pk=seen.pk), name="Other", description="", **BY)
+    access.edit_agent(seen, name=" Scout ", description="", **BY)
+    told = json.loads(AuditEntry.objects.of_chain(HUB).newest()[0].input)
+    assert told["name"] == ["Other", "Scout"]
+
+
+@pytest.mark.django_db
+def test_a_strangers_guesses_do_not_keep_somebody_out_who_comes_from_elsewhere() -> None:
+    people.create_user("a@example.com", name="A", password="twelve letters", **BY)
+    for _ in range(people.SIGN_IN_TRIES):
+        assert people.sign_in(people.Credentials("a@example.com", "wrong", "203.0.113.9"), at=AT) is None
+    with pytest.raises(people.TooManyTries):
+        people.sign_in(people.Credentials("a@example.com", "twelve letters", "203.0.113.9"), at=AT)
+    assert people.sign_in(people.Credentials("a@example.com", "twelve letters", "192.0.2.1"), at=AT) is not None
+
+
+@pytest.mark.django_db
+def test_guesses_from_many_places_are_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "SIGN_IN_TRIES_ANYWHERE", 12)
+    for number in range(12):
+        people.sign_in(people.Credentials("a@example.com", "wrong", f"203.0.113.{number}"), at=AT)
+    with pytest.raises(people.TooManyTries):
+        people.sign_in(people.Credentials("a@example.com", "wrong", "192.0.2.1"), at=AT)

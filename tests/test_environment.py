@@ -1,0 +1,152 @@
+"""The environment when it is wrong: a sentence with a hint, never a traceback; and secrets that are made once."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as live
+from django.core.management import CommandError, call_command
+
+from memoryhub import checks
+from memoryhub import settings as shipped
+from memoryhub.database import _checkpoint_until
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def started(directory: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What `manage.py check` says under such an environment."""
+    own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(directory), **environment}
+    return subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=own, capture_output=True, text=True, check=False
+    )
+
+
+def ids(found: Any) -> set[str]:
+    return {message.id for message in found}
+
+
+def test_every_wrong_value_is_an_error_with_a_hint_at_start(tmp_path: Path) -> None:
+    answer = started(
+        tmp_path,
+        DATABASE_URL="postgres://user:hush@host:port/name",
+        MEMORYHUB_URL="http://[::1",
+        TRUSTED_PROXIES="proxy",
+        MEMORYHUB_LOG_LEVEL="loud",
+    )
+    assert answer.returncode == 1 and "Traceback" not in answer.stderr and "hush" not in answer.stderr
+    for id in ("E001", "E005", "E007", "E008"):
+        assert f"memoryhub.{id}" in answer.stderr
+
+
+def test_a_data_directory_that_cannot_be_made_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    answer = started(tmp_path / "taken" / "data")
+    assert answer.returncode != 0 and "Traceback" not in answer.stderr
+    assert "MEMORYHUB_DATA_DIR" in answer.stderr
+    answer = started(tmp_path / "taken" / "data", SECRET_KEY="s" * 60, MEMORYHUB_AUDIT_KEY="a" * 60)
+    assert answer.returncode == 1 and "memoryhub.E006" in answer.stderr and "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://host/name", "postgres://host:port/name", "sqlit:///x"])
+def test_an_address_of_no_database_of_ours_is_none(url: str) -> None:
+    assert shipped.database_of(url) == {"ENGINE": "django.db.backends.dummy"}
+
+
+def test_options_of_the_database_address_are_kept(tmp_path: Path) -> None:
+    code = "from memoryhub import settings; print(sorted(settings.DATABASES['default']['OPTIONS']))"
+    url = "postgres://user@host/name?sslmode=verify-full"
+    own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(tmp_path), "DATABASE_URL": url}
+    printed = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=own, capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.strip() == "['pool', 'sslmode']"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_right"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("https://hub.example.com:8443", True),
+        ("http://[::1]:8000", True),
+        ("https://hub.example.com:port", False),
+        ("https://user@hub.example.com", False),
+        ("https://hub.example.com/hub", False),
+        ("https://hub.example.com?a", False),
+        ("ftp://hub.example.com", False),
+        ("hub.example.com", False),
+    ],
+)
+def test_the_hubs_own_address_is_scheme_host_and_port(settings: Any, url: str, is_right: bool) -> None:
+    settings.MEMORYHUB_URL = url
+    assert ("memoryhub.E001" not in ids(checks.environment())) == is_right
+
+
+def test_https_without_a_trusted_proxy_is_pointed_out(settings: Any) -> None:
+    settings.MEMORYHUB_URL = "https://hub.example.com"
+    assert "memoryhub.I001" in ids(checks.environment())
+    settings.TRUSTED_PROXIES = ["10.0.0.7"]
+    assert "memoryhub.I001" not in ids(checks.environment())
+
+
+def test_processes_that_start_at_once_keep_one_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMORYHUB_AUDIT_KEY", raising=False)
+    monkeypatch.setattr(shipped, "DATA_DIR", tmp_path)
+    for number in range(20):
+        read: list[str] = []
+        gate = threading.Barrier(8)
+
+        def start(number: int = number, read: list[str] = read, gate: threading.Barrier = gate) -> None:
+            gate.wait()
+            read.append(shipped.kept_secret("MEMORYHUB_AUDIT_KEY", f"key{number}"))
+
+        threads = [threading.Thread(target=start) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        kept = tmp_path / f"key{number}"
+        assert read == [kept.read_text()] * 8 and len(read[0]) == 64
+        assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_checkpointer_outlives_a_disk_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sqlite3
+
+    from memoryhub import database
+
+    stop, tries = threading.Event(), []
+
+    class Driver:
+        def execute(self, statement: str) -> Any:
+            tries.append(statement)
+            if len(tries) == 3:
+                stop.set()
+            raise sqlite3.OperationalError("database or disk is full")
+
+    class Connection:
+        connection = Driver()
+        wrap_database_errors = database.connection.wrap_database_errors
+
+        def ensure_connection(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    if live.DATABASES["default"]["ENGINE"] != "django.db.backends.sqlite3":
+        return  # other databases have no checkpointer
+    monkeypatch.setattr(database, "connection", Connection())
+    _checkpoint_until(stop, threading.RLock(), 0.001)
+    assert len(tries) == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "arguments", [["Scout", "--days", "0"], ["Scout", "--days", "-1"], ["Scout", "--days", "9999999999"], ["x" * 101]]
+)
+def test_a_key_is_not_issued_for_senseless_days_or_names(arguments: list[str]) -> None:
+    with pytest.raises(CommandError):
+        call_command("issue_key", *arguments, "--all-stores")
