@@ -4,6 +4,7 @@ Only this shows a log that was cut off or a database that was put back. A line i
 `seq`, `hash`, the audit key's id and an HMAC of these; lines are appended and never changed.
 """
 
+import errno
 import hmac
 import json
 import os
@@ -44,14 +45,22 @@ def append(path: Path, at: datetime, known: dict[str, int]) -> int:
         checkpoint = Checkpoint(chain.moment(at), head.id, head.last_seq, head.last_hash, KEY_NAME)
         lines.append(json.dumps({**asdict(checkpoint), "mac": checkpoint.mac()}) + "\n")
     path.parent.mkdir(parents=True, exist_ok=True)
+    _append_whole(path, "".join(lines).encode())
+    known.update((head.id, head.last_seq) for head in heads)
+    return len(heads)
+
+
+def _append_whole(path: Path, text: bytes) -> None:
+    """Appends all or nothing: half a line, as a full disk would leave it, would be an alarm for ever."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        os.write(descriptor, "".join(lines).encode())
+        before = os.fstat(descriptor).st_size
+        if os.write(descriptor, text) < len(text):
+            os.ftruncate(descriptor, before)
+            raise OSError(errno.ENOSPC, "the checkpoint file could not be written whole", str(path))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    known.update((head.id, head.last_seq) for head in heads)
-    return len(heads)
 
 
 def read(path: Path) -> Iterator[tuple[int, Checkpoint | None]]:

@@ -15,8 +15,8 @@ T = TypeVar("T")
 MOST_TOGETHER = 64
 
 write_lock = threading.RLock()
-"""On SQLite, which has one write lock: the threads of a process queue for it here, fairly and at once, and not in
-SQLite's busy handler, which sleeps."""
+"""On SQLite, which has one write lock: the threads of a process wait for it here, and not in SQLite's busy handler,
+which sleeps."""
 
 _thread = threading.local()
 

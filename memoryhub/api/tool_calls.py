@@ -18,6 +18,7 @@ from memoryhub.tool import ToolResult, ToolUse
 
 TOOL_NAME = "memory"
 LONGEST_ID = 128
+MOST_BLOCKS = 100
 LONGEST_SESSION = 128
 LONGEST_IDEMPOTENCY_KEY = 255
 
@@ -85,6 +86,8 @@ def _blocks_of_message(message: dict[str, Any]) -> list[dict[str, Any]]:
     blocks = [_block(block) for block in content if block.get("type") == "tool_use" and block.get("name") == TOOL_NAME]
     if not blocks:
         raise Problem.invalid(f'The message has no tool_use block named "{TOOL_NAME}".')
+    if len(blocks) > MOST_BLOCKS:
+        raise Problem.invalid(f"The message has {len(blocks)} memory calls; {MOST_BLOCKS} are the most in one.")
     if len({block["id"] for block in blocks}) < len(blocks):
         raise Problem.invalid("Two tool_use blocks of the message have the same `id`.")
     return blocks

@@ -1,6 +1,7 @@
 """Checkpoints: what shows that the newest part of a log was cut off, or that a database was put back."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,14 @@ def test_a_server_writes_a_checkpoint_when_it_stops(tmp_path: Path) -> None:
         Agent(server, store, secret).call("toolu_1", command="view", path="/memories")
     lines = [json.loads(line) for line in (tmp_path / "checkpoints.jsonl").read_text().splitlines()]
     assert max(line["seq"] for line in lines if line["chain"] == store) == 2
+
+
+def test_a_full_disk_leaves_no_half_line(long: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "checkpoints.jsonl"
+    checkpoints.append(file, AT, {})
+    before = file.read_bytes()
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, text: write(descriptor, text[:10]))
+    with pytest.raises(OSError):
+        checkpoints.append(file, AT, {})
+    assert file.read_bytes() == before

@@ -15,6 +15,7 @@ from tests.api.harness import (
     contents,
     new_hub,
     new_secret,
+    newest_entry,
     outcome,
     row_counts,
 )
@@ -237,3 +238,10 @@ def test_what_is_remembered_of_a_call_is_no_text(hub: Hub) -> None:
     call = IdempotentCall.objects.get(token="toolu_x")
     assert len(call.digest) == 64 and call.seq == entries(hub)[-1].seq
     assert "secret" not in json.dumps([call.digest, call.token, call.key])
+
+
+def test_a_message_has_at_most_a_hundred_calls(hub: Hub) -> None:
+    blocks = [hub.block(command="view", path="/memories") for _ in range(101)]
+    assert hub.message(*blocks).status == 400
+    assert newest_entry(hub.store.id).command == "create_store"
+    assert len(hub.message(*blocks[:100]).value["content"]) == 100
