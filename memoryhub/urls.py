@@ -3,9 +3,11 @@
 from django.urls import include, path
 
 from memoryhub.health import healthz
+from memoryhub.web.icon import favicon
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
+    path("favicon.ico", favicon, name="favicon"),
     path("v1/", include("memoryhub.api.urls")),
     path("", include("memoryhub.web.urls")),
 ]

@@ -14,7 +14,7 @@ from tests.api.harness import Hub, new_hub, new_store, row_counts
 from tests.api.malformed import BLOCK
 from tests.fixtures import BY, signed_in
 
-PUBLIC = {"healthz", "sign_in", "invitation"}
+PUBLIC = {"healthz", "favicon", "sign_in", "invitation"}
 """The names of the addresses that are for people who have not signed in."""
 
 ANYONE = {"sign_out", "theme"}

@@ -61,6 +61,12 @@ def is_writable() -> bool:
     return one(_READ_ONLY) in (("off",), (0,))
 
 
+def keep_snapshot() -> None:
+    """On PostgreSQL, first in a transaction, which then sees all as it is now, to its end, and can write nothing."""
+    connect()
+    _run(Statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"), ())
+
+
 def moment(at: datetime) -> object:
     """An aware UTC moment as the driver takes it: SQLite holds times as text without a zone."""
     return at.replace(tzinfo=None).isoformat(" ") if _SQLITE else at

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import DatabaseError, connection, models
+from django.db import DatabaseError, connection, models, transaction
 from django.db.models.functions import Cast
 
 from memoryhub import chain
 from memoryhub.actions import calls, checkpoints
 from memoryhub.actions.audit import KEY_NAME, to_json
 from memoryhub.actions.derived import derived_problems
+from memoryhub.actions.snapshot import snapshot
 from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryText, MemoryVersion, Operation, ReviewState
 from memoryhub.models.audit import ActorKind
 
@@ -55,7 +56,14 @@ def chains(checkpoint_file: Path) -> list[str]:
 
 
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
-    """How many entries a chain has that are right, and the first that is not."""
+    """How many entries a chain has that are right, and the first that is not; the hub may go on writing meanwhile."""
+    # Read before the snapshot is taken: none of them is newer than the entries.
+    written = list(checkpoints.read(checkpoint_file)) if checkpoint_file else []
+    with snapshot():
+        return _verified(chain_id, written)
+
+
+def _verified(chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | None]]) -> tuple[int, Problem | None]:
     problems = _Verification(chain_id).problems()
     counted = 0
     for problem in problems:
@@ -63,7 +71,7 @@ def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Pro
             return counted, problem
         counted = problem
     try:
-        for seq, what in itertools.chain(derived_problems(chain_id), _checkpoint_problems(chain_id, checkpoint_file)):
+        for seq, what in itertools.chain(derived_problems(chain_id), _checkpoint_problems(chain_id, written)):
             return counted, Problem(chain_id, seq, what)
     except UNREADABLE:
         return counted, Problem(chain_id, None, "what is derived from the entries cannot be read")
@@ -106,10 +114,10 @@ class _Verification:
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
         """The next entries, each with the versions that it made; one at a time, and null at last, near a broken row."""
         try:
-            entries = list(
-                _readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq).order_by("seq")[: self.chunk]
-            )
-            made = self._versions(entries) if entries else {}
+            with transaction.atomic():
+                after = _readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
+                entries = list(after.order_by("seq")[: self.chunk])
+                made = self._versions(entries) if entries else {}
         except UNREADABLE:
             if self.chunk == 1:
                 return None
@@ -180,7 +188,8 @@ class _Verification:
             path, cut = entry.path or "", bool(entry.cut)
             return calls.rendered(entry.command, path, content, entry.first_line, entry.last_line, cut)
         if entry.replay_of is not None and entry.replay_of < entry.seq:
-            return calls.answer_of(self.chain, entry.replay_of)[1]
+            with transaction.atomic():
+                return calls.answer_of(self.chain, entry.replay_of)[1]
         return ""
 
     def _version(self, version: MemoryVersion, entry: AuditEntry) -> Iterator[str]:
@@ -263,10 +272,10 @@ def _as_written(name: str, value: Any) -> str | None:
     return str(value.replace(tzinfo=None)) if name in _TIMES else str(int(value))
 
 
-def _checkpoint_problems(chain_id: str, path: Path | None) -> Iterator[tuple[int, str]]:
-    if path is None:
-        return
-    for number, checkpoint in checkpoints.read(path):
+def _checkpoint_problems(
+    chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | None]]
+) -> Iterator[tuple[int, str]]:
+    for number, checkpoint in written:
         if checkpoint is None or checkpoint.chain != chain_id:
             continue
         entry = AuditEntry.objects.filter(chain=chain_id, seq=checkpoint.seq).first()

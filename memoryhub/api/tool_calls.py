@@ -12,6 +12,7 @@ from django.utils import timezone
 from memoryhub import tool
 from memoryhub.actions import calls, tree
 from memoryhub.actions.calls import Caller
+from memoryhub.actions.transactions import my_turn
 from memoryhub.api import requests, strict_json
 from memoryhub.api.errors import Problem
 from memoryhub.tool import ToolResult, ToolUse
@@ -40,12 +41,13 @@ def tool_calls(request: HttpRequest, memory_store_id: str) -> HttpResponse:
     body = requests.body_of(request)
     requests.require_method(request, "POST")
     at = timezone.now()
-    caller = requests.caller_of(request, memory_store_id, at)
-    incoming = _incoming(request, body)
-    if len(incoming.tool_uses) > 1:
-        _refuse_reused_tokens(memory_store_id, caller, incoming.tool_uses)
-    results = _run(memory_store_id, incoming, caller, at, elapsed)
-    return _answer(results, incoming.is_message)
+    with my_turn():
+        caller = requests.caller_of(request, memory_store_id, at)
+        incoming = _incoming(request, body)
+        if len(incoming.tool_uses) > 1:
+            _refuse_reused_tokens(memory_store_id, caller, incoming.tool_uses)
+        results = _run(memory_store_id, incoming, caller, at, elapsed)
+        return _answer(results, incoming.is_message)
 
 
 def _incoming(request: HttpRequest, body: bytes) -> Incoming:

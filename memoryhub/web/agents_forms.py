@@ -16,7 +16,7 @@ LONGEST_DESCRIPTION = 2_000
 ACCESS = (
     (Access.READ, _("Read: look at memories")),
     (Access.WRITE, _("Write: also create, change, rename and delete memories")),
-    (Access.MANAGE, _("Manage: also the memory store itself, and redaction")),
+    (Access.MANAGE, _("Manage: as Write; the memory store itself is changed in the browser")),
 )
 SOME, ALL, NEVER, NEW = "some", "all", "never", "new"
 DAYS = (("7", _("7 days")), ("30", _("30 days")), ("90", _("90 days")), ("365", _("1 year")), (NEVER, _("Never")))

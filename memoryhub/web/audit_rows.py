@@ -43,7 +43,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
     """The rows of some entries that a filter found, with one question for each kind of thing that they name."""
     places = chain_names({entry.chain for entry in entries})
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
-    told = _told([entry for entry in entries if entry.path is None and entry.actor_kind != ActorKind.KEY])
+    told = _told([entry for entry in entries if entry.path is None and _is_short(entry)])
     names = names_in(told.values())
     return [
         Row(
@@ -80,6 +80,11 @@ def memory_url(entry: AuditEntry) -> str | None:
     if entry.memory is None or entry.chain == HUB:
         return None
     return reverse("memory", args=[entry.chain, entry.memory])
+
+
+def _is_short(entry: AuditEntry) -> bool:
+    """Whether its input only names things: a tool call's may hold a text."""
+    return entry.chain == HUB or entry.actor_kind != ActorKind.KEY
 
 
 def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:

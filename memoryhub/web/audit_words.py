@@ -74,6 +74,14 @@ def _sign_in(told: _Told) -> str:
     return _("failed to sign in as %(email)s from %(address)s") % {"email": told["email"], "address": told["address"]}
 
 
+def _invite(told: _Told) -> str:
+    if told.told.get("email"):
+        return _("made the invitation %(invitation)s for %(email)s") % {
+            "invitation": told["invitation"], "email": told["email"]
+        }  # fmt: skip
+    return _("made the invitation %(invitation)s for whoever opens it first") % {"invitation": told["invitation"]}
+
+
 def _set_role(told: _Told) -> str:
     who = told["email"] if told["email"] != "–" else told["user"]
     if told.told.get("role") is None:
@@ -120,7 +128,7 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "sign_in": _sign_in,
     "sign_out": _sentence(lambda: _("signed out")),
     "create_user": _sentence(lambda: _("made an account for %(name)s (%(email)s)"), "name", "email"),
-    "invite": _sentence(lambda: _("made the invitation %(invitation)s for %(email)s"), "invitation", "email"),
+    "invite": _invite,
     "accept_invitation": _sentence(lambda: _("accepted an invitation as %(name)s (%(email)s)"), "name", "email"),
     "withdraw_invitation": _sentence(lambda: _("withdrew the invitation %(invitation)s"), "invitation"),
     "set_password": _sentence(lambda: _("set another password for %(email)s"), "email"),

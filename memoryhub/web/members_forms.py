@@ -8,8 +8,8 @@ from memoryhub.web.accounts_forms import email_field
 
 ROLES = (
     (Role.VIEWER, _("Viewer: reads, compares and exports")),
-    (Role.CURATOR, _("Curator: also edits, restores and reviews")),
-    (Role.ADMIN, _("Admin: also members, settings, keys and redaction")),
+    (Role.CURATOR, _("Curator: also creates, edits, renames, deletes and restores")),
+    (Role.ADMIN, _("Admin: also members, settings and keys")),
 )
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web import memories, stores, tree
+from memoryhub.web import memories, stores, trash, tree
 
 _STORE = "stores/<slug:store_id>/"
 _MEMORY = _STORE + "memories/<slug:memory_id>"
@@ -18,6 +18,7 @@ urlpatterns = [
     path(_STORE + "children/<path:path>", tree.children, name="tree_children"),
     path(_STORE + "tree-rename/<path:path>", tree.rename, name="rename_directory"),
     path(_STORE + "tree-delete/<path:path>", tree.delete, name="delete_directory"),
+    path(_STORE + "trash", trash.page, name="trash"),
     path(_STORE + "new", memories.new, name="new_memory"),
     path(_MEMORY, memories.page, name="memory"),
     path(_MEMORY + "/edit", memories.edit, name="edit_memory"),

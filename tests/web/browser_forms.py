@@ -18,7 +18,7 @@ class _Forms(HTMLParser):
         if tag == "form":
             self.inside = {}
             self.found.append((given.get("action", ""), self.inside))
-        elif self.inside is not None and tag == "textarea":
+        elif self.inside is not None and tag == "textarea" and "name" in given:
             self.area = given["name"]
             self.inside[self.area] = ""
         elif self.inside is not None and tag == "input" and "name" in given:

@@ -71,7 +71,7 @@ def build() -> World:
     """The hostile world: a memory of three versions, calls that fail, names of everything."""
     settings = stores.StoreSettings(name=f"{ONE_LINE}{HIDDEN}", description=CONTENT[:800])
     store = stores.create_store(settings, **BY)
-    agent = access.create_agent(f"{ONE_LINE}{HIDDEN}", **BY, description=TAGS + HIDDEN)
+    agent = access.create_agent(f"{ONE_LINE}{HIDDEN}"[-100:], **BY, description=TAGS + HIDDEN)
     key, secret = access.issue_key(agent, stores=[store], access=Access.WRITE, name=ONE_LINE[:80] + "\u202e", **BY)
     person = new_person("Eve", is_superuser=True)
     other = new_person(f"{ONE_LINE[:60]}\u202e\u200b")

@@ -30,7 +30,7 @@ def pages() -> Iterator[str]:
     agent = Agent.objects.order_by("name")[0]
     for name in ("stores", "new_store", "agents", "new_agent", "people", "account", "audit"):
         yield reverse(name)
-    for name in ("store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit"):
+    for name in ("store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit", "trash"):
         yield reverse(name, kwargs=in_store)
     for name in ("memory", "edit_memory", "rename_memory", "delete_memory", "versions"):
         yield reverse(name, kwargs=of_memory)

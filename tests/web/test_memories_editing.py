@@ -118,9 +118,19 @@ def test_a_conflict_shows_both_sides_and_saving_again_wins(client: Client, store
     memory.refresh_from_db()
     assert kept["sha256"] == memory.sha256
     assert answer.context["sides"].base_to_theirs.added == 1
+    assert answer.context["sides"].to_merge == "one\nTHEIRS\n"
     assert client.post(url_of(memory, "edit"), sent(kept)).status_code == 303
     assert text_of(memory) == "one\nMINE\n"
     assert MemoryVersion.objects.of_memory(memory).count() == 3
+
+
+def test_a_text_whose_lines_end_in_another_way_is_not_merged(client: Client, store: MemoryStore) -> None:
+    memory = write(store, "/a.md", "one\n")
+    fields = form_with(page(client, url_of(memory, "edit")), "sha256")
+    curation.edit(store.id, memory.id, "one\r\nTHEIRS\r\n", memory.sha256, act())
+    answer = client.post(url_of(memory, "edit"), sent(fields, text="one\nMINE\n"))
+    assert answer.context["sides"].to_merge is None
+    assert "THEIRS" in answer.content.decode()
 
 
 def test_a_second_conflict_is_shown_again(client: Client, store: MemoryStore) -> None:

@@ -1,0 +1,13 @@
+"""The icon at the address where programs look for it that do not read the page."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.templatetags.static import static
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+
+@require_safe
+@cache_control(public=True, max_age=86_400)
+def favicon(request: HttpRequest) -> HttpResponse:
+    return redirect(static("favicon.svg"))
