@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, OperationalError
+from django.db import IntegrityError, OperationalError, connection
 
 from memoryhub.actions import transactions
 from memoryhub.actions.transactions import _commit, _Job
@@ -78,3 +78,25 @@ def test_the_committer_answers_and_goes_on_whatever_happens(monkeypatch: pytest.
         time.sleep(0.01)
     assert isinstance(jobs[0].error, SystemExit)
     assert jobs[1].result == "done"
+
+
+@pytest.mark.django_db
+def test_whoever_waits_for_a_lock_has_given_up_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a refused call, which writes its entry itself, and the committer would wait for each other for ever."""
+    committer_runs = threading.Event()
+    committer_runs.set()
+    monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
+    with transactions.my_turn():
+        assert transactions._turn.locked()
+        with transactions.writing():
+            assert transactions._turn.locked() == (connection.vendor != "sqlite")
+    assert not transactions._turn.locked()
+
+
+def test_a_turn_ends_with_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    committer_runs = threading.Event()
+    committer_runs.set()
+    monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
+    with pytest.raises(LookupError), transactions.my_turn():
+        raise LookupError
+    assert not transactions._turn.locked()
