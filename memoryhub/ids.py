@@ -17,6 +17,8 @@ SESSION = "sesn_"
 USER = "user_"
 INVITATION = "invite_"
 GROUP = "group_"
+REVIEW = "rev_"
+SAVED_VIEW = "view_"
 REQUEST = "req_"
 
 

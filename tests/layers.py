@@ -12,8 +12,9 @@ BESIDE = -1
 
 LAYERS = {
     "protocol": PURE, "diffs": PURE, "sensitive": PURE, "chain": PURE, "retention_rules": PURE, "ids": PURE,
-    "visible": PURE, "matching": PURE,
-    "models": DATA, "migrations": DATA, "database": DATA,
+    "visible": PURE, "matching": PURE, "folding": PURE, "path_index": PURE, "merging": PURE, "blame": PURE,
+    "charts": PURE,
+    "models": DATA, "migrations": DATA, "database": DATA, "planner": DATA,
     "actions": WRITERS,
     "tool": TOOL,
     "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "templatetags": DOORS,

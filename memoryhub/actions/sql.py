@@ -174,6 +174,7 @@ TO_TRASH = Statement(
     "update memoryhub_memory set head_id = %s, directory_id = null, version_count = version_count + 1,"
     " updated_at = %s, deleted_at = %s where id = %s"
 )
+TAKE_OUT = Statement("update memoryhub_memory set directory_id = null, deleted_at = %s where id = %s")
 FROM_TRASH = Statement("update memoryhub_memory set deleted_at = null where id = %s")
 POINT_TO_TEXT = Statement("update memoryhub_memory set text_id = %s, size = %s, sha256 = %s where id = %s")
 READ = Statement(
@@ -192,6 +193,32 @@ REMOVE_DIRECTORIES = Statement("delete from memoryhub_directory where store_id =
 REMOVE_DIRECTORY = Statement("delete from memoryhub_directory where store_id = %s and path = %s")
 COUNT_STORE = Statement(
     "update memoryhub_memorystore set memory_count = memory_count + %s, total_bytes = total_bytes + %s where id = %s"
+)
+
+_VERSION = "memoryhub_memoryversion v where v.store_id = %s"
+_WAS = "(superseded_seq is null or superseded_seq > %s) and operation <> 'deleted'"
+_BENEATH = (
+    f"from {_VERSION} and v.path >= w.place"
+    " and v.path < substr(w.place, 1, {find}(substr(w.place, %s), '/') + %s - 1) || '0' and v.seq <= %s"
+)
+_NEXT = (
+    "case when {find}(substr(w.place, %s), '/') > 0"
+    " then substr(w.place, 1, %s + {find}(substr(w.place, %s), '/') - 1) || '0' else w.place || ' ' end"
+)
+NAMES_AT = Statement(
+    (
+        "with recursive walk (place, step) as ("
+        f"select (select min(v.path) from {_VERSION} and v.path >= %s and v.path < %s), 1 union all"
+        f" select (select min(v.path) from {_VERSION} and v.path < %s and v.path >= {_NEXT}), w.step + 1"
+        " from walk w where w.place is not null and w.step < %s)"
+        " select place, step, was from (select w.place, w.step, case when {find}(substr(w.place, %s), '/') > 0 then"
+        f" case when exists (select 1 from (select v.superseded_seq, v.operation {_BENEATH} order by v.path"
+        f" limit %s) looked where {_WAS}) then 'there'"
+        f" when (select count(*) from (select 1 {_BENEATH} limit %s) counted) > %s then 'unknown' end"
+        f" else (select id from (select v.id, v.superseded_seq, v.operation from {_VERSION} and v.path = w.place"
+        f" and v.seq <= %s order by v.seq desc limit 4) newest where {_WAS} limit 1) end as was"
+        " from walk w where w.place is not null) names where was is not null or step = %s limit %s"
+    ).format(find="instr" if _SQLITE else "strpos")
 )
 
 

@@ -216,13 +216,8 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
     """Takes a memory out of the trash to a free path, with one of its texts; gives the version's id."""
-    directory = make_directories(tree, path)
-    version = next_version(tree, memory, Operation.CREATED, path, text, size, sha256)
-    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, memory.id)
-    sql.run(sql.FROM_TRASH, memory.id)
-    set_text(tree, memory.id, text, size, sha256)
-    count(tree, paths.ancestors(path), 1, size)
-    return version
+    put(tree, memory, Operation.CREATED, path, text, size, sha256)
+    return tree.made[-1].id
 
 
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
@@ -231,6 +226,40 @@ def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256:
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, memory.id)
     count(tree, paths.ancestors(memory.path), 0, size - memory.size)
     return version
+
+
+def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
+    """Takes live memories from their places, which are free then; `put` or `note_deleted` follows for each."""
+    above: set[str] = set()
+    for memory in memories:
+        sql.run(sql.TAKE_OUT, tree.now, memory.id)
+        count(tree, paths.ancestors(memory.path), -1, -memory.size)
+        above.update(paths.ancestors(memory.path))
+    for path in sorted(above, reverse=True):
+        sql.remove_empty_directories(tree.store, [path])
+
+
+def note_deleted(tree: Tree, memory: StoredMemory) -> None:
+    """The version that says that a memory, already taken out, is in the trash now."""
+    version = next_version(tree, memory, Operation.DELETED, memory.path, None, None, None)
+    sql.run(sql.TO_TRASH, version, tree.now, tree.now, memory.id)
+
+
+def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
+    """A memory that was taken out, or is in the trash, to a free path with one of its texts."""
+    directory = make_directories(tree, path)
+    version = next_version(tree, memory, operation, path, text, size, sha256)
+    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, memory.id)
+    sql.run(sql.FROM_TRASH, memory.id)
+    set_text(tree, memory.id, text, size, sha256)
+    count(tree, paths.ancestors(path), 1, size)
+
+
+def add_text(tree: Tree, memory: str, content: str) -> str:
+    """A text's row for a memory; gives its id."""
+    text = ids.new_id(ids.MEMORY_TEXT, tree.at)
+    sql.run(sql.ADD_TEXT, text, tree.store, memory, content)
+    return text
 
 
 def set_text(tree: Tree, memory: str, text: str, size: int, sha256: str) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import check_password
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.audit import AuditEntry
@@ -228,6 +228,10 @@ class KeyStore(models.Model):
         constraints = [models.UniqueConstraint(fields=["key", "store"], name="key_store_once")]
 
 
+LOOKED_AT = 200
+"""So many sessions of an agent are looked at for those that a person may see."""
+
+
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: User) -> SessionQuerySet:
         """Those with an act in a store in which the person has a role; all of them for a superuser."""
@@ -236,8 +240,14 @@ class SessionQuerySet(models.QuerySet["Session"]):
         chains = Member.objects.filter(user=user).values("store")
         return self.filter(Exists(AuditEntry.objects.filter(chain__in=chains, session=OuterRef("pk"))))
 
+    def latest_of(self, agent: Agent | OuterRef) -> SessionQuerySet:
+        """The sessions of an agent that began last: so many that one of them is usually seen by whoever asks."""
+        latest = Session.objects.filter(agent=agent).newest().values("pk")[:LOOKED_AT]
+        return self.filter(pk__in=Subquery(latest)).newest()
+
     def newest(self) -> SessionQuerySet:
-        return self.order_by("-last_seen_at", "-id")
+        """Those that began last first: ids are in the order of time."""
+        return self.order_by("-id")
 
 
 class Session(models.Model):
@@ -253,3 +263,4 @@ class Session(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["agent", "name"], name="session_once")]
+        indexes = [models.Index(fields=["agent", "id"], name="session_by_agent")]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Any
 
 from django.db import models
-from django.db.models import F, Q
-from django.db.models.functions import Substr
+from django.db.models import Expression, F, Max, Min, Q, Value
+from django.db.models.functions import Coalesce, Substr
+from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
-from memoryhub.models.fields import IdField, PathField, PlainJSONField
+from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
 from memoryhub.protocol import paths
 
 HUB = "hub"
 """The id of the chain of acts that belong to no store: sign-ins, people, agents, keys, settings."""
 
 LAST_SEQ = 2**63 - 1
-CLOCK_SLACK = 10_000
+CLOCK_SLACK = 5_000
 """Entries may stand this many places from where their time would put them, and a search by time still finds them."""
 
 
@@ -44,6 +46,29 @@ class AuditChain(models.Model):
     closed_at = models.DateTimeField(null=True)
 
 
+UNINDEXED_PATH = Coalesce(F("path"), Value("", output_field=PathField()))
+UNINDEXED_TIME = Coalesce(F("at"), Value(datetime.min.replace(tzinfo=UTC)))
+"""What no index is asked for: other conditions leave few rows, which the planner does not know."""
+
+
+def at_or_beneath(column: Expression | F, path: str) -> Q:
+    """At a path; with a final slash beneath it, as a range: LIKE folds case on SQLite."""
+    if not path.endswith("/"):
+        return Q(Exact(column, path))
+    low, high = paths.subtree(path[:-1])
+    return Q(GreaterThanOrEqual(column, low), LessThan(column, high))
+
+
+def by_path_alone(rows: models.QuerySet[Any], low: int, high: int) -> Any:
+    """Rows with some paths and a seq between two, read from the index by path alone; their `place` is their seq.
+
+    Asked for the bounds of seq, or for its order, SQLite would walk the whole chain; `+ 0` hides them from it. Bounded
+    twice by what it does not know, PostgreSQL would expect few rows and start parallel workers.
+    """
+    placed = rows.annotate(place=F("seq") + 0).filter(place__lte=high)
+    return placed.filter(place__gte=low) if low > 1 else placed
+
+
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def of_chain(self, chain: str) -> AuditEntryQuerySet:
         return self.filter(chain=chain)
@@ -53,6 +78,9 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
     def oldest(self) -> AuditEntryQuerySet:
         return self.order_by("seq")
+
+    def in_order(self, *, newest: bool) -> AuditEntryQuerySet:
+        return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
         """Without the columns that can be long; `message_start` is what the message begins with."""
@@ -76,6 +104,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def through(self, door: str) -> AuditEntryQuerySet:
         return self.filter(door=door)
 
+    def through_other(self, door: str) -> AuditEntryQuerySet:
+        """Those through a door that is not the tool's; the literal lets SQLite use the index made for it."""
+        return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
+
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
         return self.filter(ok=ok)
 
@@ -83,33 +115,27 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(path=path)
 
     def beneath(self, path: str) -> AuditEntryQuerySet:
-        """Those with a path beneath a directory, as a range: LIKE folds case on SQLite."""
-        low, high = paths.subtree(path)
-        return self.filter(path__gte=low, path__lt=high)
+        """Those with a path beneath a directory."""
+        return self.filter(at_or_beneath(F("path"), path + "/"))
 
     def within(self, start: datetime | None, end: datetime | None) -> AuditEntryQuerySet:
-        """Those at `start` or later and before `end`; null is no bound."""
-        found = self if start is None else self.filter(at__gte=start)
-        return found if end is None else found.filter(at__lt=end)
+        """Those at `start` or later and before `end` (null is no bound), of entries that `seqs_near` has bounded."""
+        found = self if start is None else self.filter(GreaterThanOrEqual(UNINDEXED_TIME, start))
+        return found if end is None else found.filter(LessThan(UNINDEXED_TIME, end))
 
     def seqs_near(self, start: datetime | None, end: datetime | None) -> tuple[int, int]:
         """The seqs of one chain between which everything within two moments stands, as far as CLOCK_SLACK goes.
 
         Lists are in the order of seq. With its two ends found by time, each filter keeps its own index.
         """
-        first = self.filter(at__gte=start).order_by("at").values_list("seq", flat=True).first() if start else None
-        last = self.filter(at__lt=end).order_by("-at").values_list("seq", flat=True).first() if end else None
-        low = 1 if start is None else LAST_SEQ if first is None else first - CLOCK_SLACK
-        high = LAST_SEQ if end is None else 0 if last is None else last + CLOCK_SLACK
-        return max(1, low), min(LAST_SEQ, high)
-
-    def seqs_by_path(self, low: int, high: int, *, newest: bool, limit: int) -> list[int]:
-        """The first seqs between two of those `beneath` a directory, read from the index by path and nothing else.
-
-        Asked for in the order of seq, SQLite would walk the whole chain; `+ 0` hides that order from it.
-        """
-        found = self.annotate(place=F("seq") + 0).filter(place__gte=low, place__lte=high)
-        return list(found.order_by("-place" if newest else "place").values_list("seq", flat=True)[:limit])
+        low, high, by_time = 1, LAST_SEQ, self.annotate(place=F("seq")).values("place")
+        if start is not None:
+            first = by_time.filter(at__gte=start).order_by("at")[:CLOCK_SLACK]
+            low = first.aggregate(seq=Min("place"))["seq"] or LAST_SEQ
+        if end is not None:
+            last = by_time.filter(at__lt=end).order_by("-at")[:CLOCK_SLACK]
+            high = last.aggregate(seq=Max("place"))["seq"] or 0
+        return low, high
 
     def of_seqs(self, seqs: Iterable[int]) -> AuditEntryQuerySet:
         return self.filter(seq__in=list(seqs))
@@ -160,7 +186,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["chain", "at"], name="entry_by_time"),
+            models.Index(fields=["chain", "at", "seq"], name="entry_by_time"),
             models.Index(fields=["chain", "path", "seq"], name="entry_by_path"),
             models.Index(fields=["chain", "author_id", "seq"], name="entry_by_author"),
             models.Index(fields=["chain", "command", "seq"], name="entry_by_command"),
@@ -168,6 +194,7 @@ class AuditEntry(models.Model):
                 fields=["chain", "session", "seq"], condition=Q(session__isnull=False), name="entry_by_session"
             ),
             models.Index(fields=["chain", "seq"], condition=Q(ok=False), name="entry_by_error"),
+            models.Index(fields=["chain", "door", "seq"], condition=~Q(door=Door.TOOL), name="entry_by_door"),
         ]
 
 

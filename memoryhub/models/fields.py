@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.sql.compiler import SQLCompiler
 
 
 class PathField(models.TextField):  # type: ignore[type-arg]
@@ -19,6 +20,13 @@ class PathField(models.TextField):  # type: ignore[type-arg]
 
 class IdField(PathField):
     """An identifier made by `memoryhub.ids`; a text so that it is the same in database, API and URL."""
+
+
+class Literal(models.Value):
+    """A text that stands in the statement itself: SQLite uses a partial index where its condition is repeated so."""
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
+        return "'" + str(self.value).replace("'", "''").replace("%", "%%") + "'", ()
 
 
 class PlainJSONField(models.TextField):  # type: ignore[type-arg]

@@ -6,14 +6,16 @@ with the store. The actions keep them, and `verify_audit` checks them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, TypeVar
 
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import F, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import Exact
 
-from memoryhub.models.audit import AuditEntry
-from memoryhub.models.fields import IdField, PathField
+from memoryhub.models.audit import UNINDEXED_PATH, AuditEntry, at_or_beneath
+from memoryhub.models.fields import IdField, Literal, PathField
 from memoryhub.models.stores import MemoryStore
 from memoryhub.protocol import paths
 
@@ -76,7 +78,23 @@ class Directory(models.Model):
         return paths.name(self.path)
 
 
+Rows = TypeVar("Rows", bound="models.QuerySet[Any]")
+
+
+def _among(rows: Rows, store_id: str, ids: Collection[str]) -> Rows:
+    """Those of a store that have one of some ids.
+
+    `coalesce` hides the store from SQLite, which would walk all rows of the store instead of looking up the ids.
+    """
+    store = Coalesce("store_id", Value(""), output_field=IdField())
+    return rows.alias(of_store=store).filter(pk__in=ids, of_store=store_id)
+
+
 class MemoryQuerySet(models.QuerySet["Memory"]):
+    def among(self, store_id: str, ids: Collection[str]) -> MemoryQuerySet:
+        """Those of a store that have one of some ids."""
+        return _among(self, store_id, ids)
+
     def live(self) -> MemoryQuerySet:
         return self.filter(deleted_at=None)
 
@@ -94,6 +112,10 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         """The live ones beneath a directory's path, as a range: LIKE folds case on SQLite."""
         low, high = paths.subtree(prefix)
         return self.live().filter(path__gte=low, path__lt=high)
+
+    def flagged_among(self, ids: Iterable[str]) -> frozenset[str]:
+        """The ids of those that are flagged, of a page's few."""
+        return frozenset(self.filter(pk__in=set(ids), flagged=True).values_list("pk", flat=True))
 
     def with_last_change(self) -> MemoryQuerySet:
         """With `changed_seq` and `changed_by`: the entry that made the head, and what its actor was called then."""
@@ -132,7 +154,9 @@ class Memory(models.Model):
         ]
         indexes = [
             models.Index(fields=["store", "directory", "name"], name="memory_in_directory"),
-            models.Index(fields=["store", "deleted_at"], condition=Q(deleted_at__isnull=False), name="memory_in_trash"),
+            models.Index(
+                fields=["store", "deleted_at", "id"], condition=Q(deleted_at__isnull=False), name="memory_in_trash"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -176,6 +200,30 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
 
+    def among(self, store_id: str, ids: Collection[str]) -> MemoryVersionQuerySet:
+        """Those of a store that have one of some ids."""
+        return _among(self, store_id, ids)
+
+    def at(self, path: str) -> MemoryVersionQuerySet:
+        return self.filter(path=path)
+
+    def under(self, prefix: str) -> MemoryVersionQuerySet:
+        """Those with a path beneath a directory's, as a range: LIKE folds case on SQLite."""
+        low, high = paths.subtree(prefix)
+        return self.filter(path__gte=low, path__lt=high)
+
+    def about(self, path: str) -> MemoryVersionQuerySet:
+        """Those at a path (with a final slash: beneath it) among few that another index finds."""
+        return self.filter(at_or_beneath(UNINDEXED_PATH, path))
+
+    def between(self, after: int, last: int) -> MemoryVersionQuerySet:
+        """Those made by the entries that follow `after`, up to and with `last`."""
+        return self.filter(seq__gt=after, seq__lte=last)
+
+    def unreviewed(self) -> MemoryVersionQuerySet:
+        """What agents wrote and nobody has looked at; the literal lets SQLite use the index made for it."""
+        return self.filter(Exact(F("review_state"), Literal(ReviewState.UNREVIEWED.value)))
+
 
 class MemoryVersion(models.Model):
     """What a memory was after one operation. Immutable but for redaction, `superseded_seq` and `review_state`."""
@@ -202,7 +250,13 @@ class MemoryVersion(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "memory", "number"], name="version_number")]
-        indexes = [models.Index(fields=["store", "seq"], name="version_by_entry")]
+        indexes = [
+            models.Index(fields=["store", "seq"], name="version_by_entry"),
+            models.Index(fields=["store", "path", "seq"], name="version_by_path"),
+            models.Index(
+                fields=["store", "seq"], condition=Q(review_state=ReviewState.UNREVIEWED), name="version_unreviewed"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.path} #{self.number}"

@@ -231,6 +231,11 @@ def nothing_to_restore() -> str:
     return "Error: this memory version has no text that could be restored"
 
 
+def choice_missing(path: str) -> str:
+    """For a person: a memory of a plan that meets later changes needs a choice."""
+    return f"Error: choose what is to become of {ROOT}{path}"
+
+
 def redacted() -> str:
     """Where an answer would show a text that was redacted since."""
     return "[redacted]"

@@ -1,0 +1,165 @@
+"""Restoring and undoing: what a person chose of a plan, done in one transaction and told by one audit entry."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from memoryhub.actions import audit, plans, review, tree
+from memoryhub.actions.audit import Act, Record
+from memoryhub.actions.plans import Change, Choice, Plan, PlanChanged, Problem, State, TooMuch
+from memoryhub.actions.restoring import restore_plan
+from memoryhub.actions.tree import StoredMemory, Tree
+from memoryhub.actions.undoing import entry_versions, session_versions, undo_plan
+from memoryhub.models import Decision, MemoryVersion, Operation
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+__all__ = [
+    "Change", "Choice", "Done", "Plan", "PlanChanged", "Problem", "State", "TooMuch", "entry_versions", "restore",
+    "restore_plan", "session_versions", "undo", "undo_plan",
+]  # fmt: skip
+
+MOST_NAMED = 100
+"""So many ids an entry's input names; more are told by their number and the SHA-256 of them, sorted, a line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an act made: the entry's seq, memory and version where there is exactly one, and how many changed."""
+
+    seq: int
+    memory: str | None
+    version: str | None
+    count: int
+
+
+def restore(
+    store_id: str, seq: int, choices: Mapping[str, Choice], digest: str, act: Act, *,
+    path: str | None = None, memory: str | None = None,
+) -> Done:  # fmt: skip
+    """Makes the store, a directory or a memory what it was after the entry `seq`, as the plan with this digest says.
+
+    Raises PlanChanged (nothing was done), ToolError where a choice is missing or cannot be done, and TooMuch.
+    """
+    with tree.locked(store_id, act) as store:
+        plan = _as_shown(restore_plan(store_id, seq, path=path, memory=memory), digest)
+        kept = _apply(store, plan, choices)
+        told = {"seq": seq, "path": path, "memory": memory, "kept": named_ids(kept)}
+        return _commit(store, "restore_moment", told, path)
+
+
+def undo(
+    store_id: str, versions: Collection[str], choices: Mapping[str, Choice], digest: str, act: Act, *,
+    command: str = "undo", told: Mapping[str, object] | None = None,
+) -> Done:  # fmt: skip
+    """Takes versions out of their memories, as the plan with this digest says; those that awaited review are reverted.
+
+    `told` names in the entry's input what is undone (a session, an entry). Raises as `restore` does.
+    """
+    with tree.locked(store_id, act) as store:
+        plan = _as_shown(undo_plan(store_id, versions), digest)
+        kept = _apply(store, plan, choices)
+        reverted = _undone(store_id, versions, kept)
+        review.mark(store, reverted, Decision.REVERTED, act.note or "")
+        named = {"versions": named_ids(versions), "reverted": named_ids([version for _, version in reverted])}
+        return _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None)
+
+
+def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
+    """Ids as an entry's input tells them."""
+    if len(ids) <= MOST_NAMED:
+        return sorted(ids)
+    return {"count": len(ids), "sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}
+
+
+def _as_shown(plan: Plan, digest: str) -> Plan:
+    if plan.digest != digest:
+        raise PlanChanged(plan)
+    return plan
+
+
+def _undone(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
+    """(memory, version) of those that were awaiting review, but for the memories that were kept as they are."""
+    found: list[tuple[str, str]] = []
+    for part in plans.in_parts(sorted(versions)):
+        waiting = MemoryVersion.objects.among(store_id, part).unreviewed()
+        found += waiting.exclude(memory_id__in=kept).values_list("memory_id", "pk")
+    return found
+
+
+def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | None) -> Done:
+    made, memory, version = tuple(store.made), None, None
+    if len(made) == 1:
+        version = made[0].id
+        memory, path = MemoryVersion.objects.filter(pk=version).values_list("memory_id", "path").get()
+    record = Record(
+        command, path=path or None, memory=memory, version=version, versions=made, input=audit.to_json(dict(told))
+    )
+    return Done(tree.commit(store, record), memory, version, len(made))
+
+
+# ------------------------------------------------------------------------------------------------ doing it
+
+
+def _apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
+    """Does what was chosen; gives the ids of the memories that were left as they are."""
+    tree.require_active(store)
+    chosen = [(change, _choice(change, choices)) for change in plan.changes]
+    wanted = [(change, change.chosen(choice)) for change, choice in chosen if choice != Choice.KEEP]
+    wanted = [(change, state) for change, state in wanted if not state.same(change.now)]
+    leaving = [(change, state) for change, state in wanted if change.now.is_there and change.now.path != state.path]
+    tree.take_out(store, [_stored(change) for change, _ in leaving])
+    for step in (_delete, _rewrite, _place):
+        for change, state in wanted:
+            step(store, change, state)
+    return sorted(change.memory for change, choice in chosen if choice == Choice.KEEP)
+
+
+def _choice(change: Change, choices: Mapping[str, Choice]) -> Choice:
+    choice = choices.get(change.memory)
+    if choice is None and change.problem and len(change.choices) > 1:
+        raise ToolError(results.choice_missing(change.path))
+    choice = choice or change.choices[0]
+    if choice not in change.choices:
+        raise ToolError(results.choice_missing(change.path))
+    return choice
+
+
+def _stored(change: Change) -> StoredMemory:
+    now = change.now
+    return StoredMemory(
+        change.memory, now.path or "", change.head, now.text or "", now.size, now.sha256, change.number, ""
+    )
+
+
+def _delete(store: Tree, change: Change, state: State) -> None:
+    if not state.is_there:
+        tree.note_deleted(store, _stored(change))
+
+
+def _rewrite(store: Tree, change: Change, state: State) -> None:
+    """Another text at the same path."""
+    if state.is_there and state.path == change.now.path:
+        tree.check_limits(store, str(state.path), old_size=change.now.size, new_size=state.size)
+        tree.restore_text(store, _stored(change), _text(store, change, state), state.size, state.sha256)
+
+
+def _place(store: Tree, change: Change, state: State) -> None:
+    """To another path, or out of the trash."""
+    if not state.is_there or state.path == change.now.path:
+        return
+    path = str(state.path)
+    above = tree.memory_above(store, path)
+    if above is not None:
+        raise ToolError(results.cannot_create(path, above))
+    if tree.is_taken(store, path):
+        raise ToolError(results.already_exists(path))
+    tree.check_limits(store, path, old_size=None, new_size=state.size)
+    operation = Operation.MODIFIED if change.now.is_there else Operation.CREATED
+    text = _text(store, change, state)
+    tree.put(store, _stored(change), operation, path, text, state.size, state.sha256)
+
+
+def _text(store: Tree, change: Change, state: State) -> str:
+    """The row of the wanted text, which a merged one does not have yet."""
+    return state.text or tree.add_text(store, change.memory, state.content or "")

@@ -1,0 +1,251 @@
+"""What memories would become: made by restoring and undoing, shown to a person, and done as it was shown."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import count, islice
+from typing import TypeVar
+
+from memoryhub.models import Directory, Memory, MemoryVersion, Operation
+from memoryhub.protocol import paths
+
+MOST = 10_000
+"""So many memories change in one act."""
+
+T = TypeVar("T")
+
+
+class TooMuch(Exception):
+    """More memories would change than one act may: `count` of them or more."""
+
+    def __init__(self, count: int, most: int) -> None:
+        super().__init__(f"{count} memories would change; one act changes {most} at most")
+        self.count, self.most = count, most
+
+
+class Choice(StrEnum):
+    """What to do with one memory. BEFORE: as it was before what is undone, and what came later goes with it."""
+
+    APPLY = "apply"
+    KEEP = "keep"
+    BEFORE = "before"
+
+
+class Problem(StrEnum):
+    """Why a change needs a person's choice: later changes of the same lines, a path that is another memory's, a text
+    that is gone."""
+
+    NONE = ""
+    CONFLICT = "conflict"
+    TAKEN = "taken"
+    REDACTED = "redacted"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a memory is and what its text is. `path` null: nowhere, or in the trash.
+
+    `text` is a row's id, null for a text that has no row yet (then `content` is that text) and for one that is gone.
+    """
+
+    path: str | None
+    text: str | None
+    size: int
+    sha256: str
+    content: str | None = None
+
+    @property
+    def is_there(self) -> bool:
+        return self.path is not None
+
+    def same(self, other: "State") -> bool:
+        """Whether a reader could tell no difference; two deleted memories are equal."""
+        if not self.is_there:
+            return not other.is_there
+        return (self.path, self.sha256) == (other.path, other.sha256)
+
+
+NOWHERE = State(None, None, 0, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One memory as it is now, what APPLY makes of it (`then`) and what BEFORE would (null: not offered).
+
+    `head` and `number` are those of its newest version; `later` are versions by others that came after what is undone,
+    the newest last. The first of `choices` is the proposed one.
+    """
+
+    memory: str
+    head: str
+    number: int
+    now: State
+    then: State
+    before: State | None = None
+    later: tuple[MemoryVersion, ...] = ()
+    problem: Problem = Problem.NONE
+    choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)
+
+    @property
+    def kind(self) -> str:
+        """`created`, `deleted`, `moved`, `modified` or `moved_modified`."""
+        if not self.now.is_there:
+            return "created"
+        if not self.then.is_there:
+            return "deleted"
+        if self.now.path == self.then.path:
+            return "modified"
+        return "moved" if self.now.sha256 == self.then.sha256 else "moved_modified"
+
+    @property
+    def path(self) -> str:
+        """What to call it: where it is, else where it would be."""
+        return self.now.path or self.then.path or (self.before.path if self.before else None) or ""
+
+    def chosen(self, choice: Choice) -> State:
+        """What a choice makes of the memory."""
+        if choice == Choice.KEEP:
+            return self.now
+        return self.then if choice == Choice.APPLY or self.before is None else self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All changes, by path. The digest changes with anything that a person has seen of them."""
+
+    store: str
+    changes: tuple[Change, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.changes
+
+    @property
+    def has_problems(self) -> bool:
+        return any(change.problem for change in self.changes)
+
+    @property
+    def digest(self) -> str:
+        seen = [
+            [c.memory, c.head, c.problem, c.then.path, c.then.sha256, c.before and [c.before.path, c.before.sha256]]
+            for c in self.changes
+        ]
+        return hashlib.sha256(json.dumps(seen, ensure_ascii=True).encode()).hexdigest()
+
+
+class PlanChanged(Exception):
+    """Something was written since the plan was shown: `plan` is what it is now. Nothing was done."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__("the plan is another one now")
+        self.plan = plan
+
+
+def made(store: str, changes: Iterable[Change]) -> Plan:
+    """The plan of those changes that change something, with the paths that are taken said."""
+    real = [change for change in changes if change.problem or not change.then.same(change.now)]
+    if len(real) > MOST:
+        raise TooMuch(len(real), MOST)
+    occupied = _occupied(store, real)
+    placed = []
+    for change in sorted(real, key=lambda change: (change.path, change.memory)):
+        placed.append(_placed(store, change, occupied))
+        if _moves(placed[-1]):
+            occupied.add(str(placed[-1].then.path))
+    return Plan(store, tuple(placed))
+
+
+def of_version(version: MemoryVersion | None) -> State:
+    """The state that a version left; none, or a deletion, is nowhere."""
+    if version is None or version.operation == Operation.DELETED:
+        return NOWHERE
+    return State(version.path, version.text_id, version.size or 0, version.sha256 or "")
+
+
+def of_memory(memory: Memory) -> State:
+    """The state of a memory's row."""
+    if not memory.is_live:
+        return NOWHERE
+    return State(memory.path, memory.text_id, memory.size, memory.sha256)
+
+
+def in_parts(things: Iterable[T], size: int = 500) -> Iterator[list[T]]:
+    """So many at a time: a database takes only so many parameters."""
+    rest = iter(things)
+    while part := list(islice(rest, size)):
+        yield part
+
+
+# ------------------------------------------------------------------------------------------------ paths that are taken
+
+
+def _moves(change: Change) -> bool:
+    """Whether it needs a path that is not its own already."""
+    return change.then.is_there and change.then.path != change.now.path
+
+
+def _leaves(change: Change) -> bool:
+    """Whether it makes room where it is, if what is proposed is done."""
+    return change.now.is_there and change.then.path != change.now.path and change.choices[0] != Choice.KEEP
+
+
+def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
+    """Those wanted paths at which, above which or beneath which something else will be."""
+    wanted = {str(change.then.path) for change in changes if _moves(change)}
+    leaving = {change.memory for change in changes if _leaves(change)}
+    stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}
+    near = {place for path in wanted for place in [path, *paths.ancestors(path)[1:]]}
+    for part in in_parts(sorted(near)):
+        found = Memory.objects.filter(store_id=store, path__in=part).live().values_list("pk", "path")
+        stays.update(path for pk, path in found if pk not in leaving)
+    directories: set[str] = set()
+    for part in in_parts(sorted(wanted)):
+        directories.update(Directory.objects.filter(store_id=store, path__in=part).values_list("path", flat=True))
+    near_stays = {path for path in wanted if not stays.isdisjoint([path, *paths.ancestors(path)[1:]])}
+    return near_stays | {path for path in directories - near_stays if _has_beneath(store, path, leaving)}
+
+
+def _has_beneath(store: str, path: str, leaving: set[str]) -> bool:
+    """Whether memories beneath a directory's path will still be there."""
+    beneath = Memory.objects.filter(store_id=store).under(path).values_list("pk", flat=True)
+    return any(pk not in leaving for pk in beneath[: len(leaving) + 1])
+
+
+def _placed(store: str, change: Change, occupied: set[str]) -> Change:
+    """The same change, to a free path beside the one that is taken, which a person has to choose."""
+    if not _moves(change) or change.then.path not in occupied:
+        return change
+    then = replace(change.then, path=_free_path(store, str(change.then.path), occupied))
+    choices = (Choice.KEEP, *(choice for choice in change.choices if choice != Choice.KEEP))
+    return replace(change, then=then, problem=change.problem or Problem.TAKEN, choices=choices)
+
+
+def _free_path(store: str, path: str, occupied: set[str]) -> str:
+    """Beside what is in the way: `/notes/todo.md` -> `/notes/todo-restored.md`, `/a/b.md` -> `/a-restored/b.md`."""
+    above = Memory.objects.filter(store_id=store, path__in=paths.ancestors(path)[1:]).live()
+    place = above.values_list("path", flat=True).first() or path
+    rest = path[len(place) :]
+    for number in count(1):
+        free = beside(place, number, len(rest.encode())) + rest
+        if free not in occupied and not lives(store, free):
+            break
+    return free
+
+
+def beside(path: str, number: int, more: int) -> str:
+    """Another name in the same directory, not longer than a name and a path (with `more` bytes after it) can be."""
+    directory, _, name = path.rpartition("/")
+    stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
+    ending = f"-restored{number if number > 1 else ''}{dot}{ending}"
+    room = min(paths.MOST_BYTES_OF_NAME, paths.MOST_BYTES - more - len(directory.encode()) - 1) - len(ending.encode())
+    return f"{directory}/{stem.encode()[: max(room, 1)].decode(errors='ignore')}{ending}"
+
+
+def lives(store_id: str, path: str) -> bool:
+    """Whether a memory or a directory is at a path, or a memory above it."""
+    places = [*paths.ancestors(path)[1:], path]
+    if Memory.objects.live().filter(store_id=store_id, path__in=places).exists():
+        return True
+    return Directory.objects.filter(store_id=store_id).at(path).exists()

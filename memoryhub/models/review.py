@@ -1,0 +1,81 @@
+"""What people decided about what agents wrote, and who is deciding right now."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models.access import User
+from memoryhub.models.fields import IdField
+from memoryhub.models.memories import within_store
+from memoryhub.models.stores import MemoryStore
+
+
+class Decision(models.TextChoices):
+    APPROVED = "approved", _("Approved")
+    REVERTED = "reverted", _("Reverted")
+    EDITED = "edited", _("Edited and approved")
+    FLAGGED = "flagged", _("Flagged")
+    UNFLAGGED = "unflagged", _("Flag removed")
+    REOPENED = "reopened", _("Awaits review again")
+
+
+class ReviewQuerySet(models.QuerySet["Review"]):
+    def of_memory(self, store_id: str, memory_id: str) -> ReviewQuerySet:
+        return self.filter(store_id=store_id, memory_id=memory_id)
+
+    def of_entry(self, chain: str, seq: int) -> ReviewQuerySet:
+        return self.filter(store_id=chain, seq=seq)
+
+    def newest(self) -> ReviewQuerySet:
+        return self.order_by("-seq", "-id")
+
+
+class Review(models.Model):
+    """One decision on one memory version; never changed, and told by the audit entry `seq`.
+
+    A flag stands on the memory; its version is the one that was the newest when somebody flagged it.
+    """
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    memory = within_store("memoryhub.Memory")
+    version = within_store("memoryhub.MemoryVersion")
+    seq = models.BigIntegerField()
+    decision = models.CharField(max_length=9, choices=Decision.choices)
+    note = models.TextField(default="", blank=True)
+    by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    at = models.DateTimeField()
+
+    objects = ReviewQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["store", "memory", "seq"], name="review_of_memory"),
+            models.Index(fields=["store", "seq"], name="review_by_entry"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.decision} {self.version_id}"
+
+
+class ClaimQuerySet(models.QuerySet["Claim"]):
+    def open(self, at: datetime) -> ClaimQuerySet:
+        """Those that have not expired at that moment."""
+        return self.filter(expires_at__gt=at)
+
+
+class Claim(models.Model):
+    """That somebody is looking at a memory's unreviewed versions; it expires by itself and is not audited."""
+
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    memory = within_store("memoryhub.Memory")
+    by = models.ForeignKey(User, models.CASCADE, related_name="+")
+    expires_at = models.DateTimeField()
+
+    objects = ClaimQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["store", "memory"], name="claim_once")]

@@ -1,0 +1,51 @@
+"""What kind of refusal a sentence of the tool is, told by how it begins: what follows can be anybody's path or text."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The kinds of errors that figures tell apart."""
+
+    NOT_FOUND = "not_found"
+    EXISTS = "already_exists"
+    NO_MATCH = "no_match"
+    SEVERAL = "several_matches"
+    PATH = "path_refused"
+    MALFORMED = "malformed"
+    LIMIT = "limit"
+    READ_ONLY = "read_only"
+    ARCHIVED = "archived"
+    OTHER = "other"
+
+
+LONGEST = 60
+"""So many characters of a sentence are enough to tell its kind."""
+
+_BEGINNINGS = (
+    ("The path ", Kind.NOT_FOUND),
+    ("Error: The path ", Kind.NOT_FOUND),
+    ("No replacement was performed, old_str", Kind.NO_MATCH),
+    ("No replacement was performed. Multiple", Kind.SEVERAL),
+    ("Error: File ", Kind.EXISTS),
+    ("Error: The destination ", Kind.EXISTS),
+    ("Error: Path ", Kind.PATH),
+    ("Error: Cannot ", Kind.PATH),
+    ("Error: Unrecognized command", Kind.MALFORMED),
+    ("Error: Parameter `", Kind.MALFORMED),
+    ("Error: Invalid `", Kind.MALFORMED),
+    ("Error: `", Kind.MALFORMED),
+    ("File ", Kind.LIMIT),
+    ("Error: /memories", Kind.LIMIT),
+    ("Error: this memory store holds ", Kind.LIMIT),
+    ("Error: this memory store would hold ", Kind.LIMIT),
+    ("Error: this memory store is archived", Kind.ARCHIVED),
+    ("Error: this key may not write", Kind.READ_ONLY),
+)
+
+
+def kind_of(message: str | None) -> Kind:
+    """The kind of an error whose sentence begins so; of one without a sentence OTHER."""
+    for beginning, kind in _BEGINNINGS:
+        if message is not None and message.startswith(beginning):
+            return kind
+    return Kind.OTHER
