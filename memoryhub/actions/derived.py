@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db.models import Count, Max
 
+from memoryhub.actions import reviewing
 from memoryhub.models import AuditEntry, Directory, Memory, MemoryStore, MemoryVersion, Operation
 from memoryhub.protocol import paths
 
@@ -35,6 +36,7 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
     yield from _superseding(store_id, heads)
     yield from _memories(store_id, heads)
     yield from _counters(store)
+    yield from reviewing.problems(store_id)
 
 
 def _superseding(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, str]]:

@@ -1,5 +1,6 @@
 """Fills an empty hub with the demo, through the code that real calls go through and with every moment passed in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -7,10 +8,10 @@ from secrets import token_urlsafe
 from typing import Any
 
 from memoryhub import tool
-from memoryhub.actions import access, calls, curation, people, stores
+from memoryhub.actions import access, calls, curation, figures, people, review, stores
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.demo import story, texts
-from memoryhub.models import Access, Agent, Door, Memory, MemoryStore, Role, User
+from memoryhub.models import Access, Agent, Door, Memory, MemoryStore, MemoryVersion, Role, User
 
 SYSTEM = Actor.system("demo")
 
@@ -45,13 +46,16 @@ def load(now: datetime) -> Loaded | None:
     agents = {name: _agent(name, description, start) for name, description in AGENTS}
     keys = _keys(agents, made, start)
     count = errors = 0
-    curated: datetime | None = now - timedelta(days=6, hours=2)
+    acts = _acts_of_mina(made, mina, now)
     for run in story.runs():
-        if curated and now - run.ago > curated:
-            _curate(made[story.SERVICE], mina, curated)
-            curated = None
+        while acts and acts[0][0] < now - run.ago:
+            at, do = acts.pop(0)
+            do(at)
         errors += _play(run, made[run.store], keys[run.agent, run.key], now - run.ago)
         count += len(run.calls)
+    while not figures.catch_up():
+        pass
+    figures.make_lists(now)
     return Loaded(len(made), len(agents), count, errors)
 
 
@@ -93,6 +97,29 @@ def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
         result = tool.execute(store.id, tool_use, caller=caller, at=moment, session=run.session, elapsed=duration)
         errors += result.is_error
     return errors
+
+
+def _acts_of_mina(
+    made: dict[str, MemoryStore], mina: User, now: datetime
+) -> list[tuple[datetime, Callable[[datetime], None]]]:
+    """What a person did between the sessions, in order: the work of the last days still awaits review."""
+    reviews = [(now - timedelta(days=days, hours=3), partial(_review, made, mina)) for days in (18, 14, 11, 7, 3)]
+    curated = (now - timedelta(days=6, hours=2), partial(_curate, made[story.SERVICE], mina))
+    flagged = (now - timedelta(days=3, hours=2), partial(_flag, made[story.SERVICE], mina))
+    return sorted([*reviews, curated, flagged], key=lambda act: act[0])
+
+
+def _review(made: dict[str, MemoryStore], mina: User, at: datetime) -> None:
+    """All that awaits review in either store."""
+    for store in made.values():
+        waiting = MemoryVersion.objects.filter(store=store).unreviewed().values_list("pk", flat=True)
+        review.approve_many(store.id, list(waiting), Act(Actor.person(mina), Door.WEB, at))
+
+
+def _flag(store: MemoryStore, mina: User, at: datetime) -> None:
+    memory = Memory.objects.filter(store=store).at("/known_problems.md").get()
+    note = "The row about Tuesday is out of date: ask logistics before somebody promises it"
+    review.flag(store.id, [memory.head_id], Act(Actor.person(mina), Door.WEB, at, note=note))
 
 
 def _curate(store: MemoryStore, mina: User, at: datetime) -> None:

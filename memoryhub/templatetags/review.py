@@ -1,0 +1,39 @@
+"""The review on other pages: how much awaits it, what was decided about a version, who flagged a memory."""
+
+from django import template
+from django.contrib.auth.models import AnonymousUser
+from django.utils import timezone
+
+from memoryhub.models import Decision, Member, Memory, MemoryVersion, Review, User
+from memoryhub.web.review_inbox import Row
+from memoryhub.web.review_items import Item, items_of
+
+register = template.Library()
+
+MOST = 1000
+"""So many are counted, and no more."""
+
+
+@register.simple_tag
+def awaiting_review(user: User | AnonymousUser) -> int:
+    """The number of unreviewed versions in the stores of a person, up to MOST, in one question to one index."""
+    if not isinstance(user, User):
+        return 0
+    waiting = MemoryVersion.objects.unreviewed()
+    if not user.is_superuser:
+        waiting = waiting.filter(store_id__in=Member.objects.filter(user=user).values("store_id"))
+    return waiting.values("seq")[:MOST].count()  # seq is in the index, so that no row is read
+
+
+@register.simple_tag(takes_context=True)
+def review_of(context: template.Context, version: MemoryVersion) -> Item:
+    """A version with what its page shows of its review; without what it changed."""
+    row = Row(version.store_id, version.seq, version.pk, version.memory_id, version.path, version.created_at)
+    return items_of([row], context["request"].user, timezone.now(), compares=False)[0]
+
+
+@register.simple_tag
+def flag_of(memory: Memory) -> Review | None:
+    """The review that set the flag of a flagged memory."""
+    flags = Review.objects.of_memory(memory.store_id, memory.pk).filter(decision=Decision.FLAGGED)
+    return flags.newest().select_related("by").first()

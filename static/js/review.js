@@ -1,0 +1,107 @@
+// The review inbox: claims, the selection, and its keys, which act on the item that has the focus: `x` selects, `a` `r` `e`
+// `f` decide. After a decision the focus goes on to the next item.
+
+const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]:not([contenteditable=false])";
+const RENEW = 120_000; // milliseconds after which a claim is taken again; it expires after five minutes
+const claimed = new Map();
+let following = null;
+
+const inbox = () => document.querySelector("[data-review-inbox]");
+const items = () => [...document.querySelectorAll("[data-review-item]")];
+const itemOf = (element) => element?.closest?.("[data-review-item]");
+
+function focusOn(item) {
+  const place = item?.querySelector("[data-review-refusal]") ?? item?.querySelector("h3 a");
+  place?.focus({ preventScroll: true });
+  item?.scrollIntoView({ block: "nearest" });
+}
+
+function begin(item) {
+  const last = claimed.get(item.id) ?? -RENEW;
+  if (!item.hasAttribute("hx-post") || performance.now() - last < RENEW) return;
+  claimed.set(item.id, performance.now());
+  window.htmx.trigger(item, "review:begin");
+}
+
+function act(item, key) {
+  if (key === "x") {
+    const box = item.querySelector("[data-review-select]");
+    box?.click();
+    return box != null;
+  }
+  const button = item.querySelector(`[data-review-key="${key}"]`);
+  if (!button) return false;
+  if (key === "f") {
+    button.parentElement.open = true;
+    button.parentElement.querySelector("input[name=note]").focus();
+  } else {
+    button.click();
+  }
+  return true;
+}
+
+function count() {
+  const shown = document.querySelector("[data-review-count]");
+  if (!shown) return;
+  const boxes = [...document.querySelectorAll("[data-review-select]")];
+  const chosen = boxes.filter((box) => box.checked).length;
+  shown.textContent = chosen ? shown.dataset.words.replace("#", chosen) : "";
+  const all = document.querySelector("[data-review-all]");
+  all.checked = chosen > 0 && chosen === boxes.length;
+  all.indeterminate = chosen > 0 && chosen < boxes.length;
+}
+
+// What was approved together with an item stays where it is, as a line.
+function settle(item, said) {
+  const line = document.createElement("li");
+  line.className = "review-item review-decided";
+  line.append(Object.assign(document.createElement("p"), { textContent: said }));
+  item.replaceWith(line);
+}
+
+document.addEventListener("focusin", (event) => {
+  const item = itemOf(event.target);
+  if (item) begin(item);
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-review-all]")) {
+    for (const box of document.querySelectorAll("[data-review-select]")) box.checked = event.target.checked;
+  }
+  if (event.target.matches("[data-review-all], [data-review-select]")) count();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (!inbox() || event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (document.body.dataset.singleKeys === "off" || document.querySelector("dialog[open]")) return;
+  if (!"xaref".includes(event.key) || event.key.length !== 1 || event.target.closest?.(FIELDS)) return;
+  const item = itemOf(document.activeElement) ?? items()[0];
+  if (item && act(item, event.key)) event.preventDefault();
+});
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const item = event.detail.elt.closest("[data-review-item], [data-review-decided]");
+  if (!item || event.detail.elt === item) return;
+  const all = items();
+  following = { xhr: event.detail.xhr, id: item.id, next: all[all.indexOf(item) + 1]?.id ?? all[all.indexOf(item) - 1]?.id };
+});
+
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (!following || event.detail.xhr !== following.xhr) return; // a claim is answered meanwhile
+  const { id, next } = following;
+  following = null;
+  count();
+  const same = document.getElementById(id);
+  if (same?.matches("[data-review-item]")) return focusOn(same);
+  focusOn(document.getElementById(next) ?? items()[0] ?? same);
+  if (!items().length) same?.focus();
+});
+
+document.addEventListener("review:decided", (event) => {
+  for (const version of event.detail.versions) {
+    const item = document.getElementById(`item-${version}`);
+    if (item?.matches("[data-review-item]")) settle(item, event.detail.said);
+  }
+});
+
+count();
