@@ -1,0 +1,112 @@
+"""Memories and entries as they were: the version of a memory at a moment, and the moments before and after one."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db.models import Q
+
+from memoryhub.models import AuditChain, AuditEntry, MemoryVersion
+from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.protocol import paths
+
+MOST_LOOKED = 1000
+"""So many versions are looked at to find the nearest entry that changed something in a directory."""
+
+TOGETHER = 100
+
+FEW_VERSIONS = 50
+"""A memory with no more versions than these is looked at as a whole."""
+
+
+def last_seq(store_id: str) -> int:
+    """The seq of a store's newest entry."""
+    return AuditChain.objects.filter(pk=store_id).values_list("last_seq", flat=True).first() or 0
+
+
+def entry_at(store_id: str, seq: int) -> AuditEntry | None:
+    """An entry of the store's chain, if there is one with that seq."""
+    if not 0 < seq <= last_seq(store_id):
+        return None
+    return AuditEntry.objects.of_chain(store_id).in_brief().filter(seq=seq).first()
+
+
+def seq_at(store_id: str, moment: datetime) -> int:
+    """The seq of the last entry at or before a moment; 0 where the store did not exist yet."""
+    before = AuditEntry.objects.of_chain(store_id).filter(at__lte=moment)
+    return before.order_by("-at", "-seq").values_list("seq", flat=True).first() or 0
+
+
+def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
+    """The newest version of each memory that the entry `seq` or one before it made, deletions too.
+
+    `memories` maps each id to a number that no wanted version is above. Of memories with few versions all are looked
+    at in one question. Of others the number is halved, for it grows with the seq: a memory that changed a million
+    times costs twenty questions, whichever moment is asked for.
+    """
+    few = [memory for memory, number in memories.items() if 0 < number <= FEW_VERSIONS]
+    best: dict[str, MemoryVersion] = {}
+    for start in range(0, len(few), TOGETHER):
+        versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=few[start : start + TOGETHER])
+        current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
+        best |= {version.memory_id: version for version in versions.filter(current, seq__lte=seq)}
+    many = {memory: number for memory, number in memories.items() if number > FEW_VERSIONS}
+    return best | _by_halving(store_id, many, seq)
+
+
+def _by_halving(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
+    low = dict.fromkeys(memories, 0)  # of this version and those below it we know that they are old enough
+    high = dict(memories)
+    best: dict[str, MemoryVersion] = {}
+    while open_ := [memory for memory in low if low[memory] < high[memory]]:
+        tried = {memory: (low[memory] + high[memory] + 1) // 2 for memory in open_}
+        found = {version.memory_id: version for version in _numbered(store_id, tried)}
+        for memory, number in tried.items():
+            version = found.get(memory)
+            if version is not None and version.seq <= seq:
+                low[memory], best[memory] = number, version
+            else:
+                high[memory] = number - 1
+    return best
+
+
+def numbered(store_id: str, memory_id: str, number: int) -> MemoryVersion | None:
+    """One version of a memory."""
+    return next(iter(_numbered(store_id, {memory_id: number})), None)
+
+
+def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
+    """The version with its number of each memory, without the texts."""
+    wanted = list(numbers.items())
+    found: list[MemoryVersion] = []
+    for start in range(0, len(wanted), TOGETHER):
+        any_of = Q(pk__in=())
+        for memory, number in wanted[start : start + TOGETHER]:
+            any_of |= Q(store_id=store_id, memory_id=memory, number=number)
+        found += MemoryVersion.objects.filter(any_of)
+    return found
+
+
+def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
+    """The seq of the nearest entry, from `seq` back, that changed something in a directory.
+
+    Where MOST_LOOKED versions lie between, the seq of the last that was looked at, from where one can go on.
+    """
+    older = MemoryVersion.objects.filter(store_id=store_id, seq__lte=seq).order_by("-seq")
+    return _nearest(older, path)
+
+
+def changed_after(store_id: str, seq: int, path: str = "") -> int | None:
+    """The same in the other direction, `seq` itself left out."""
+    newer = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
+    return _nearest(newer, path)
+
+
+def _nearest(versions: MemoryVersionQuerySet, path: str) -> int | None:
+    if not path:
+        return versions.values_list("seq", flat=True).first()
+    low, high = paths.subtree(path)
+    looked = list(versions.values_list("seq", "path")[:MOST_LOOKED])
+    for seq, place in looked:
+        if place is not None and low <= place < high:
+            return int(seq)
+    return int(looked[-1][0]) if len(looked) == MOST_LOOKED else None
