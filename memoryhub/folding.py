@@ -1,0 +1,133 @@
+"""Texts in the form in which they are searched, and the way back from there to what stands in the original.
+
+A text is folded by NFKC and then by its case, so that `ＡＢＣ`, `abc` and `Abc` are one; no database has a part in it.
+Folding changes lengths (`ß` becomes `ss`, `か` and U+3099 become one letter) but never adds or takes a line feed, so
+the lines of both forms stand side by side. What is found covers whole characters of the original, with their marks.
+"""
+
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+PIECE = 512
+"""So many characters are normalised at once: the work grows with the square of the marks that follow each other."""
+
+# What joins the letter before it without being a mark: vowel signs of the scripts of India, and parts of Hangul.
+_JOINING = frozenset(
+    "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35"
+    "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
+) | frozenset(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]))
+
+Span = tuple[int, int]
+"""Columns of a line, from 0: the first, and the one after the last."""
+
+
+def fold(text: str) -> str:
+    """The form in which two spellings are equal; folding a text is folding each of its lines."""
+    if text.isascii():
+        return text.lower()
+    if unicodedata.is_normalized("NFKC", text):
+        return text.casefold()
+    return "\n".join(["".join(map(_folded, pieces(line))) for line in text.split("\n")])
+
+
+def pieces(line: str) -> Iterator[str]:
+    """A line cut into pieces that are folded each for itself, between characters that do not join if there are any."""
+    start = 0
+    while len(line) - start > PIECE:
+        end = next((end for end in range(start + PIECE, start, -1) if begins(line[end])), start + PIECE)
+        yield line[start:end]
+        start = end
+    if start < len(line):
+        yield line[start:]
+
+
+def begins(character: str) -> bool:
+    """Whether a character begins something new: it never joins the one before it, and is no mark on it."""
+    if character < "\u0300":
+        return True
+    first = unicodedata.normalize("NFKD", character)[0]
+    return unicodedata.combining(first) == 0 and first not in _JOINING
+
+
+def spans(line: str, words: Sequence[str], most: int = 100) -> list[Span]:
+    """Where a line has the folded words: at most `most` places in order, those that touch or overlap as one."""
+    folded = fold(line)
+    found = sorted(place for word in words for place in _places(folded, word, most))
+    return joined(_originals(line, folded, found[:most]))
+
+
+def joined(found: Sequence[Span]) -> list[Span]:
+    """Spans in order, with those that touch or overlap made one."""
+    whole: list[Span] = []
+    for start, end in sorted(found):
+        if whole and start <= whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
+        else:
+            whole.append((start, end))
+    return whole
+
+
+def _folded(piece: str) -> str:
+    return unicodedata.normalize("NFKC", piece).casefold()
+
+
+def _places(folded: str, word: str, most: int) -> Iterator[Span]:
+    """Where the word stands in the folded text, without overlaps."""
+    at = folded.find(word) if word else -1
+    while at >= 0 and most > 0:
+        yield at, at + len(word)
+        at, most = folded.find(word, at + len(word)), most - 1
+
+
+def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
+    """The columns of the line for those of its folded form."""
+    # Folding the case never shortens: a line that has its length again has every character in its place.
+    if not found or (len(folded) == len(line) and (line.isascii() or unicodedata.is_normalized("NFKC", line))):
+        return list(found)
+    places = _Places.of(line)
+    return [(places.start(start), places.end(end)) for start, end in found]
+
+
+@dataclass(slots=True)
+class _Places:
+    """The pieces of a line: where each begins in the line and in its folded form; one is looked into when needed."""
+
+    parts: list[str]
+    starts: list[int]
+    folded_starts: list[int]
+    inner: dict[int, tuple[list[int], list[int]]]
+
+    @classmethod
+    def of(cls, line: str) -> "_Places":
+        parts = list(pieces(line))
+        starts = list(accumulate(map(len, parts), initial=0))
+        folded_starts = list(accumulate((len(_folded(part)) for part in parts), initial=0))
+        return cls(parts, starts, folded_starts, {})
+
+    def start(self, position: int) -> int:
+        """Where that begins in the line whose folded form has this position."""
+        piece, within = self._piece(position)
+        originals, folded = self._inner(piece)
+        return self.starts[piece] + originals[bisect_right(folded, within) - 1]
+
+    def end(self, position: int) -> int:
+        """Where that ends in the line whose folded form ends before this position."""
+        piece, within = self._piece(position - 1)
+        originals, folded = self._inner(piece)
+        return self.starts[piece] + originals[bisect_right(folded, within)]
+
+    def _piece(self, position: int) -> tuple[int, int]:
+        piece = bisect_right(self.folded_starts, position) - 1
+        return piece, position - self.folded_starts[piece]
+
+    def _inner(self, piece: int) -> tuple[list[int], list[int]]:
+        """Where each character with its marks begins in a piece, and in the piece's folded form; then both ends."""
+        if piece not in self.inner:
+            part = self.parts[piece]
+            originals = [at for at, character in enumerate(part) if at == 0 or begins(character)] + [len(part)]
+            sizes = (len(_folded(part[a:b])) for a, b in pairwise(originals))
+            self.inner[piece] = (originals, list(accumulate(sizes, initial=0)))
+        return self.inner[piece]

@@ -1,0 +1,209 @@
+// The palette (Ctrl or ⌘ K), the path finder (t) and the finder's page: what is found follows what is typed. Answers that
+// come too late are dropped. Links marked data-palette lead to plain pages where there is no script.
+
+const DELAY = 60; // milliseconds after a key
+const FIELDS = "input, textarea, select";
+const dialog = document.getElementById("palette");
+const input = document.getElementById("palette-input");
+const list = document.getElementById("palette-list");
+let mode = "all";
+let chosen = -1;
+
+// One field whose last question alone is answered.
+function asking(show) {
+  let turn = 0;
+  let timer = 0;
+  return (url, wait = DELAY) => {
+    const own = ++turn;
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      try {
+        const response = await fetch(url, { headers: { "HX-Request": "true" } });
+        const signIn = response.headers.get("HX-Redirect");
+        if (own !== turn) return;
+        if (signIn) location.assign(signIn);
+        else if (response.ok) show(await response.text(), () => own === turn);
+      } catch {
+        // The next key asks again.
+      }
+    }, wait);
+  };
+}
+
+function parsed(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html; // of the hub's own making, as every page
+  return template.content;
+}
+
+// ---------------------------------------------------------------------------------------------------- the dialog
+
+const options = () => [...list.querySelectorAll("[role=option]")];
+
+function choose(at) {
+  const all = options();
+  all[chosen]?.setAttribute("aria-selected", "false");
+  chosen = all.length ? (at + all.length) % all.length : -1;
+  all[chosen]?.setAttribute("aria-selected", "true");
+  all[chosen]?.scrollIntoView({ block: "nearest" });
+  if (chosen < 0) input.removeAttribute("aria-activedescendant");
+  else input.setAttribute("aria-activedescendant", all[chosen].id);
+}
+
+function group(label, rows) {
+  const element = document.createElement("div");
+  element.setAttribute("role", "group");
+  element.setAttribute("aria-label", label);
+  const title = Object.assign(document.createElement("div"), { className: "palette-label", textContent: label });
+  title.setAttribute("aria-hidden", "true");
+  element.append(title, ...rows);
+  return element;
+}
+
+function asOption(element) {
+  element.className = `palette-option ${element.className}`;
+  element.setAttribute("role", "option");
+  element.setAttribute("aria-selected", "false");
+  element.tabIndex = -1;
+  return element;
+}
+
+function show(html) {
+  const found = parsed(html);
+  const groups = [...found.querySelectorAll("[data-label]")].map((part) => [part.dataset.label, [...part.querySelectorAll("a")]]);
+  if (!groups.length) groups.push([dialog.dataset.paths, [...found.querySelectorAll("a")]]);
+  if (mode === "all") groups.push([dialog.dataset.actions, actions()]);
+  list.replaceChildren(...groups.filter(([, rows]) => rows.length).map(([label, rows]) => group(label, rows.map(asOption))));
+  options().forEach((option, number) => (option.id = `palette-option-${number}`));
+  const count = options().length;
+  list.hidden = count === 0;
+  input.setAttribute("aria-expanded", String(count > 0));
+  dialog.querySelector("[data-palette-nothing]").hidden = count > 0 || !input.value.trim();
+  const status = dialog.querySelector("[data-palette-count]");
+  status.textContent = input.value.trim() ? `${count} ${status.dataset.words}` : "";
+  chosen = -1;
+  choose(0);
+}
+
+// What the page itself offers: its shortcuts and the main navigation.
+function actions() {
+  const words = fold(input.value).split(/\s+/).filter(Boolean);
+  const seen = new Set();
+  return [...document.querySelectorAll("[data-shortcut], .topnav a")].flatMap((element) => {
+    const label = (element.dataset.shortcutLabel || element.getAttribute("aria-label") || element.textContent).trim().replace(/\s+/g, " ");
+    const usable = !dialog.contains(element) && !element.disabled && (element.getClientRects().length || element.matches("a[href]"));
+    if (!label || !usable || seen.has(label) || !words.every((word) => fold(label).includes(word))) return [];
+    seen.add(label);
+    return [action(element, label)];
+  });
+}
+
+const fold = (text) => text.normalize("NFKC").toLowerCase();
+
+function action(element, label) {
+  const option = document.createElement("div");
+  option.append(Object.assign(document.createElement("span"), { className: "found-name", textContent: label }));
+  for (const key of element.dataset.shortcut?.split(" ") ?? []) {
+    option.append(Object.assign(document.createElement("kbd"), { textContent: key }));
+  }
+  option.addEventListener("click", () => {
+    dialog.close();
+    if (!element.matches(FIELDS)) return element.click();
+    element.focus();
+    element.select?.();
+  });
+  return option;
+}
+
+const ask = asking((html, isLast) => isLast() && show(html));
+
+function address() {
+  const query = `q=${encodeURIComponent(input.value)}`;
+  if (mode === "paths" && dialog.dataset.find) return `${dialog.dataset.find}?${query}`;
+  return `${dialog.dataset.url}?${query}&store=${encodeURIComponent(dialog.dataset.store)}${mode === "paths" ? "&only=paths" : ""}`;
+}
+
+function open(as) {
+  mode = as;
+  dialog.classList.toggle("palette-paths", as === "paths");
+  const label = as === "paths" ? input.dataset.labelPaths : input.dataset.labelAll;
+  input.setAttribute("aria-label", label);
+  input.placeholder = label;
+  input.value = "";
+  if (!dialog.open) {
+    list.replaceChildren();
+    list.hidden = true;
+    dialog.showModal();
+  }
+  input.focus();
+  ask(address(), 0);
+}
+
+if (dialog) {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("[data-palette]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    open(link.dataset.palette);
+  });
+  document.addEventListener("keydown", (event) => {
+    const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+    if (!command || event.key.toLowerCase() !== "k" || event.defaultPrevented) return;
+    if (document.querySelector("dialog[open]") && !dialog.open) return;
+    event.preventDefault();
+    if (dialog.open) dialog.close();
+    else open("all");
+  });
+  input.addEventListener("input", () => ask(address()));
+  input.addEventListener("keydown", (event) => {
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    if (event.isComposing) return;
+    if (event.key in steps) choose(chosen + steps[event.key]);
+    else if (event.key === "Enter") options()[chosen]?.click();
+    else return;
+    event.preventDefault();
+  });
+  list.addEventListener("mousemove", (event) => {
+    const at = options().indexOf(event.target.closest("[role=option]"));
+    if (at >= 0 && at !== chosen) choose(at);
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+}
+
+// ---------------------------------------------------------------------------------------------- the finder's page
+
+function finder(form) {
+  const field = form.querySelector("input[type=search]");
+  const found = document.getElementById("found-paths");
+  const links = () => [...found.querySelectorAll("a")];
+  const look = asking((html, isLast) => {
+    if (!isLast()) return;
+    found.replaceChildren(parsed(html));
+    found.parentElement.hidden = !found.children.length;
+    document.getElementById("found-nothing")?.setAttribute("hidden", "");
+    history.replaceState(history.state, "", `?q=${encodeURIComponent(field.value)}`);
+  });
+  field.addEventListener("input", () => look(`${form.dataset.finder}?q=${encodeURIComponent(field.value)}`));
+  form.addEventListener("submit", (event) => {
+    if (!links().length) return;
+    event.preventDefault();
+    links()[0].click();
+  });
+  document.addEventListener("keydown", (event) => {
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    const places = [field, ...links()];
+    const at = places.indexOf(document.activeElement);
+    if (at < 0 || !(event.key in steps) || event.isComposing) return;
+    event.preventDefault();
+    places[Math.max(0, Math.min(places.length - 1, at + steps[event.key]))].focus();
+  });
+}
+
+for (const form of document.querySelectorAll("form[data-finder]")) finder(form);
+
+// A page with a filter of its own keeps `/` for it; the search of the top bar has the key everywhere else.
+const last = document.querySelector("[data-shortcut-last]");
+if (last && document.querySelectorAll('[data-shortcut="/"]').length > 1) {
+  delete last.dataset.shortcut;
+  last.parentElement.querySelector("kbd")?.remove();
+}
