@@ -24,3 +24,13 @@ def export_audit(
             return chains[0], tree.commit(store, record)
     with writing():
         return HUB, audit.on_hub(act, record)
+
+
+def export_table(store_id: str | None, table: str, format: str, act: Act, **told: object) -> int:
+    """Notes an export of another table: in the chain of its store, else in the hub's; gives the entry's seq."""
+    record = Record("export_table", input=audit.to_json({"table": table, "format": format, **told}))
+    if store_id is None:
+        with writing():
+            return audit.on_hub(act, record)
+    with tree.locked(store_id, act) as store:
+        return tree.commit(store, record)

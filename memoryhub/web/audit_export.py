@@ -1,11 +1,9 @@
 """The audit as CSV or JSON, with the filters of the page, streamed after its own entry has been written."""
 
-import csv
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -20,12 +18,12 @@ from memoryhub.web.audit_filters import Filter, Malformed, resolved
 from memoryhub.web.audit_rows import visible_chains
 from memoryhub.web.audit_search import Search, all_entries, heads
 from memoryhub.web.door import by, person, signed_in
+from memoryhub.web.tables import FORMATS, download
 
 COLUMNS = (
     "chain", "seq", "at", "actor_kind", "actor", "label", "agent", "session", "door", "command", "path", "new_path",
     "memory", "version", "ok", "answer", "input", "duration_microseconds", "note", "token", "replay_of", "hash",
 )  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 @require_POST
@@ -40,15 +38,11 @@ def export_audit(request: HttpRequest) -> HttpResponse:
         )
     except Malformed as malformed:
         return _refused(request, str(malformed))
-    if form not in _WRITERS:
+    if form not in FORMATS:
         return _refused(request, _("An export is csv or json."))
     bounds = heads(target.chains)
     note_export(target.chains, wanted.words, form, **by(request))
-    content_type, write = _WRITERS[form]
-    response = StreamingHttpResponse(write(_records(target.search, bounds)), content_type=content_type)
-    name = f"audit-{timezone.now():%Y%m%d-%H%M%S}.{form}"
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response  # type: ignore[return-value]
+    return download("audit", form, COLUMNS, _records(target.search, bounds))
 
 
 def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
@@ -85,40 +79,3 @@ def _record(entry: AuditEntry, answer: str | None) -> dict[str, Any]:
     }
     values = same | others
     return {name: values[name] for name in COLUMNS}
-
-
-class _Line:
-    """What `csv` writes to: it gives the line back."""
-
-    def write(self, line: str) -> bytes:
-        return line.encode("utf-8", "backslashreplace")
-
-
-def as_csv(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """Lines of CSV in UTF-8, with a byte order mark so that spreadsheets read them as such."""
-    writer = csv.writer(_Line())
-    yield b"\xef\xbb\xbf" + writer.writerow(COLUMNS)
-    for record in records:
-        yield writer.writerow([safe_cell(record[name]) for name in COLUMNS])
-
-
-def safe_cell(value: object) -> str:
-    """A cell that no spreadsheet takes for a formula: an apostrophe stands before what could begin one."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = str(value)
-    return "'" + text if text.lstrip(" ").startswith(_FORMULA) else text
-
-
-def as_json(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """An array of objects, one a line, ASCII-escaped; `input` is the JSON text as it was stored."""
-    separator = b"[\n"
-    for record in records:
-        yield separator + json.dumps(record, ensure_ascii=True).encode()
-        separator = b",\n"
-    yield b"\n]\n" if separator == b",\n" else b"[]\n"
-
-
-_WRITERS = {"csv": ("text/csv; charset=utf-8", as_csv), "json": ("application/json", as_json)}

@@ -1,0 +1,41 @@
+"""The saved views of the page that is shown, for the menu beside its filter."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.http import HttpRequest
+from django.template import Context
+from django.urls import reverse
+
+from memoryhub.models import MemoryStore, SavedView
+from memoryhub.web.door import person
+from memoryhub.web.saved_views import Row, rows_of
+from memoryhub.web.saved_views_pages import PAGES, kept_query
+
+register = template.Library()
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """The views of a page; `current` is the one whose filter is on; `save_url` is where this filter is kept."""
+
+    rows: list[Row]
+    current: SavedView | None
+    save_url: str
+
+
+@register.simple_tag(takes_context=True)
+def saved_views(context: Context, page: str) -> Menu | None:
+    """Of a page of a store, `store` in the context, those of this store; null where filters cannot be kept."""
+    request: HttpRequest | None = context.get("request")
+    store: MemoryStore | None = context.get("store") if page in PAGES and PAGES[page].of_store else None
+    if request is None or page not in PAGES or (PAGES[page].of_store and store is None):
+        return None
+    user, query = person(request), kept_query(request.GET.urlencode())
+    views = SavedView.objects.visible_to(user).of_page(page)
+    rows = [row for row in rows_of(user, views.filter(store=store) if store else views) if row.url]
+    current = next((row.view for row in rows if query and kept_query(row.view.query) == query), None)
+    given: dict[str, Any] = {"page": page, "query": query} | ({"store": store.pk} if store else {})
+    return Menu(rows, current, f"{reverse('save_view')}?{urlencode(given)}")
