@@ -27,6 +27,7 @@ from memoryhub.web.door import act, in_store
 from memoryhub.web.memories_forms import EditForm, NewMemoryForm, NoteForm, RenameForm
 from memoryhub.web.sentences import for_people
 from memoryhub.web.stores_pages import see_other
+from memoryhub.web.undo_banner import tell_done
 
 LINES, RENDERED = "lines", "rendered"
 
@@ -79,22 +80,31 @@ def edit(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRespon
         content = memories_facts.content(memory)
         if content is None:
             raise Http404
-        return _edit_page(request, store, memory, EditForm.of(memory, content))
+        return _edit_page(request, store, memory, EditForm.of(memory, content, request.GET.get("review", "")))
     form = EditForm(request.POST)
     if not form.is_valid():
         return _edit_page(request, store, memory, form)
-    given = form.cleaned_data
+    if room := memories_conflict.unfinished(memory, form, request.POST.dict()):
+        return _room_page(request, store, memory, room)
+    given, merged = form.cleaned_data, form.merged
     try:
-        done = curation.edit(store.id, memory.id, given["content"], given["sha256"], act(request, given["note"]))
+        done = curation.edit(
+            store.id, memory.id, given["content"], given["sha256"], act(request, given["note"]),
+            merged=merged, reviewed=given["review"] or None,
+        )  # fmt: skip
     except ToolError as error:
         form.add_error("text", for_people(error))
         return _edit_page(request, store, memory, form)
     except curation.Conflict as conflict:
-        sides = memories_conflict.sides(memory, form, conflict)
-        shown = {"sides": sides, "form": sides.form, "lines": memories_text.numbered_lines(sides.theirs or "")}
-        return render(request, "memories/conflict.html", _context(request, store, memory, **shown))
+        return _room_page(request, store, memory, memories_conflict.meeting(memory, form, conflict))
     _tell_saved(request, memory, form, done)
-    return see_other("memory", store.id, memory.id)
+    return see_other("review") if given["review"] else see_other("memory", store.id, memory.id)
+
+
+def _room_page(request: HttpRequest, store: MemoryStore, memory: Memory, room: memories_conflict.Room) -> HttpResponse:
+    has_hidden = _has_hidden(str(room.form["text"].value() or ""))
+    shown = {"room": room, "form": room.form, "has_hidden": has_hidden}
+    return render(request, "memories/conflict.html", _context(request, store, memory, **shown))
 
 
 def _edit_page(request: HttpRequest, store: MemoryStore, memory: Memory, form: EditForm) -> HttpResponse:
@@ -109,9 +119,9 @@ def _tell_saved(request: HttpRequest, memory: Memory, form: EditForm, done: cura
         messages.info(request, _("Nothing was changed: the text is the same."))
     elif opened and opened != now["path"]:
         moved = _("Saved. Meanwhile the memory was renamed: it was %(old)s and is now %(new)s.")
-        messages.success(request, moved % {"old": opened, "new": now["path"]})
+        tell_done(request, memory.store_id, moved % {"old": opened, "new": now["path"]}, done.seq)
     else:
-        messages.success(request, _("%(path)s was saved as a new version.") % now)
+        tell_done(request, memory.store_id, _("%(path)s was saved as a new version.") % now, done.seq)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -123,13 +133,14 @@ def rename(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResp
     if request.method == "POST" and form.is_valid():
         new_path, note = form.cleaned_data["new_path"], form.cleaned_data["note"]
         try:
-            curation.rename(store.id, memory.path, new_path, act(request, note), memory_id=memory.id)
+            done = curation.rename(store.id, memory.path, new_path, act(request, note), memory_id=memory.id)
         except ToolError as error:
             form.add_error("new_path", for_people(error))
         except curation.Conflict:
             form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
         else:
-            messages.success(request, _("%(old)s is now %(new)s.") % {"old": memory.path, "new": new_path})
+            said = _("%(old)s is now %(new)s.") % {"old": memory.path, "new": new_path}
+            tell_done(request, store.id, said, done.seq)
             return see_other("memory", store.id, memory.id)
     return render(request, "memories/rename.html", _context(request, store, memory, form=form))
 

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from memoryhub.actions.curation import Merged
 from memoryhub.models import Memory
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
@@ -77,18 +78,33 @@ class NewMemoryForm(TextForm):
 
 
 class EditForm(TextForm):
-    """Another text for a memory: with what was opened, so that nobody's newer version is lost."""
+    """Another text for a memory: with what was opened, so that nobody's newer version is lost.
+
+    From the page of a conflict `version` is theirs, `opened` the version that the person had opened before, and `mark`
+    the length of the markers around what is not settled yet (0: there were none), and `open_ends` names the sides that
+    end the text without a line feed, which the markers hide. `review` is the version that saving reviews.
+    """
 
     sha256 = forms.CharField(widget=forms.HiddenInput, max_length=64)
     version = forms.CharField(widget=forms.HiddenInput, max_length=64)
     path = forms.CharField(widget=forms.HiddenInput, max_length=2000, required=False)
+    opened = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
+    mark = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=5000, required=False)
+    open_ends = forms.CharField(widget=forms.HiddenInput, max_length=20, required=False)
+    review = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
+
+    @property
+    def merged(self) -> Merged | None:
+        """Of a valid form from the page of a conflict: what its text was made of."""
+        given = self.cleaned_data
+        return Merged(given["opened"], given["version"]) if given["opened"] else None
 
     @classmethod
-    def of(cls, memory: Memory, content: str) -> "EditForm":
+    def of(cls, memory: Memory, content: str, review: str = "") -> "EditForm":
         editable = memories_text.to_textarea(content)
         return cls(initial={
             "text": editable.text, "newlines": editable.newlines, "sha256": memory.sha256, "version": memory.head_id,
-            "path": memory.path,
+            "path": memory.path, "review": review,
         })  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 // From change to change of the page's comparisons: [data-step="1"] and [data-step="-1"] are links that step from the change
 // in the address or, if there is none, from what is in view. Without this script they lead to the first and to the last.
 
-const all = () => [...document.querySelectorAll(".diff tr[id]")].filter((row) => row.getClientRects().length > 0);
+const all = () => [...document.querySelectorAll(".diff tr[id]")].filter((row) => row.checkVisibility());
 
 function edge() {
   return Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingBlockStart) || 0;

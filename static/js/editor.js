@@ -56,9 +56,13 @@ function look(cm) {
     "&.cm-merge-a .cm-changedLineGutter, .cm-deletedLineGutter": { backgroundColor: "var(--removed-text)" },
     "&.cm-merge-b .cm-changedLineGutter": { backgroundColor: "var(--added-text)" },
     ".cm-changedText span, .cm-deletedText span": { color: "var(--text)" },
-    ".cm-deletedChunk .cm-chunkButtons": { position: "static", display: "flex", gap: "var(--space-2)", padding: "var(--space-1)" },
-    ".cm-deletedChunk .cm-chunkButtons button": { margin: "0", color: "var(--text)", borderRadius: "var(--radius)",
-      border: "1px solid var(--border)", fontFamily: "var(--font-ui)" },
+    ".cm-conflict-bar": { display: "flex", flexWrap: "wrap", gap: "var(--space-1)", padding: "var(--space-1) var(--space-2)",
+      backgroundColor: "var(--surface-sunken)", borderBlockStart: "1px solid var(--warning-border)", fontFamily: "var(--font-ui)" },
+    ".cm-conflict-mark": { backgroundColor: "var(--warning-bg)", color: "var(--warning-text)" },
+    ".cm-conflict-mark span": { color: "inherit" },
+    ".cm-conflict-mine": { backgroundColor: "var(--accent-soft)" },
+    ".cm-conflict-base": { backgroundColor: "var(--surface-sunken)" },
+    ".cm-conflict-theirs": { backgroundColor: "var(--info-bg)" },
   });
   const colours = cm.HighlightStyle.define([
     { tag: tags.heading, fontWeight: "650" },
@@ -81,6 +85,9 @@ function language(cm, name) {
   return [new cm.LanguageSupport(cm.markdownLanguage), cm.keymap.of(cm.markdownKeymap)];
 }
 
+// Markdown takes the markers of conflicts for headings.
+const marked = (form) => Number(form?.dataset.mark) > 0;
+
 // What both sides of a merge have as well as an editor alone.
 function reading(cm, textarea) {
   return [
@@ -90,7 +97,7 @@ function reading(cm, textarea) {
     cm.EditorView.lineWrapping,
     cm.drawSelection(),
     cm.highlightSpecialChars({ addSpecialChars: HIDDEN, render: shownCharacter }),
-    language(cm, textarea.dataset.language),
+    marked(textarea.form) ? [] : language(cm, textarea.dataset.language),
     look(cm),
   ];
 }
@@ -138,58 +145,21 @@ function attributes(textarea, label) {
   return names;
 }
 
-function button(text, className) {
-  return Object.assign(document.createElement("button"), { type: "button", textContent: text, className });
-}
-
-// Whose text stands on which side; the fields themselves carry these names already.
-function sides(textarea) {
-  const row = Object.assign(document.createElement("div"), { className: "editor-sides" });
-  row.setAttribute("aria-hidden", "true");
-  for (const text of [textarea.dataset.theirsLabel, textarea.dataset.yoursLabel]) {
-    row.append(Object.assign(document.createElement("span"), { textContent: text }));
-  }
-  return row;
-}
-
-function mergeSideBySide(cm, textarea, theirs, parent) {
-  const named = cm.EditorView.contentAttributes.of({ "aria-label": textarea.dataset.theirsLabel, tabindex: "0" });
-  const merge = new cm.MergeView({
-    a: { doc: theirs, extensions: [reading(cm, textarea), cm.EditorState.readOnly.of(true), named] },
-    b: { doc: textarea.value, extensions: writing(cm, textarea) },
-    revertControls: "a-to-b",
-    renderRevertControl: () => {
-      const take = button("→", "merge-take");
-      take.title = textarea.dataset.takeLabel;
-      take.setAttribute("aria-label", textarea.dataset.takeLabel);
-      return take;
-    },
-    parent,
+// Another text beside the editor's, only to be looked at: a draft beside what the page has.
+function compare(cm, textarea, { parent, text, labels }) {
+  const side = (doc, label) => ({
+    doc,
+    extensions: [reading(cm, textarea), cm.EditorState.readOnly.of(true), cm.EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" })],
   });
-  parent.prepend(sides(textarea));
-  return merge.b;
-}
-
-function mergeInOne(cm, textarea, theirs, parent) {
-  const controls = (type, act) => {
-    const text = type === "accept" ? textarea.dataset.keepLabel : textarea.dataset.takeLabel;
-    const made = button(text, "button button-small");
-    made.addEventListener("mousedown", act);
-    made.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && act(event));
-    return made;
-  };
-  const merged = cm.unifiedMergeView({ original: theirs, mergeControls: controls });
-  return new cm.EditorView({ doc: textarea.value, extensions: [writing(cm, textarea), merged], parent });
-}
-
-function open(cm, textarea) {
-  const parent = document.createElement("div");
-  textarea.after(parent);
-  const theirs = textarea.dataset.base && document.querySelector(textarea.dataset.base)?.value;
-  if (theirs === undefined) return new cm.EditorView({ doc: textarea.value, extensions: writing(cm, textarea), parent });
-  const view = (matchMedia(WIDE).matches ? mergeSideBySide : mergeInOne)(cm, textarea, theirs, parent);
-  cm.goToNextChunk(view);
-  return view;
+  const names = Object.assign(document.createElement("div"), { className: "editor-sides" });
+  names.setAttribute("aria-hidden", "true");
+  names.append(...labels.map((label) => Object.assign(document.createElement("span"), { textContent: label })));
+  parent.replaceChildren(names);
+  const wide = matchMedia(WIDE).matches;
+  if (wide) return new cm.MergeView({ a: side(textarea.value, labels[0]), b: side(text, labels[1]), parent, collapseUnchanged: {} });
+  const merged = cm.unifiedMergeView({ original: textarea.value, mergeControls: false });
+  const { doc, extensions } = side(text, labels[1]);
+  return new cm.EditorView({ doc, extensions: [extensions, merged], parent });
 }
 
 async function enhance(textarea) {
@@ -197,11 +167,18 @@ async function enhance(textarea) {
   const cm = await import(textarea.dataset.bundle);
   const focused = document.activeElement === textarea || textarea.autofocus;
   const at = textarea.selectionStart;
-  const view = open(cm, textarea);
+  const parent = document.createElement("div");
+  textarea.after(parent);
+  const { conflicts } = textarea.form?.dataset.conflicts ? await import(textarea.form.dataset.conflicts) : {};
+  const room = conflicts?.(cm, textarea.form);
+  const view = new cm.EditorView({ doc: textarea.value, extensions: [writing(cm, textarea), room?.extensions ?? []], parent });
+  room?.follow(view);
   textarea.hidden = true;
   const label = document.querySelector(`label[for="${CSS.escape(textarea.id)}"]`);
   label?.addEventListener("click", () => view.focus());
   textarea.form?.addEventListener("reset", () => setTimeout(() => replace(view, textarea.value)));
+  textarea.addEventListener("editor:replace", ({ detail }) => replace(view, detail));
+  textarea.addEventListener("editor:compare", ({ detail }) => compare(cm, textarea, detail));
   if (!focused) return;
   view.focus();
   view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) } });

@@ -2,17 +2,28 @@
 // the page. Never inside a field; single keys can be switched off (data-single-keys="off" on the body).
 
 const SEQUENCE_WITHIN = 1200; // milliseconds between `g` and what follows
-const FIELDS = "input, textarea, select, [contenteditable]:not([contenteditable=false])";
+// Where letters are typed, or choose: a box or a switch that has the focus takes none.
+const FIELDS = "input:not([type=checkbox], [type=radio], [type=button], [type=submit]), textarea, select, "
+  + "[contenteditable]:not([contenteditable=false])";
 let pending = "";
 let pendingAt = 0;
 
 const singleKeys = () => document.body.dataset.singleKeys !== "off";
 const dialogOpen = () => document.querySelector("dialog[open]") !== null;
-const visible = (element) => element.getClientRects().length > 0;
+const visible = (element) => element.checkVisibility();
 
+// The page's own elements come before those that are on every page: `/` leads to the filter of a list where there is one.
 function bound(keys) {
   const found = [...document.querySelectorAll("[data-shortcut]")].filter((element) => element.dataset.shortcut === keys);
-  return found.find(visible) ?? found.find((element) => element.matches("a[href]"));
+  const seen = found.filter(visible);
+  return seen.find((element) => element.closest("main")) ?? seen[0] ?? found.find((element) => element.matches("a[href]"));
+}
+
+// In a list of lines that says so, a key leads from the line that has the focus, or is marked, to who has seen it.
+function ofLine(key) {
+  const list = document.querySelector(`[data-line-key="${CSS.escape(key)}"]`);
+  const line = list?.querySelector(":scope > li:focus-within") ?? list?.querySelector(":scope > .line-marked");
+  return line?.querySelector(".blame-seen a");
 }
 
 function isPrefix(key) {
@@ -72,7 +83,7 @@ function helpRow(element) {
 function single(key, now) {
   const keys = pending && now - pendingAt < SEQUENCE_WITHIN ? `${pending} ${key}` : key;
   pending = "";
-  const element = bound(keys);
+  const element = ofLine(keys) ?? bound(keys);
   if (element) return run(element), true;
   if (isPrefix(key)) return (pending = key), (pendingAt = now), true;
   if (key === "?") return listHelp(), true;
@@ -83,6 +94,7 @@ function save(event) {
   const form = document.activeElement?.closest("form[data-save]") ?? document.querySelector("form[data-save]");
   if (!form) return;
   event.preventDefault();
+  if (dialogOpen()) return;
   form.requestSubmit(form.querySelector("[data-save-button]") ?? undefined);
 }
 

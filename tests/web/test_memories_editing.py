@@ -10,7 +10,7 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.web import memories_text, sentences
 from tests.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with, sent
-from tests.web.memory_pages import HOSTILE, TEXTS, act, new_curator, newest, page, text_of, url_of, write
+from tests.web.memory_pages import TEXTS, act, new_curator, newest, page, text_of, url_of, write
 
 
 @pytest.fixture
@@ -43,18 +43,6 @@ def test_what_is_typed_leaves_the_rest_byte_for_byte(client: Client, store: Memo
     fields = form_with(page(client, url_of(memory, "edit")), "sha256")
     client.post(url_of(memory, "edit"), sent(fields, text=fields["text"] + "more"))
     assert text_of(memory) == text + "more"
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_text_survives_the_page_of_a_conflict_byte_for_byte(client: Client, store: MemoryStore, text: str) -> None:
-    memory = write(store, "/a.md", text)
-    fields = form_with(page(client, url_of(memory, "edit")), "sha256")
-    curation.edit(store.id, memory.id, "theirs", memory.sha256, act())
-    answer = client.post(url_of(memory, "edit"), sent(fields, text=fields["text"] + "mine"))
-    assert answer.status_code == 200
-    again = client.post(url_of(memory, "edit"), sent(form_with(answer.content.decode(), "sha256")))
-    assert again.status_code == 303
-    assert text_of(memory) == text + "mine"
 
 
 def test_new_lines_of_a_text_with_cr_lf_get_cr_lf(client: Client, store: MemoryStore) -> None:
@@ -104,73 +92,12 @@ def test_a_malformed_edit_changes_nothing(client: Client, store: MemoryStore, fi
 # ------------------------------------------------------------------------------------------------ conflicts
 
 
-def test_a_conflict_shows_both_sides_and_saving_again_wins(client: Client, store: MemoryStore) -> None:
-    memory = write(store, "/a.md", "one\ntwo\n")
-    fields = form_with(page(client, url_of(memory, "edit")), "sha256")
-    curation.edit(store.id, memory.id, "one\nTHEIRS\n", memory.sha256, act())
-    answer = client.post(url_of(memory, "edit"), sent(fields, text="one\nMINE\n", note="my note"))
-    html = answer.content.decode()
-    assert answer.status_code == 200
-    assert "THEIRS" in html
-    kept = form_with(html, "sha256")
-    assert (kept["text"], kept["note"]) == ("one\nMINE\n", "my note")
-    assert text_of(memory) == "one\nTHEIRS\n"
-    memory.refresh_from_db()
-    assert kept["sha256"] == memory.sha256
-    assert answer.context["sides"].base_to_theirs.added == 1
-    assert answer.context["sides"].to_merge == "one\nTHEIRS\n"
-    assert client.post(url_of(memory, "edit"), sent(kept)).status_code == 303
-    assert text_of(memory) == "one\nMINE\n"
-    assert MemoryVersion.objects.of_memory(memory).count() == 3
-
-
-def test_a_text_whose_lines_end_in_another_way_is_not_merged(client: Client, store: MemoryStore) -> None:
-    memory = write(store, "/a.md", "one\n")
-    fields = form_with(page(client, url_of(memory, "edit")), "sha256")
-    curation.edit(store.id, memory.id, "one\r\nTHEIRS\r\n", memory.sha256, act())
-    answer = client.post(url_of(memory, "edit"), sent(fields, text="one\nMINE\n"))
-    assert answer.context["sides"].to_merge is None
-    assert "THEIRS" in answer.content.decode()
-
-
-def test_a_second_conflict_is_shown_again(client: Client, store: MemoryStore) -> None:
-    memory = write(store, "/a.md", "base")
-    kept = form_with(page(client, url_of(memory, "edit")), "sha256") | {"text": "mine"}
-    for theirs in ("first", "second"):
-        memory.refresh_from_db()
-        curation.edit(store.id, memory.id, theirs, memory.sha256, act())
-        answer = client.post(url_of(memory, "edit"), sent(kept))
-        assert theirs in answer.content.decode()
-        kept = form_with(answer.content.decode(), "sha256")
-        assert kept["text"] == "mine"
-    assert client.post(url_of(memory, "edit"), sent(kept)).status_code == 303
-    assert text_of(memory) == "mine"
-
-
 def test_the_same_text_as_somebody_else_wrote_is_no_conflict(client: Client, store: MemoryStore) -> None:
     memory = write(store, "/a.md", "base")
     fields = form_with(page(client, url_of(memory, "edit")), "sha256")
     curation.edit(store.id, memory.id, "both", memory.sha256, act())
     assert client.post(url_of(memory, "edit"), sent(fields, text="both")).status_code == 303
     assert MemoryVersion.objects.of_memory(memory).count() == 2
-
-
-def test_an_unknown_base_still_shows_both_sides(client: Client, store: MemoryStore) -> None:
-    memory = write(store, "/a.md", "theirs")
-    fields = {"text": "mine", "sha256": "0" * 64, "version": "memver_none", "newlines": "lf"}
-    html = client.post(url_of(memory, "edit"), fields).content.decode()
-    assert form_with(html, "sha256")["text"] == "mine"
-    assert "theirs" in html
-
-
-def test_hostile_texts_are_inert_in_a_conflict(client: Client, store: MemoryStore) -> None:
-    memory = write(store, "/a.md", "base")
-    fields = form_with(page(client, url_of(memory, "edit")), "sha256")
-    curation.edit(store.id, memory.id, HOSTILE + "theirs", memory.sha256, act())
-    html = client.post(url_of(memory, "edit"), sent(fields, text=HOSTILE + "mine")).content.decode()
-    assert "<script>alert" not in html
-    assert "<img src=x" not in html
-    assert "</textarea><b" not in html
 
 
 def test_an_edit_of_a_memory_that_was_deleted_is_kept_to_create_it_again(client: Client, store: MemoryStore) -> None:

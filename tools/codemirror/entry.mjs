@@ -1,8 +1,10 @@
 // Everything of CodeMirror that static/js/editor.js uses, as one module. `markdownLanguage` rather than `markdown()`: that
 // would bring the languages of HTML, CSS and JavaScript with it, a third of the whole.
-export { EditorState } from "@codemirror/state";
+export { EditorState, StateField } from "@codemirror/state";
 export {
+  Decoration,
   EditorView,
+  WidgetType,
   drawSelection,
   dropCursor,
   highlightActiveLine,
@@ -16,5 +18,5 @@ export { HighlightStyle, LanguageSupport, bracketMatching, indentOnInput, syntax
 export { markdownKeymap, markdownLanguage } from "@codemirror/lang-markdown";
 export { json } from "@codemirror/lang-json";
 export { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-export { MergeView, goToNextChunk, unifiedMergeView } from "@codemirror/merge";
+export { MergeView, unifiedMergeView } from "@codemirror/merge";
 export { tags } from "@lezer/highlight";
