@@ -1,16 +1,16 @@
-"""Background work of the server: checkpoints of the audit, and forgetting old calls."""
+"""Background work of the server: checkpoints of the audit, forgetting old calls, and counting figures."""
 
 import logging
 import threading
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 
 from memoryhub import database
-from memoryhub.actions import checkpoints, housekeeping, transactions
+from memoryhub.actions import checkpoints, figures, housekeeping, transactions
 from memoryhub.models import AuditChain
 
 logger = logging.getLogger(__name__)
@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 CHECKPOINT_ENTRIES = 1_000
 CHECKPOINT_EVERY = timedelta(seconds=10)
 FORGET_EVERY = timedelta(minutes=10)
+COUNT_EVERY = timedelta(seconds=30)
+NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -26,6 +28,7 @@ class Schedule:
 
     checkpoint_at: datetime
     forgot_at: datetime
+    counted_at: datetime = NEVER
     heads: dict[str, int] = field(default_factory=dict)
 
 
@@ -61,6 +64,9 @@ def tick(schedule: Schedule, now: datetime) -> None:
         while housekeeping.forget_calls(now):
             pass
         schedule.forgot_at = now
+    if now - schedule.counted_at >= COUNT_EVERY and figures.catch_up():
+        figures.make_lists(now)
+        schedule.counted_at = now
 
 
 def _entries_since(schedule: Schedule) -> int:

@@ -1,0 +1,266 @@
+"""Figures: entries and versions counted by day, in the background and in short transactions.
+
+What is counted is derived from what the audit holds, so that nothing here is audited; it can be counted again from
+nothing, and comes out the same.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Case, Count, F, OuterRef, Q, Subquery, Sum, When
+from django.db.models.functions import Coalesce, Substr
+
+from memoryhub.actions.transactions import writing
+from memoryhub.models import (
+    Activity,
+    AuditChain,
+    AuditEntry,
+    Figures,
+    Growth,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Operation,
+)
+from memoryhub.models.figures import ALL, OK, Key
+from memoryhub.protocol import kinds
+
+ENTRIES = 2_000
+"""So many entries are counted in a transaction, and so many at most by a page for what is newer."""
+
+VERSIONS = 4_000
+"""No more versions are looked at for them, unless a single entry made more."""
+
+
+@dataclass(slots=True)
+class Delta:
+    """How a day changed a store."""
+
+    memories: int = 0
+    bytes: int = 0
+    versions: int = 0
+
+    def add(self, memories: int, bytes: int, versions: int) -> None:
+        self.memories += memories
+        self.bytes += bytes
+        self.versions += versions
+
+
+@dataclass(slots=True)
+class Counted:
+    """What some entries come to: `seq` is the last of them, at the moment `at` (null: there was none)."""
+
+    seq: int
+    at: datetime | None = None
+    activity: Counter[Key] = field(default_factory=Counter)
+    growth: dict[date, Delta] = field(default_factory=dict)
+
+    def rolled_up(self) -> Counter[Key]:
+        """With the sums over all authors and all commands, as Activity holds them."""
+        counts: Counter[Key] = Counter()
+        for (day, author, command, outcome), count in self.activity.items():
+            for who in (author, ALL):
+                for what in (command, ALL):
+                    counts[day, who, what, outcome] += count
+        return counts
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def after(store_id: str, seq: int, most: int) -> Counted:
+    """Counts the entries of a store that follow `seq`, at most so many of them; writes nothing."""
+    found = Counted(seq)
+    last = _last_by_versions(store_id, seq)
+    entries = _entries(store_id, seq, most)
+    for number, at, author, command, ok, message in entries:
+        if last is not None and number > last:
+            break
+        outcome = OK if ok else kinds.kind_of((message or "")[1:]).value
+        found.activity[at.astimezone(UTC).date(), author or "", command or "", outcome] += 1
+        found.seq, found.at = number, at
+    for day, memories, size in _changes(store_id, seq, found.seq):
+        found.growth.setdefault(day, Delta()).add(memories, size, 1)
+    return found
+
+
+def _last_by_versions(store_id: str, seq: int) -> int | None:
+    """The entry with which VERSIONS versions have been made; null where there are fewer."""
+    made = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
+    return made.values_list("seq", flat=True)[VERSIONS - 1 : VERSIONS].first()
+
+
+def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
+    """(seq, at, author, command, ok, start of the message); a repeated call's error is the first one's."""
+    beginning = Substr("message", 1, kinds.LONGEST)
+    first: Any = AuditEntry.objects.filter(chain=store_id, seq=OuterRef("replay_of")).annotate(start=beginning)
+    start = Coalesce(beginning, Subquery(first.values("start")[:1]))
+    found: Any = AuditEntry.objects.of_chain(store_id).filter(seq__gt=seq).oldest()
+    found = found.annotate(start=Case(When(ok=False, then=start)))
+    return list(found.values_list("seq", "at", "author_id", "command", "ok", "start")[:most])
+
+
+def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
+    """(day, memories, bytes) that each version between two entries added, by the version of the memory before it."""
+    if last <= after:
+        return
+    before = MemoryVersion.objects.filter(
+        store_id=store_id, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
+    )
+    made: Any = MemoryVersion.objects.filter(store_id=store_id).between(after, last)
+    made = made.annotate(old=Subquery(before.values("operation")[:1]), old_size=Subquery(before.values("size")[:1]))
+    rows = made.values_list("created_at", "operation", "size", "old", "old_size")
+    for at, operation, size, old, old_size in rows.iterator(2000):
+        is_there, was_there = operation != Operation.DELETED, old not in (None, Operation.DELETED)
+        grown = (size or 0 if is_there else 0) - (old_size or 0 if was_there else 0)
+        yield at.astimezone(UTC).date(), is_there - was_there, grown
+
+
+# ------------------------------------------------------------------------------------------------ counting
+
+
+def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
+    """store -> (last counted entry, last entry), of those stores (null: of all) that have been counted less far."""
+    counted = Figures.objects.filter(store_id=OuterRef("pk")).values("seq")
+    within = MemoryStore.objects.values("pk") if stores is None else stores
+    chains = AuditChain.objects.filter(pk__in=within).annotate(counted=Coalesce(Subquery(counted[:1]), 0))
+    rows = chains.filter(last_seq__gt=F("counted")).order_by("pk").values_list("pk", "counted", "last_seq")
+    return {store: (counted, last) for store, counted, last in rows}
+
+
+def catch_up(most: int = 5) -> bool:
+    """Counts, in at most so many transactions, what is new in all stores; gives whether all of it has been counted."""
+    for store_id in behind():
+        while most > 0 and count(store_id):
+            most -= 1
+        if most <= 0:
+            return False
+    return True
+
+
+def count(store_id: str) -> int:
+    """Counts the next entries of a store in a transaction of its own; gives how many.
+
+    Entries are read before anything is locked. Of two who count at once, the second finds it done and writes nothing.
+    """
+    known = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
+    found = after(store_id, known, ENTRIES)
+    if found.at is None:
+        return 0
+    with writing():
+        if not MemoryStore.objects.filter(pk=store_id).exists():
+            return 0
+        Figures.objects.get_or_create(store_id=store_id, defaults={"at": found.at})
+        row = Figures.objects.select_for_update().get(pk=store_id)
+        if row.seq != known:
+            return 0
+        _add_activity(store_id, found.rolled_up())
+        _add_growth(store_id, found.growth)
+        row.seq, row.at = found.seq, found.at
+        row.save(update_fields=["seq", "at"])
+    return found.activity.total()
+
+
+def _add_activity(store_id: str, counts: Mapping[Key, int]) -> None:
+    days = {key[0] for key in counts}
+    there = Activity.objects.filter(store_id=store_id, day__in=days, author__in={key[1] for key in counts})
+    known = there.counts()
+    rows = [
+        Activity(
+            store_id=store_id, day=key[0], author=key[1], command=key[2], outcome=key[3],
+            count=known[key] + number,
+        )
+        for key, number in counts.items()
+    ]  # fmt: skip
+    Activity.objects.bulk_create(
+        rows, batch_size=500, update_conflicts=True, update_fields=["count"],
+        unique_fields=["store", "author", "day", "command", "outcome"],
+    )  # fmt: skip
+
+
+def _add_growth(store_id: str, growth: Mapping[date, Delta]) -> None:
+    for day, delta in growth.items():
+        row, _ = Growth.objects.get_or_create(store_id=store_id, day=day)
+        row.memories, row.bytes = row.memories + delta.memories, row.bytes + delta.bytes
+        row.versions += delta.versions
+        row.save()
+
+
+# ------------------------------------------------------------------------------------------------ lists
+
+LISTED = 10
+SMALL = 1_000
+"""A store of so many memories is looked through whenever somebody asks; in a larger one lists are made now and then."""
+
+PAUSE = timedelta(minutes=5)
+
+
+def lists_of(store_id: str) -> dict[str, Any]:
+    """The ids of the memories that are read most, changed most, heaviest, and written and never read; and how many
+    memories and bytes nobody reads. Looks at every live memory of the store."""
+    live = Memory.objects.filter(store_id=store_id).live()
+    unread = live.filter(read_count=0)
+    lists = {
+        "read": live.filter(read_count__gt=0).order_by("-read_count", "pk"),
+        "changed": live.filter(version_count__gt=1).order_by("-version_count", "pk"),
+        "heavy": live.order_by("-size", "pk"),
+        "unread": unread.order_by("-version_count", "-size", "pk"),
+    }
+    sums = unread.aggregate(unread_count=Count("pk"), unread_bytes=Sum("size"))
+    return {name: list(found.values_list("pk", flat=True)[:LISTED]) for name, found in lists.items()} | sums
+
+
+def make_lists(at: datetime, most: int = 10) -> None:
+    """Makes the lists of stores, at most so many, that have been counted further since; of large ones not too often."""
+    due = Figures.objects.filter(seq__gt=F("listed_seq")).filter(
+        Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(store__memory_count__lte=SMALL)
+    )
+    for store_id, seq in list(due.order_by("listed_at", "pk").values_list("pk", "seq")[:most]):
+        lists = lists_of(store_id)
+        with writing():
+            Figures.objects.filter(pk=store_id).update(lists=lists, listed_seq=seq, listed_at=at)
+
+
+# ------------------------------------------------------------------------------------------------ counting again
+
+
+def forget(store_id: str) -> None:
+    """Throws a store's figures away; they are counted again from its first entry."""
+    with writing():
+        Figures.objects.filter(pk=store_id).delete()
+        Activity.objects.filter(store_id=store_id).delete()
+        Growth.objects.filter(store_id=store_id).delete()
+
+
+def problems(store_id: str) -> Iterator[str]:
+    """Sentences on what differs when everything up to the last counted entry is counted again; writes nothing."""
+    counted = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
+    activity, growth = _again(store_id, counted)
+    there = Activity.objects.filter(store_id=store_id).counts()
+    for key in sorted(activity.keys() | there.keys()):
+        if activity[key] != there[key]:
+            yield f"{' '.join(map(str, key))} is counted {there[key]} times and happened {activity[key]} times"
+    rows = Growth.objects.filter(store_id=store_id).values_list("day", "memories", "bytes", "versions")
+    grown = {day: Delta(*numbers) for day, *numbers in rows}
+    for day in sorted(growth.keys() | grown.keys()):
+        if growth.get(day, Delta()) != grown.get(day, Delta()):
+            yield f"the growth of {day} is wrong"
+
+
+def _again(store_id: str, last: int) -> tuple[Counter[Key], dict[date, Delta]]:
+    """What all entries of a store up to one come to."""
+    activity: Counter[Key] = Counter()
+    growth: dict[date, Delta] = {}
+    seq = 0
+    while seq < last:
+        found = after(store_id, seq, min(ENTRIES, last - seq))
+        if found.at is None:
+            break
+        activity.update(found.rolled_up())
+        for day, delta in found.growth.items():
+            growth.setdefault(day, Delta()).add(delta.memories, delta.bytes, delta.versions)
+        seq = found.seq
+    return activity, growth

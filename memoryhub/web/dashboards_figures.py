@@ -1,0 +1,126 @@
+"""The figures of some stores: what has been counted, and what came since, as far as a page may look."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Min, Q, Sum
+
+from memoryhub import models
+from memoryhub.actions import figures
+from memoryhub.actions.figures import Counted, Delta
+from memoryhub.models import Activity, Growth
+from memoryhub.models.figures import ALL, OK
+
+READ = "view"
+WRITES = frozenset((
+    "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",
+    "revert",
+))  # fmt: skip
+"""The commands that write memories, of agents and of people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """Entries that nobody has counted yet, by store; `up_to` is the last of them where there are more still."""
+
+    counted: Mapping[str, Counted]
+    up_to: datetime | None
+
+
+@dataclass(slots=True)
+class Figures:
+    """Counts of some stores: by day and command all and those without an error, by author, by kind of error."""
+
+    all: Counter[tuple[date, str]] = field(default_factory=Counter)
+    ok: Counter[tuple[date, str]] = field(default_factory=Counter)
+    authors: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+
+    def on(self, day: date, commands: Collection[str]) -> int:
+        """What went well on a day, of some commands."""
+        return sum(self.ok[day, command] for command in commands)
+
+    def between(self, first: date, last: date, commands: Collection[str]) -> int:
+        """The same of two days and those between them."""
+        return sum(self.on(first + timedelta(days=ago), commands) for ago in range((last - first).days + 1))
+
+    def errors_on(self, day: date) -> int:
+        """How many errors there were on a day."""
+        return sum(count - self.ok[at, command] for (at, command), count in self.all.items() if at == day)
+
+
+def newer(stores: Sequence[str]) -> Newer:
+    """What has come since some stores were counted, at most figures.ENTRIES entries of all of them together."""
+    counted: dict[str, Counted] = {}
+    left: list[datetime] = []
+    most = figures.ENTRIES
+    for store_id, (seq, last) in figures.behind(stores).items():
+        found = figures.after(store_id, seq, most) if most > 0 else Counted(seq)
+        counted[store_id] = found
+        most -= found.activity.total()
+        if found.seq < last and (at := found.at or _counted_at(store_id)):
+            left.append(at)
+    return Newer(counted, min(left, default=None))
+
+
+def _counted_at(store_id: str) -> datetime | None:
+    return models.Figures.objects.filter(pk=store_id).values_list("at", flat=True).first()
+
+
+def first_day(stores: Sequence[str], more: Newer) -> date | None:
+    """The first day on which anything happened."""
+    found = Activity.objects.of_stores(stores).in_sum().aggregate(first=Min("day"))["first"]
+    days = [day for counted in more.counted.values() for day, *_ in counted.activity]
+    return min([*days, *([found] if found else [])], default=None)
+
+
+def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = "") -> Figures:
+    """The figures from a day on, of one author or of all."""
+    found = Figures()
+    there = Activity.objects.of_stores(stores).since(start)
+    commands = there.by_command(author or ALL)
+    rows = commands.values("day", "command").annotate(total=Sum("count"), ok=Sum("count", filter=Q(outcome=OK)))
+    for day, command, total, ok in rows.values_list("day", "command", "total", "ok"):
+        found.all[day, command] += total
+        found.ok[day, command] += ok or 0
+    for outcome, total in there.in_sum(author or ALL).exclude(outcome=OK).summed("outcome"):
+        found.errors[str(outcome)] += _number(total)
+    for who, outcome, total in there.by_author().summed("author", "outcome"):
+        found.authors[str(who), outcome == OK] += _number(total)
+    for counted in more.counted.values():
+        _add(found, counted, start, author)
+    return found
+
+
+def _number(value: Any) -> int:
+    return int(value)
+
+
+def _add(found: Figures, counted: Counted, start: date, author: str) -> None:
+    for (day, who, command, outcome), count in counted.activity.items():
+        if day < start:
+            continue
+        found.authors[who, outcome == OK] += count
+        if author in ("", who):
+            found.all[day, command] += count
+            found.ok[day, command] += count if outcome == OK else 0
+            found.errors[outcome] += 0 if outcome == OK else count
+    del found.errors[OK]
+
+
+def growth_of(stores: Sequence[str], more: Newer, start: date) -> tuple[Delta, dict[date, Delta]]:
+    """What some stores held when a day began, and what each day from then on has added."""
+    there = Growth.objects.filter(store__in=stores)
+    sums = there.filter(day__lt=start).aggregate(a=Sum("memories"), b=Sum("bytes"), c=Sum("versions"))
+    before, days = Delta(sums["a"] or 0, sums["b"] or 0, sums["c"] or 0), dict[date, Delta]()
+    rows = there.filter(day__gte=start).values("day").annotate(a=Sum("memories"), b=Sum("bytes"), c=Sum("versions"))
+    for day, memories, size, versions in rows.values_list("day", "a", "b", "c"):
+        days[day] = Delta(memories, size, versions)
+    for counted in more.counted.values():
+        for day, delta in counted.growth.items():
+            into = before if day < start else days.setdefault(day, Delta())
+            into.add(delta.memories, delta.bytes, delta.versions)
+    return before, days

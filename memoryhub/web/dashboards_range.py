@@ -1,0 +1,89 @@
+"""What a dashboard shows: the days, an agent, a store, all in the address; and the columns that the days make."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from urllib.parse import urlencode
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+ALL_DAYS = "all"
+RANGES = {"7": 7, "30": 30, "90": 91, ALL_DAYS: None}
+"""Days by what the address says; 90 days are shown as thirteen whole weeks."""
+
+MOST_DAYS, MOST_WEEKS, MOST_MONTHS = 35, 30, 60
+"""So many columns there are at most before longer ones are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What a person chose; empty is all of them."""
+
+    range: str = "30"
+    agent: str = ""
+    store: str = ""
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str], default: str = "30") -> "Chosen":
+        """From the parameters of an address; a range that there is not is the default."""
+        values = {key: parameters.get(key, "").replace("\0", "")[:200] for key in ("range", "agent", "store")}
+        return cls(values["range"] if values["range"] in RANGES else default, values["agent"], values["store"])
+
+    def query(self, **changes: str) -> str:
+        """The address's query with some of it changed; an empty value is left out."""
+        chosen = replace(self, **changes)
+        given = {"range": chosen.range, "agent": chosen.agent, "store": chosen.store}
+        return "?" + urlencode({key: value for key, value in given.items() if value})
+
+    def start(self, today: date) -> date | None:
+        """The first day; null for all."""
+        days = RANGES[self.range]
+        return None if days is None else today - timedelta(days=days - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Some days in a row: `end` is the day after the last; `label` is short, `name` says all."""
+
+    start: date
+    end: date
+    label: str
+    name: str
+
+
+def columns(first: date, today: date) -> tuple[Column, ...]:
+    """From a day to today: days, weeks, months or years, whichever are not too many."""
+    days = (today - first).days + 1
+    if days <= MOST_DAYS:
+        return _between([first + timedelta(days=number) for number in range(days)], today, "j M", "j F Y")
+    if days <= MOST_WEEKS * 7:
+        weeks = range(-(-days // 7))
+        starts = sorted(today - timedelta(days=7 * number + 6) for number in weeks)
+        return tuple(_week(start) for start in starts)
+    months = [date(year, month, 1) for year in range(first.year, today.year + 1) for month in range(1, 13)]
+    months = [month for month in months if first.replace(day=1) <= month <= today]
+    if len(months) <= MOST_MONTHS:
+        return _between(months, today, "M Y", "F Y")
+    return _between([date(year, 1, 1) for year in range(first.year, today.year + 1)], today, "Y", "Y")
+
+
+def _between(starts: Sequence[date], today: date, label: str, name: str) -> tuple[Column, ...]:
+    ends = [*starts[1:], today + timedelta(days=1)]
+    return tuple(
+        Column(start, end, date_format(start, label), date_format(start, name))
+        for start, end in zip(starts, ends, strict=True)
+    )
+
+
+def _week(start: date) -> Column:
+    last = start + timedelta(days=6)
+    name = _("%(first)s to %(last)s") % {"first": date_format(start, "j M"), "last": date_format(last, "j M Y")}
+    return Column(start, start + timedelta(days=7), date_format(start, "j M"), name)
+
+
+def place(day: date, among: Sequence[Column]) -> int | None:
+    """The number of the column that a day is in; null for a day before or after all of them."""
+    number = bisect_right([column.start for column in among], day) - 1
+    return number if number >= 0 and day < among[number].end else None
