@@ -11,7 +11,7 @@ PORT ?= 8000
 PYTEST_OPTIONS ?= -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres lint format benchmark clean needed developed
+.PHONY: help run test test-postgres lint format benchmark benchmark-pages pictures clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -42,6 +42,13 @@ format: developed ## Write code and templates in the one style
 
 benchmark: developed ## Measure tool calls on a fresh hub (some minutes)
 	$(PY) benchmarks/tool_calls.py
+
+benchmark-pages: developed ## Measure every page in a large store and in a small one (about half an hour)
+	$(PY) -m benchmarks.pages
+
+pictures: developed ## Take pictures of every page on demo data, both widths and themes, into ./pictures
+	@sh tools/debian.sh chromium
+	$(PY) -m pytest -p no:xdist tests/web/pictures.py
 
 clean: ## Remove what was made, but never the data
 	rm -rf .venv staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -140,7 +140,7 @@ def bare_sqlite(seconds: float = 1.5) -> float:
 def sdk_tool(operations: int) -> dict[str, float]:
     """Operations a second of the SDK's local tool in this process."""
     # Importing it costs a second and 70 MB, and only this function needs it.
-    from anthropic.tools import BetaLocalFilesystemMemoryTool  # noqa: PLC0415
+    from anthropic.tools import BetaLocalFilesystemMemoryTool
 
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     memory = BetaLocalFilesystemMemoryTool(base_path=directory)

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_GET
 from memoryhub.models import HUB, Agent, Door, MemoryStore, Role, User
 from memoryhub.web import stores_pages
 from memoryhub.web.audit_filters import COMMANDS, HUB_COMMANDS, Filter, Malformed, named, resolved
+from memoryhub.web.audit_look import MOST
 from memoryhub.web.audit_rows import rows_of, visible_chains
-from memoryhub.web.audit_search import BadPlace, Page, newer_page, older_page
+from memoryhub.web.audit_search import FURTHER, BadPlace, Page, newer_page, older_page
 from memoryhub.web.door import in_store, person, signed_in
 
 SUGGESTED = 200
@@ -68,6 +69,8 @@ def _answer(request: HttpRequest, chains: Sequence[str], store: MemoryStore | No
         "newer": page.newer and wanted.with_value("after", page.newer).query,
         "older": page.older and wanted.with_value("before", page.older).query,
         "problem": problem,
+        "reached": page.reached,
+        "further": page.reached and _further(wanted, page, "after" in request.GET),
     }
     if request.htmx and not request.htmx.history_restore_request:  # type: ignore[attr-defined]
         return render(request, "audit/_list.html", context)
@@ -76,9 +79,16 @@ def _answer(request: HttpRequest, chains: Sequence[str], store: MemoryStore | No
 
 def _page(request: HttpRequest, wanted: Filter, chains: Sequence[str]) -> Page:
     target = resolved(wanted, chains, now=timezone.now(), zone=timezone.get_current_timezone())
+    most = FURTHER if "further" in request.GET else MOST
     if after := request.GET.get("after"):
-        return newer_page(target.search, target.chains, after)
-    return older_page(target.search, target.chains, request.GET.get("before"))
+        return newer_page(target.search, target.chains, after, most=most)
+    return older_page(target.search, target.chains, request.GET.get("before"), most=most)
+
+
+def _further(wanted: Filter, page: Page, is_newer: bool) -> str:
+    """The query that goes on where the look for a page ended."""
+    on = wanted.with_value("after", page.newer or "") if is_newer else wanted.with_value("before", page.older or "")
+    return on.with_value("further", "1").query
 
 
 def _chips(wanted: Filter, chains: Sequence[str]) -> list[Chip]:

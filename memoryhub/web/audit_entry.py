@@ -10,12 +10,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from memoryhub.diffs import Diff, compare
-from memoryhub.models import AuditChain, AuditEntry, Key, MemoryStore, MemoryVersion, Session, User
+from memoryhub.models import AuditChain, AuditEntry, Key, MemoryStore, MemoryVersion, Role, Session, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.web import audit_rows
 from memoryhub.web.audit_answer import answer_of, fits
 from memoryhub.web.audit_words import names_in, told_of, words_of
 from memoryhub.web.door import person, signed_in
+from memoryhub.web.merges import merged_with
 from memoryhub.web.versions import text_of
 
 MOST_VERSIONS = 100
@@ -57,8 +58,11 @@ def entry(request: HttpRequest, chain: str, seq: int) -> HttpResponse:
         "call": call_of(found),
         "answer": answer_of(found),
         "facts": _facts(found),
+        "merged": merged_with(chain, [found]).get(seq),
         "previous": seq - 1 if seq > 1 else None,
         "next": seq + 1 if seq < head.last_seq else None,
+        "before_seq": seq - 1,
+        "may_undo": may_undo(person(request), chain),
     }
     return render(request, "audit/entry.html", context | _versions(found))
 
@@ -69,6 +73,13 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
     if head is None or user.is_superuser:
         return head
     return head if MemoryStore.objects.visible_to(user).filter(pk=chain).exists() else None
+
+
+def may_undo(user: User, chain: str) -> bool:
+    """Whether the chain is that of a store in which the person may undo what an entry changed."""
+    store = MemoryStore.objects.filter(pk=chain).first()
+    role = user.role_in(store) if store and not store.is_archived else None
+    return role is not None and role.includes(Role.CURATOR)
 
 
 def call_of(found: AuditEntry) -> Call | None:

@@ -2,7 +2,7 @@
 
 import re
 import zoneinfo
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from urllib.parse import urlencode
@@ -16,8 +16,10 @@ from memoryhub.web.audit_search import Search
 
 KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "from", "to")
 COMMANDS = (
-    "view", "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "create_store", "edit_store",
-    "archive_store", "unarchive_store", "set_role", "download", "export_audit",
+    "view", "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo",
+    "approve", "revert", "flag", "unflag", "reopen", "create_store", "edit_store", "archive_store", "unarchive_store",
+    "set_role", "move", "download", "export", "export_audit", "export_table", "share_view", "rename_view",
+    "delete_view",
 )  # fmt: skip
 HUB_COMMANDS = (
     "sign_in", "sign_out", "create_user", "invite", "accept_invitation", "withdraw_invitation", "set_password",
@@ -71,10 +73,15 @@ class Filter:
     @property
     def words(self) -> str:
         """As one writes it in the filter bar."""
-        return " ".join(f"{key}:{_quoted(value)}" for key, value in self.values.items())
+        return as_words(self.values)
 
 
 NO_FILTER = Filter({})
+
+
+def as_words(values: Mapping[str, str]) -> str:
+    """Filters as one writes them in a filter bar."""
+    return " ".join(f"{key}:{_quoted(value)}" for key, value in values.items())
 
 
 def _quoted(value: str) -> str:
@@ -86,17 +93,23 @@ def _quoted(value: str) -> str:
 def _words(written: str) -> dict[str, str]:
     """The words of the filter bar; those without a key are guessed."""
     values = {}
-    for match in _WORD.finditer(written):
-        key, quoted, plain = match.groups()
-        value = re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
+    for key, value in words_in(written):
         if key is not None and key not in KEYS:
-            raise Malformed(_unknown_key(key))
+            raise Malformed(unknown_key(key))
         values[key or _guessed(value)] = value
     return values
 
 
-def _unknown_key(key: str) -> str:
-    return _("There is no filter “%(key)s”; there are %(keys)s.") % {"key": key, "keys": ", ".join(KEYS)}
+def words_in(written: str) -> Iterator[tuple[str | None, str]]:
+    """(key, value) of each `key:value`, `key:"a value"` or plain word (key null)."""
+    for match in _WORD.finditer(written):
+        key, quoted, plain = match.groups()
+        yield key, re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
+
+
+def unknown_key(key: str, keys: Sequence[str] = KEYS) -> str:
+    """The sentence for a filter that there is not."""
+    return _("There is no filter “%(key)s”; there are %(keys)s.") % {"key": key, "keys": ", ".join(keys)}
 
 
 def _guessed(value: str) -> str:
@@ -107,7 +120,7 @@ def _guessed(value: str) -> str:
     if value in COMMANDS or value in HUB_COMMANDS:
         return "command"
     if ":" in value:
-        raise Malformed(_unknown_key(value.partition(":")[0]))
+        raise Malformed(unknown_key(value.partition(":")[0]))
     raise Malformed(
         _("“%(word)s” needs to say what it is, as in agent:%(word)s or session:%(word)s.") % {"word": value}
     )

@@ -4,6 +4,9 @@ Within a chain entries stand in the order of seq; chains are merged by the time 
 found by key alone: a place between entries is written as the entry that comes just after it, `chain:seq`, and in each
 other chain everything before that entry's time is older. Clocks are not seqs: where a chain's times are out of order
 there, the place names the chain with the seq up to which it is older.
+
+A page may have less than its size because there was no more time to look: it then says how far it looked, and goes on
+from there.
 """
 
 import heapq
@@ -17,63 +20,22 @@ from itertools import islice
 from django.db.models import F, OuterRef, Subquery
 
 from memoryhub.models import AuditChain, AuditEntry
-from memoryhub.models.audit import LAST_SEQ, AuditEntryQuerySet
+from memoryhub.models.audit import LAST_SEQ
+from memoryhub.web.audit_look import MOST, Search
+
+__all__ = ["BadPlace", "Page", "Place", "Search", "all_entries", "heads", "newer_page", "older_page"]
 
 PAGE = 50
 CHUNK = 200
+FURTHER = 20_000
+"""So many entries are looked at for a page when somebody asks to look further."""
+
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _PLACE = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 
 class BadPlace(ValueError):
     """The place is not one that a page has given, or not one of the chains that are looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What the entries must be; null is anything. `path` with a final slash is everything beneath it."""
-
-    author: str | None = None
-    session: str | None = None
-    command: str | None = None
-    path: str | None = None
-    door: str | None = None
-    ok: bool | None = None
-    start: datetime | None = None
-    end: datetime | None = None
-
-    def first(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True) -> list[AuditEntry]:
-        """The newest (or oldest) entries of one chain that match, between two seqs, each filter by its own index."""
-        chain_entries = AuditEntry.objects.of_chain(chain).in_brief()
-        if self.start is not None or self.end is not None:
-            first, last = chain_entries.seqs_near(self.start, self.end)
-            low, high = max(low, first), min(high, last)
-        if low > high:
-            return []
-        found = self._matching(chain_entries)
-        if self.path is not None and self.path.endswith("/") and self._nothing_narrower():
-            found = chain_entries.of_seqs(found.seqs_by_path(low, high, newest=newest, limit=limit))
-        else:
-            found = found.between(low, high)
-        return list((found.newest() if newest else found.oldest())[:limit])
-
-    def _nothing_narrower(self) -> bool:
-        return self.author is None and self.session is None and self.command is None and self.ok is not False
-
-    def _matching(self, found: AuditEntryQuerySet) -> AuditEntryQuerySet:
-        if self.author is not None:
-            found = found.by_author(self.author)
-        if self.session is not None:
-            found = found.of_session(self.session)
-        if self.command is not None:
-            found = found.of_command(self.command)
-        if self.path is not None:
-            found = found.beneath(self.path[:-1]) if self.path.endswith("/") else found.at_path(self.path)
-        if self.door is not None:
-            found = found.through(self.door)
-        if self.ok is not None:
-            found = found.that_ended(self.ok)
-        return found.within(self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,40 +62,51 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries, newest first, and the places from which the pages before and after go on (null: there is none)."""
+    """Entries, newest first, and the places from which the pages before and after go on (null: there is none).
+
+    `reached` is the last entry that was looked at, where the page might have more entries had there been more time.
+    """
 
     entries: Sequence[AuditEntry]
     newer: str | None
     older: str | None
+    reached: AuditEntry | None = None
 
 
-def older_page(search: Search, chains: Sequence[str], before: str | None = None, size: int = PAGE) -> Page:
-    """The newest entries, or those that come before a place; raises BadPlace."""
+def older_page(
+    search: Search, chains: Sequence[str], before: str | None = None, size: int = PAGE, most: int = MOST
+) -> Page:
+    """The newest entries, or those that come before a place; looks at `most` in each chain. Raises BadPlace."""
     place = Place.of(before, chains) if before else None
-    streams = _Streams(search, _bounds(chains, place), size + 1, newest=True)
+    streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=True)
     found: list[AuditEntry] = []
     for chain, bound in sorted(streams.bounds.items(), key=lambda item: (item[1].latest, item[0]), reverse=True):
-        if len(found) > size and (bound.latest, chain) < _key(found[size]):
+        if streams.is_beyond((bound.latest, chain), found):
             break
         streams.open(chain)
         found = streams.merged()
-    shown, older = found[:size], None
+    shown, older, reached = found[:size], None, None
     if len(found) > size:
         older = _place(shown[-1], chains, streams.gaps(shown))
-    return Page(shown, newer=str(place) if place else None, older=older)
+    elif reached := streams.reached():
+        older = _place(reached, chains, streams.gaps(shown))
+    return Page(shown, str(place) if place else None, older, reached)
 
 
-def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PAGE) -> Page:
-    """The entries that follow a place; raises BadPlace."""
+def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PAGE, most: int = MOST) -> Page:
+    """The entries that follow a place; looks at `most` in each chain. Raises BadPlace."""
     place = Place.of(after, chains)
-    streams = _Streams(search, _bounds(chains, place), size + 1, newest=False)
+    streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=False)
     for chain in chains:
         streams.open(chain)
     found = streams.merged()
-    shown, newer = found[:size], None
+    shown, newer, reached = found[:size], None, None
     if len(found) > size:
         newer = _place(found[size], chains, streams.gaps(shown))
-    return Page(shown[::-1], newer=newer, older=str(place))
+    elif reached := streams.reached():
+        following = AuditEntry.objects.of_chain(reached.chain).filter(seq__gt=reached.seq).oldest()[0]
+        newer = _place(following, chains, streams.gaps(shown))
+    return Page(shown[::-1], newer, str(place), reached)
 
 
 def all_entries(search: Search, bounds: Mapping[str, int]) -> Iterator[list[AuditEntry]]:
@@ -150,9 +123,11 @@ def heads(chains: Sequence[str]) -> dict[str, int]:
 
 def _walk(search: Search, chain: str, bound: int) -> Iterator[AuditEntry]:
     size = 10  # of many chains most have little: the first look is short
-    while rows := search.first(chain, 1, bound, size):
-        yield from rows
-        bound, size = rows[-1].seq - 1, CHUNK
+    look = search.look(chain, 1, bound, size, most=FURTHER)
+    while look.entries or look.reached:
+        yield from look.entries
+        bound, size = (look.reached or look.entries[-1].seq) - 1, CHUNK
+        look = search.look(chain, 1, bound, size, most=FURTHER)
 
 
 def _key(entry: AuditEntry) -> tuple[datetime, str]:
@@ -192,18 +167,38 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 class _Streams:
     """The entries of each chain on one side of a place, at most `limit` of each, in the order of their seqs."""
 
-    def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, *, newest: bool) -> None:
-        self.search, self.bounds, self.limit, self.newest = search, bounds, limit, newest
+    def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
+        self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest
         self.opened: dict[str, list[AuditEntry]] = {}
+        self.ends: dict[str, AuditEntry] = {}
 
     def open(self, chain: str) -> None:
         bound = self.bounds[chain].seq
         low, high = (1, bound) if self.newest else (bound + 1, LAST_SEQ)
-        self.opened[chain] = self.search.first(chain, low, high, self.limit, newest=self.newest)
+        look = self.search.look(chain, low, high, self.limit, newest=self.newest, most=self.most)
+        self.opened[chain] = look.entries
+        if look.reached is not None:
+            self.ends[chain] = AuditEntry.objects.of_chain(chain).in_brief().get(seq=look.reached)
+
+    def reached(self) -> AuditEntry | None:
+        """The first of the entries at which the look through a chain ended: what lies beyond is not known of all."""
+        if not self.ends:
+            return None
+        return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
+
+    def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
+        """Whether a chain whose latest entry this is has nothing for the page."""
+        reached = self.reached()
+        is_full = len(found) == self.limit and latest < _key(found[-1])
+        return is_full or (reached is not None and latest < _key(reached))
 
     def merged(self) -> list[AuditEntry]:
-        """The first ones of all opened chains together."""
-        return list(islice(heapq.merge(*self.opened.values(), key=_key, reverse=self.newest), self.limit))
+        """The first ones of all opened chains together, as far as all are known."""
+        merged, reached = heapq.merge(*self.opened.values(), key=_key, reverse=self.newest), self.reached()
+        if reached is not None:
+            known = _key(reached)
+            merged = (entry for entry in merged if (_key(entry) >= known if self.newest else _key(entry) <= known))
+        return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
         """For each chain the seqs that may bound it when these entries have been shown and no others."""
@@ -213,14 +208,18 @@ class _Streams:
     def _gap(self, chain: str, bound: int, count: int) -> range:
         if chain not in self.opened:
             return range(bound, bound + 1)
-        seqs = [entry.seq for entry in self.opened[chain]]
+        seqs, end = [entry.seq for entry in self.opened[chain]], self.ends.get(chain)
         if self.newest:
-            return range(seqs[count] if count < len(seqs) else 0, seqs[count - 1] if count else bound + 1)
-        return range(seqs[count - 1] if count else bound, seqs[count] if count < len(seqs) else LAST_SEQ)
+            beyond = seqs[count] if count < len(seqs) else end.seq - 1 if end else 0
+            return range(beyond, seqs[count - 1] if count else bound + 1)
+        beyond = seqs[count] if count < len(seqs) else end.seq + 1 if end else LAST_SEQ
+        return range(seqs[count - 1] if count else bound, beyond)
 
 
 def _place(entry: AuditEntry, chains: Sequence[str], gaps: Mapping[str, range]) -> str:
     """Just before an entry, with the chains that its time would not cut where they have to be cut."""
     place = Place(entry.chain, entry.seq)
+    if len(chains) == 1:
+        return str(place)
     found = _bounds(chains, place)
     return str(replace(place, bounds={c: gap.start for c, gap in gaps.items() if found[c].seq not in gap}))

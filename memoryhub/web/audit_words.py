@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memoryhub import ids as ids_of
 from memoryhub.models import Agent, AuditEntry, MemoryStore
 from memoryhub.models.audit import ActorKind
+from memoryhub.web.audit_words_selection import of_selection, of_table, of_view
 
 Told = Mapping[str, Any]
 
@@ -41,7 +43,7 @@ def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
     words = _WORDS.get(entry.command or "")
     if words is None or (entry.actor_kind == ActorKind.KEY and entry.command not in _OF_AGENTS):
         return entry.command or _("a call without a command")
-    return words(_Told(told, entry, names))
+    return of_selection(entry, told) or words(_Told(told, entry, names))
 
 
 class _Told:
@@ -53,6 +55,7 @@ class _Told:
     def __getitem__(self, name: str) -> str:
         if name in ("path", "new_path"):
             value = getattr(self.entry, name)
+            value = "/" if value == "" else value  # the root's
         else:
             value = self.told.get(name)
         return "–" if value in (None, "", []) else self.in_words(value)
@@ -104,6 +107,52 @@ def _changes(told: _Told) -> str:
     return "; ".join(changed) or _("nothing")
 
 
+def _undo(told: _Told) -> str:
+    """Where one memory changed, the entry's path says which; the page of the entry lists all of them."""
+    if told.told.get("session"):
+        return _("undid what the session %(session)s wrote") % {
+            "session": told["session_name" if told.told.get("session_name") else "session"]
+        }
+    if told.told.get("entry"):
+        return _("undid entry %(entry)s") % {"entry": told["entry"]}
+    versions = told.told.get("versions")
+    if isinstance(versions, list) and len(versions) == 1:
+        return _("undid the version %(version)s of %(path)s") % {"version": versions[0], "path": told["path"]}
+    count = len(versions) if isinstance(versions, list) else dict(versions or {}).get("count", 0)
+    return ngettext("undid %(count)s version", "undid %(count)s versions", count) % {"count": count}
+
+
+def _versions(told: _Told) -> int:
+    """How many versions the entry names."""
+    named = told.told.get("versions")
+    return len(named) if isinstance(named, list) else 0
+
+
+def _counted(one: Callable[[], str], many: Callable[[int], str]) -> Callable[[_Told], str]:
+    """What was decided: about the memory at the entry's path, or about several."""
+
+    def words(told: _Told) -> str:
+        count = _versions(told)
+        if told.entry.path is not None and count < 2:
+            return one() % {"path": told["path"]}
+        return many(count) % {"count": count}
+
+    return words
+
+
+def _reopen(told: _Told) -> str:
+    return _("took back the decision of entry %(entry)s") % {"entry": told["entry"]}
+
+
+def _restore_moment(told: _Told) -> str:
+    if told.told.get("memory"):
+        return _("restored %(path)s to what it was after entry %(seq)s") % {"path": told["path"], "seq": told["seq"]}
+    if told.told.get("path"):
+        directory = {"path": told.told["path"], "seq": told["seq"]}
+        return _("restored the directory %(path)s to what it was after entry %(seq)s") % directory
+    return _("restored the whole store to what it was after entry %(seq)s") % {"seq": told["seq"]}
+
+
 def _sentence(text: Callable[[], str], *names: str) -> Callable[[_Told], str]:
     return lambda told: text() % {name: told[name] for name in names}
 
@@ -119,7 +168,27 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "insert": _sentence(lambda: _("inserted text into %(path)s"), "path"),
     "delete": _sentence(lambda: _("deleted %(path)s"), "path"),
     "rename": _sentence(lambda: _("renamed %(path)s to %(new_path)s"), "path", "new_path"),
+    "move": _sentence(lambda: _("moved %(path)s to %(new_path)s"), "path", "new_path"),
     "restore": _sentence(lambda: _("restored %(path)s to what it was in version %(version)s"), "path", "version"),
+    "undo": _undo,
+    "approve": _counted(
+        lambda: _("approved a version of %(path)s"),
+        lambda count: ngettext("approved %(count)s version", "approved %(count)s versions", count),
+    ),
+    "revert": _counted(
+        lambda: _("reverted a version of %(path)s"),
+        lambda count: ngettext("reverted %(count)s version", "reverted %(count)s versions", count),
+    ),
+    "flag": _counted(
+        lambda: _("flagged %(path)s"),
+        lambda count: ngettext("flagged %(count)s memory", "flagged %(count)s memories", count),
+    ),
+    "unflag": _counted(
+        lambda: _("took the flag from %(path)s"),
+        lambda count: ngettext("took the flag from %(count)s memory", "took the flag from %(count)s memories", count),
+    ),
+    "reopen": _reopen,
+    "restore_moment": _restore_moment,
     "create_store": _sentence(lambda: _("created the store “%(name)s”"), "name"),
     "edit_store": lambda told: _("changed the store’s settings: %(changes)s") % {"changes": _changes(told)},
     "archive_store": _sentence(lambda: _("archived the store")),
@@ -142,6 +211,11 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "issue_key": _issue_key,
     "revoke_key": _sentence(lambda: _("revoked the key %(key)s (…%(hint)s) of %(agent)s"), "key", "hint", "agent"),
     "refused": _sentence(lambda: _("was refused at %(memory_store)s with %(status)s"), "memory_store", "status"),
+    "export": _sentence(lambda: _("exported %(path)s"), "path"),
+    "export_table": lambda told: of_table(told.told),
+    "share_view": lambda told: of_view("share_view", told.told),
+    "rename_view": lambda told: of_view("rename_view", told.told),
+    "delete_view": lambda told: of_view("delete_view", told.told),
     "export_audit": _sentence(
         lambda: _("exported the audit as %(format)s, filtered by: %(filter)s"), "format", "filter"
     ),

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from memoryhub.actions import access, stores
 from memoryhub.models import HUB, Agent, AuditEntry, MemoryStore, User
-from memoryhub.web.audit_export import safe_cell
+from memoryhub.web.tables import safe_cell
 from tests.fixtures import BY, signed_in
 from tests.web.history import Caller, page, seqs
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from memoryhub.actions import access, stores
 from memoryhub.models import Agent, AuditChain, AuditEntry, MemoryStore, User
+from memoryhub.web import audit, audit_look
 from memoryhub.web.audit_search import Search, newer_page, older_page
 from tests.fixtures import AT, BY, signed_in
 from tests.web.history import Caller, commands, page, seqs
@@ -128,7 +129,7 @@ class TestPaging:
             search.first(caller.store.id, 1, 10**6, 51)
         plans = [plan(query["sql"]) for query in queries.captured_queries]
         assert any(index in line for lines in plans for line in lines), plans
-        assert not [line for lines in plans for line in lines if line.startswith("SCAN ")], plans
+        assert not [line for lines in plans for line in lines if line.startswith("SCAN memoryhub")], plans
 
 
 def matches(search: Search, chain: str, seq: int) -> bool:
@@ -144,3 +145,75 @@ def plan(sql: str) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("explain query plan " + sql.replace("%", "%%"))
         return [row[3] for row in cursor.fetchall()]
+
+
+class TestBoundedLooks:
+    """A page that several filters share, or one without an index, looks at so many entries and says how far it came."""
+
+    @pytest.fixture
+    def chains(self, caller: Caller, other_store: MemoryStore, agent: Agent) -> list[str]:
+        """Two chains in which memories are made, moved and read, now and then with an error."""
+        _, key = access.issue_key(agent, all_stores=True, **BY)
+        other = Caller(other_store, key)
+        for number in range(60):
+            for one in (caller, other):
+                one.call("create", path=f"/memories/{number % 3}/{number}.md", file_text="a")
+                one.call("view", path=f"/memories/{number % 7}/{number}.md")
+            other.at = caller.at - timedelta(minutes=number % 5)
+            if number % 10 == 9:
+                caller.call("rename", old_path=f"/memories/{number % 3}", new_path=f"/memories/moved/{number}")
+        return [caller.store.id, other_store.id]
+
+    SEARCHES = (
+        Search(door="tool"), Search(ok=True), Search(command="view", ok=False), Search(command="rename", ok=False),
+        Search(path="/1/", door="tool"), Search(path="/moved/", command="rename"), Search(path="/moved/9/0.md"),
+        Search(path="/0/0.md"), Search(path="/0/0.md", ok=False), Search(door="web", command="view"),
+        Search(path="/0/", ok=False, start=AT + timedelta(minutes=20), end=AT + timedelta(minutes=90)),
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("search", SEARCHES, ids=str)
+    @pytest.mark.parametrize("few", [0, 5_000])
+    def test_pages_of_short_looks_hold_what_one_long_look_finds(
+        self, search: Search, few: int, chains: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = [entry.pk for entry in older_page(search, chains, size=10_000, most=10_000).entries]
+        monkeypatch.setattr(audit_look, "FEW", few)
+        monkeypatch.setattr(audit_look, "_FIRST_PART", 7)
+        found, part = [], None
+        while part is None or part.older:
+            part = older_page(search, chains, part and part.older, size=5, most=20)
+            found += [entry.pk for entry in part.entries]
+        assert found == whole
+        back = [entry.pk for entry in part.entries][::-1]
+        while part.newer:
+            part = newer_page(search, chains, part.newer, size=5, most=20)
+            back += [entry.pk for entry in part.entries][::-1]
+        assert back == whole[::-1]
+
+    def test_what_moved_into_a_place_or_out_of_it_is_about_it(self, chains: list[str], caller: Caller) -> None:
+        caller.create("/old/a.md", "a")
+        made = caller.last.seq
+        caller.call("rename", old_path="/memories/old", new_path="/memories/new")
+        moved = caller.last.seq
+        for path in ("/new/a.md", "/new/"):
+            assert [entry.seq for entry in older_page(Search(path=path), chains[:1]).entries] == [moved]
+        assert [entry.seq for entry in older_page(Search(path="/old/a.md"), chains[:1]).entries] == [moved, made]
+
+    def test_the_page_says_how_far_it_looked_and_goes_on(
+        self, chains: list[str], alice: User, caller: Caller, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(audit, "MOST", 20)
+        client = signed_in(alice)
+        first = page(client, caller.store, q="command:create door:tool path:/0/0.md outcome:error")
+        assert not first.context["rows"]
+        assert first.context["reached"] is None  # a path's own entries are few
+        first = page(client, caller.store, q="door:tool outcome:error path:/nowhere/")
+        assert "No entry matches" in first.content.decode()
+        first = page(client, caller.store, q="outcome:ok door:tool command:never")
+        assert first.context["reached"] is None
+        monkeypatch.setattr(audit_look, "FEW", 0)
+        first = page(client, caller.store, q="outcome:ok path:/0/")
+        assert "Looked through the entries back to" in first.content.decode()
+        further = client.get(f"{reverse('store_audit', args=[caller.store.id])}?{first.context['further']}")
+        assert len(seqs(further)) > len(seqs(first))
+        assert further.context["reached"] is None

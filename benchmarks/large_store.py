@@ -1,0 +1,110 @@
+"""Makes a hub with one large memory store, as if agents had worked in it for ninety days.
+
+    .venv/bin/python -m benchmarks.large_store DIRECTORY [--memories 100000] [--versions 1000000] [--entries 2000000]
+
+DIRECTORY becomes the hub's data directory; DATABASE_URL chooses the database, which must be empty. Rows are written in
+bulk, past the actions, with a true chain; what people decided in reviews has entries, but not the commitments that a
+decision of the hub's own has, so that `verify_audit` may complain about review states.
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchmarks.story import Size
+    from memoryhub.models import MemoryStore
+
+STORE, ADMIN, PASSWORD = "Everything", "admin@example.com", "correct horse battery staple"
+OTHER_STORES, AGENTS, PEOPLE = 3, 30, 3
+
+
+def prepare(directory: Path) -> None:
+    """Django on this data directory; nothing of the hub can be imported before."""
+    os.environ["MEMORYHUB_DATA_DIR"] = str(directory)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
+    import django
+
+    django.setup()
+
+
+def make(size: "Size", now: datetime, seed: int = 1) -> "MemoryStore":
+    """The people, agents and stores through the actions, then the large store's ninety days in bulk."""
+    from benchmarks.bulk import Bulk, loading
+    from benchmarks.ledger import Ledger
+    from benchmarks.story import DAYS, Story
+    from memoryhub.actions import figures
+    from memoryhub.models import AuditEntry, Memory, MemoryText, MemoryVersion, Review, Session
+
+    start = now - timedelta(days=DAYS)
+    store, cast = _stage(start - timedelta(days=1), seed)
+    with loading(AuditEntry, MemoryVersion, Memory, MemoryText, Review, Session):
+        ledger = Ledger(Bulk(), store, tokens_from=now - timedelta(days=7))
+        Story(size, cast, ledger, start, now, seed).tell()
+    while not figures.catch_up(100):
+        pass
+    figures.make_lists(now)
+    return store
+
+
+def _stage(at: datetime, seed: int) -> tuple["MemoryStore", Any]:
+    """An administrator with a password, people, agents, other small stores, and the store that will be large."""
+    from benchmarks.ledger import Author
+    from benchmarks.phrases import Phrases
+    from benchmarks.story import Cast
+    from memoryhub.actions import access, curation, people, stores
+    from memoryhub.actions.audit import Act, Actor
+    from memoryhub.models import Access, Door, Role
+
+    by: dict[str, Any] = {"actor": Actor.system("benchmark"), "door": Door.COMMAND, "at": at}
+    admin = people.create_user(ADMIN, name="Ada", password=PASSWORD, is_superuser=True, **by)
+    limits = {"limit_memories": 10**7, "limit_total_bytes": 10**12}
+    store = stores.create_store(stores.StoreSettings(STORE, **limits), **by)
+    persons = [admin]
+    for name in ("Ben", "Chika")[: PEOPLE - 1]:
+        person = people.create_user(f"{name.lower()}@example.com", name=name, password=PASSWORD, **by)
+        access.set_role(store, person, Role.CURATOR, **by)
+        persons.append(person)
+    agents = []
+    for number in range(AGENTS):
+        agent = access.create_agent(f"Agent {number:02}", **by)
+        key = access.issue_key(agent, stores=[store], access=Access.WRITE, **by)[0]
+        agents.append(Author("key", key.id, agent.id, agent.name))
+    phrases = Phrases(random.Random(seed + 1))
+    for number in range(OTHER_STORES):
+        other = stores.create_store(stores.StoreSettings(f"Small {number}"), **by)
+        for memory in range(20):
+            act = Act(Actor.person(admin), Door.WEB, at)
+            curation.create(other.id, f"/notes/{memory:02}.md", phrases.text(10), act)
+    return store, Cast(tuple(agents), tuple(Author("user", p.id, p.id, str(p)) for p in persons))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--memories", type=int, default=100_000)
+    parser.add_argument("--versions", type=int, default=1_000_000)
+    parser.add_argument("--entries", type=int, default=2_000_000)
+    arguments = parser.parse_args()
+    prepare(arguments.directory.resolve())
+    from django.core.management import call_command
+    from django.utils import timezone
+
+    from benchmarks.story import Size
+    from memoryhub.models import MemoryStore
+
+    call_command("migrate", verbosity=0)
+    if MemoryStore.objects.exists():
+        sys.exit("The hub has stores already: give a directory, and on PostgreSQL a database, that is empty.")
+    began = time.monotonic()
+    store = make(Size(arguments.memories, arguments.versions, arguments.entries), timezone.now())
+    print(f"{store.id} in {time.monotonic() - began:.0f} s; sign in as {ADMIN} with “{PASSWORD}”")
+
+
+if __name__ == "__main__":
+    main()

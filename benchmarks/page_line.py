@@ -1,0 +1,84 @@
+"""A line of the list of pages that are measured: a page, who looks at it, and what is promised of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+PAGE, AUDIT = 1.5, 1.2
+"""What a page in the large store may cost, as often as in the small one."""
+KEYSTROKE, SEARCH, BLAME = 10.0, 40.0, 10.0
+"""What it may cost as often as the trivial page; blame, as often as the plain page of the same memory."""
+LONGEST_SEARCH = 0.3
+"""Seconds that any request of a search may work."""
+
+TRIVIAL = "trivial"
+"""The label of a page that only looks who is there."""
+
+BEN, ADA = "ben@example.com", "admin@example.com"
+"""A curator of the large store alone, and the administrator of everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A page: its route with the parts of its address, its query, who looks at it, and what is promised of it.
+
+    Values are names of what `page_subjects` finds in a store, and the query may hold such names in braces. `against`
+    names the line, in the same store, that `bound` compares with; else it is the same line in the small store. A page
+    that `goes_on` is followed to what it asks for by itself; no request may take longer than `longest` seconds.
+    """
+
+    label: str
+    route: str
+    parts: Mapping[str, str] = field(default_factory=dict)
+    query: str = ""
+    who: str = BEN
+    bound: float = PAGE
+    against: str = ""
+    method: str = "GET"
+    htmx: bool = False
+    longest: float | None = None
+    goes_on: bool = False
+    status: tuple[int, ...] = (200,)
+
+
+def page(route: str, query: str = "", called: str = "", **options: object) -> Line:
+    return Line(called or route, route, query=query, **options)  # type: ignore[arg-type]
+
+
+def store(route: str, query: str = "", called: str = "", **options: object) -> Line:
+    return Line(called or route, route, {"store_id": "store"}, query, **options)  # type: ignore[arg-type]
+
+
+def place(route: str, place: str, query: str = "", called: str = "", **options: object) -> Line:
+    parts = {"store_id": "store", "path": place}
+    return Line(f"{route}: {called or place}", route, parts, query, **options)  # type: ignore[arg-type]
+
+
+def memory(route: str, memory: str, query: str = "", called: str = "", **options: object) -> Line:
+    parts = {"store_id": "store", "memory_id": memory}
+    return Line(f"{route}: {called or memory}", route, parts, query, **options)  # type: ignore[arg-type]
+
+
+def version(route: str, version: str, **options: object) -> Line:
+    parts = {"store_id": "store", "version_id": version}
+    return Line(f"{route}: {version}", route, parts, **options)  # type: ignore[arg-type]
+
+
+def moment(route: str, seq: str, query: str = "", called: str = "", **parts: str) -> Line:
+    return Line(f"{route}: {called or seq}", route, {"store_id": "store", "seq": seq, **parts}, query)
+
+
+def search(query: str, called: str = "", **options: object) -> Line:
+    more = {"bound": SEARCH, "against": TRIVIAL, "goes_on": True, "longest": LONGEST_SEARCH} | options
+    return Line(f"search: {called or query}", "search", query=query, **more)  # type: ignore[arg-type]
+
+
+def keystroke(route: str, query: str, called: str = "", **parts: str) -> Line:
+    """What a script asks for while somebody types."""
+    return Line(f"{route}: {called or query}", route, parts, query, bound=KEYSTROKE, against=TRIVIAL, htmx=True)
+
+
+def audit(words: str, called: str = "", query: str = "", **options: object) -> Line:
+    asked = f"?q={words}{query}" if words else f"?{query.removeprefix('&')}"
+    return Line(
+        f"audit: {called or words or 'everything'}", "store_audit", {"store_id": "store"}, asked, bound=AUDIT, **options
+    )  # type: ignore[arg-type]

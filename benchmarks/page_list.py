@@ -1,0 +1,179 @@
+"""Every page of the people's door that is measured: one line each, and why the other routes have none."""
+
+from benchmarks.page_line import (
+    ADA,
+    AUDIT,
+    BLAME,
+    TRIVIAL,
+    Line,
+    audit,
+    keystroke,
+    memory,
+    moment,
+    page,
+    place,
+    search,
+    store,
+    version,
+)  # fmt: skip
+
+HUB = (
+    page(TRIVIAL), page("sign_in", who=""), page("stores"), page("stores", who=ADA, called="stores (all)"),
+    page("new_store", who=ADA), page("account"), page("people", who=ADA), page("agents"),
+    page("agents", who=ADA, called="agents (all)"), page("new_agent", who=ADA),
+    Line("agent: common", "agent", {"agent_id": "agent"}), Line("agent: rare", "agent", {"agent_id": "rare_agent"}),
+    Line("edit_agent", "edit_agent", {"agent_id": "agent"}, who=ADA),
+    Line("issue_key", "issue_key", {"agent_id": "agent"}, who=ADA),
+    Line("revoke_key", "revoke_key", {"key_id": "key"}, who=ADA),
+)  # fmt: skip
+
+STORE = (
+    store("store"), store("edit_store", who=ADA), store("archive_store", who=ADA), store("new_memory"),
+    store("members", who=ADA), store("store_keys", who=ADA), store("trash"),
+    store("trash", "?before={trash_middle}", "trash: middle"), store("trash", "?before={trash_last}", "trash: last"),
+    place("directory", "wide"), place("directory", "wide", "?after=m/{wide_middle}", "wide, middle"),
+    place("directory", "wide", "?after=m/{wide_last}", "wide, last"), place("directory", "many"),
+    place("directory", "many", "?after=d/{many_middle}", "many directories, middle"), place("directory", "deep"),
+    place("directory", "japanese"), place("directory", "small"), place("directory", "nowhere", status=(404,)),
+    place("tree_children", "wide", htmx=True), place("tree_children", "many", htmx=True),
+    place("rename_directory", "wide"), place("delete_directory", "wide"),
+)  # fmt: skip
+
+MEMORY = (
+    *(memory(route, name) for name in ("typical", "handbook", "in_wide", "in_deep", "moved") for route in (
+        "memory", "versions",
+    )),
+    memory("memory", "typical", "?view=rendered", "typical, rendered"), memory("memory", "trashed"),
+    *(memory(route, "typical") for route in ("edit_memory", "rename_memory", "delete_memory")),
+    memory("versions", "handbook", "?before=250", "handbook, middle"),
+    memory("versions", "handbook", "?before=20", "handbook, last"),
+    memory("compare", "typical", "?from={typical_first}&to={typical_last}"),
+    memory("compare", "handbook", "?from={handbook_first}&to={handbook_last}"),
+    memory("compare", "typical", "?from={typical_first}&to={typical_last}&mode=split", "typical, split"),
+    version("version", "typical_middle"), version("version", "handbook_middle"),
+    version("restore_version", "typical_middle"),
+)  # fmt: skip
+
+# Each filter alone, first and last pages, and pairs of them that meet seldom or never.
+FILTERS = (
+    "", "agent:{agent}", "agent:{rare_agent}", "person:{ben}", "session:{session}", "session:{large_session}",
+    "command:view", "command:delete", "command:rename", "command:never", "path:{typical_path}", "path:{wide_path}/",
+    "path:/", "path:/reference/", "path:/nowhere/", "outcome:ok", "outcome:error", "door:tool", "door:api", "door:web",
+    "door:mcp", "door:command", "from:{day_45}", "to:{day_45}", "from:{day_45} to:{day_44}", "from:{day_0}",
+    "to:{day_89}", "from:{day_1} to:{day_0}",
+)  # fmt: skip
+PAIRS = (
+    "agent:{agent} command:insert", "agent:{rare_agent} command:view", "agent:{rare_agent} command:create",
+    "agent:{agent} door:api", "agent:{agent} door:mcp", "agent:{agent} outcome:error",
+    "agent:{agent} path:{wide_path}/",
+    "agent:{rare_agent} path:{wide_path}/", "agent:{agent} path:{typical_path}",
+    "agent:{agent} from:{day_60} to:{day_30}",
+    "agent:{rare_agent} from:{day_45}", "agent:{agent} session:{session}", "person:{ben} command:approve",
+    "person:{ben} command:view",
+    "person:{ben} door:tool", "session:{large_session} command:insert",
+    "session:{large_session} path:{wide_path}/", "session:{large_session} path:/tickets/7001/",
+    "session:{session} path:/", "command:delete outcome:error", "command:create outcome:error",
+    "command:view outcome:error", "command:view door:web", "command:view door:mcp", "command:rename path:{wide_path}/",
+    "command:rename path:/", "command:delete path:/reference/", "command:edit from:{day_60} to:{day_30}",
+    "outcome:error door:mcp", "outcome:error path:{wide_path}/", "outcome:error path:/reference/",
+    "outcome:error from:{day_60} to:{day_30}", "door:mcp path:/", "door:mcp from:{day_45}",
+    "door:tool path:{wide_path}/",
+    "door:web path:/tickets/7001/", "path:{wide_path}/ from:{day_60} to:{day_30}", "path:/ from:{day_80} to:{day_70}",
+    "path:/nowhere/ from:{day_45}", "agent:{agent} command:view door:mcp outcome:error",
+)  # fmt: skip
+
+AUDITS = (
+    *map(audit, FILTERS), *map(audit, PAIRS),
+    audit("", "everything, middle", "&before={store}:{middle}"), audit("", "everything, last", "&before={store}:40"),
+    audit("", "everything, newer", "&after={store}:{middle}"), audit("", "as a part", htmx=True),
+    *(audit(words, f"{words}, middle", "&before={store}:{middle}") for words in FILTERS[1:]),
+    Line("audit of all stores", "audit", query="?", bound=AUDIT),
+    Line("audit of all chains", "audit", query="?", who=ADA, bound=AUDIT),
+    Line("audit of all chains: middle", "audit", query="?before={store}:{middle}", who=ADA, bound=AUDIT),
+    Line("audit of all chains: rare agent", "audit", query="?q=agent:{rare_agent}", who=ADA, bound=AUDIT),
+    *(Line(f"entry: {seq}", "entry", {"chain": "store", "seq": seq}) for seq in (
+        "first", "middle", "last", "a_view", "an_edit", "a_listing", "an_error", "a_move",
+    )),
+)  # fmt: skip
+
+EXPOSURE = (
+    memory("blame", "typical"), memory("blame", "typical", "?version=5", "typical, before"),
+    memory("blame", "handbook", bound=BLAME, against="memory: handbook"),
+    memory("blame", "handbook", called="handbook, small"), memory("blame", "in_wide"), memory("blame", "moved"),
+    memory("readers", "typical"), memory("readers", "typical", "?version=12&line=5", "a line of typical"),
+    memory("readers", "handbook"), memory("readers", "handbook", "?version=250&line=900", "a line of handbook"),
+    store("store_sessions"), store("store_sessions", "?before={session}", "store_sessions: before"),
+    store("store_sessions", "?after={session}", "store_sessions: after"),
+    Line("session", "session", {"session_id": "session"}),
+    Line("session: large", "session", {"session_id": "large_session"}),
+    Line("session: large (all)", "session", {"session_id": "large_session"}, who=ADA),
+)  # fmt: skip
+
+TIME = (
+    store("moments"), store("moments", "?at={day_45}", "moments: a day", status=(200, 302)),
+    *(moment("moment", seq) for seq in ("first", "quarter", "middle", "last")),
+    *(moment("moment_directory", "middle", called=place, path=place) for place in ("wide", "many", "deep", "small")),
+    *(moment("moment_memory", "middle", called=name, memory_id=name) for name in ("typical", "handbook", "moved")),
+    store("changes", "?from={before_last}&to={last}"), store("changes", "?from={quarter}&to={middle}", "changes: many"),
+    moment("restore_moment", "before_last"), moment("restore_moment", "middle", "?path=/reference", "a directory"),
+    moment("restore_moment", "middle", "?memory={typical}", "a memory"),
+    Line("undo_session", "undo_session", {"store_id": "store", "session_id": "session"}),
+    Line("undo_entry", "undo_entry", {"store_id": "store", "seq": "an_edit"}),
+    Line("undo_entry: a move", "undo_entry", {"store_id": "store", "seq": "a_move"}),
+    version("undo_version", "typical_middle"),
+)  # fmt: skip
+
+NEWS = (
+    store("new_entries", "?after={before_last}"), store("new_entries", "?after={middle}", "new_entries: many"),
+    store("new_entries", "?after={middle}&session={large_session}", "new_entries: of a session", status=(200, 204)),
+    store("new_entries", "?after={middle}&q=agent:{rare_agent}", "new_entries: of a rare agent", status=(204,)),
+    page("new_anywhere", "?after={middle}"), memory("memory_news", "typical", "?version={typical_middle}"),
+)  # fmt: skip
+
+REVIEW = (
+    page("review"), page("review", who=ADA, called="review (all)"),
+    page("review", "?group=memory", "review: by memory"),
+    page("review", "?order=newest", "review: newest"), page("review", "?group=memory&order=newest", "review: both"),
+    *(page("review", f"?q={words}", f"review: {words}") for words in (
+        "agent:{agent}", "agent:{rare_agent}", "session:{session}", "path:{wide_path}/",
+        "path:/nowhere/", "path:{typical_path}", "memory:{handbook}", "store:{store}", "before:{day_1}",
+        "after:{day_2}", "agent:{agent} path:{wide_path}/", "agent:{rare_agent} path:{wide_path}/",
+    )),
+    memory("flag", "typical"),
+    Line("undo_decision", "undo_decision", {"store_id": "store", "seq": "a_decision"}),
+)  # fmt: skip
+
+FINDING = (
+    *(keystroke("find", f"?q={typed}", store_id="store") for typed in (
+        "c", "cu", "customer", "customer-0001", "bill", "proj dec ref", "東京", "zzzz", "crm", "quokka",
+    )),
+    store("find", "?q=bill", "find: page"), store("find", "", "find: nothing typed"),
+    *(keystroke("palette", f"?store={{store}}&q={typed}") for typed in ("", "c", "bill", "agent 1", "zzzz")),
+    keystroke("palette", "?store={store}&only=paths&q=bill", "paths alone"),
+    page("palette", "?q=bill&store={store}", "palette: page"), page("search", called="search: nothing typed"),
+    *(search(f"?q={words}") for words in (
+        "invoice", "quokka", "axolotl", "pangolin", "nowhereatall", "返金", "customer-0001", "refund+contract",
+        "quokka&in=paths", "invoice&agent={rare_agent}", "invoice&path={wide_path}", "quokka&store={store}",
+        "invoice&from={day_45}&to={day_44}", "axolotl&versions=all", "pangolin&trash=yes", "invoice&versions=all",
+        "nowhereatall&versions=all&trash=yes", "corrected&in=notes",
+    )),
+)  # fmt: skip
+
+GLANCE = (
+    page("overview"), page("overview", who=ADA, called="overview (all)"), page("overview", "?days=90", "overview: 90"),
+    store("store_overview"), store("store_overview", "?days=90", "store_overview: 90"), page("saved_views"),
+)  # fmt: skip
+
+LINES: tuple[Line, ...] = (*HUB, *STORE, *MEMORY, *AUDITS, *EXPOSURE, *TIME, *NEWS, *REVIEW, *FINDING, *GLANCE)
+
+NOT_PAGES = {
+    "invitation": "the page of a secret link, which has no store", "save_view": "a form about one filter",
+    "rename_view": "a form about one filter", "delete_view": "a form about one filter",
+} | dict.fromkeys((
+    "sign_out", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active", "password_link",
+    "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many", "claim",
+    "selection",
+), "POST") | dict.fromkeys((
+    "export_audit", "export_trash", "export_versions", "export_agents", "export_overview", "export_store_overview",
+), "POST, streams")  # fmt: skip
+"""Routes without a line, and why."""

@@ -1,0 +1,288 @@
+"""What each page costs in a large store and in one with a hundredth of it, in one run.
+
+    .venv/bin/python -m benchmarks.pages [--keep DIR] [--rounds 9] [--only WORD] [--json]
+
+Two processes have a hub each, which `benchmarks.large_store` has made (kept in DIR, and used again). They answer the
+same requests in turn, through Django's test client: with the middleware, the session and the database of a page that is
+served, but without HTTP, whose costs would hide a part of what grows. Pages take turns too, so that none finds the
+database's cache as it left it. A line that misses its bound is measured again,
+three times as often, unless it misses it by far.
+"""
+
+import argparse
+import html
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from benchmarks.large_store import prepare
+from benchmarks.page_line import TRIVIAL, Line
+from benchmarks.page_list import LINES, NOT_PAGES
+
+_GOES_ON = re.compile(r'hx-get="([^"]*)" hx-trigger="load')
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+SIZES = {"small": (1_000, 10_000, 20_000), "large": (100_000, 1_000_000, 2_000_000)}
+FOLLOWED, WARM = 40, 2
+"""So many of the requests that a page goes on with are made, when it is asked for the second time."""
+
+
+class Hub:
+    """A process with a hub, which answers requests one at a time; a cost is in seconds."""
+
+    def __init__(self, directory: Path, environment: dict[str, str], clock: str) -> None:
+        command = [sys.executable, "-m", "benchmarks.pages", "--serve", str(directory), "--clock", clock]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | environment
+        )
+
+    def cost(self, line: Line) -> tuple[float, float]:
+        """Of the page, and the longest of the requests by which it went on. Exits where it does not answer."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(line.label + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline() or '{"problem": "the process has ended"}')
+        if "problem" in answer:
+            raise SystemExit(f"{line.label}: {answer['problem']}")
+        return float(answer["seconds"]), float(answer.get("longest", 0.0))
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(20)
+
+
+# ------------------------------------------------------------------------------------------------ in a hub's process
+
+
+def serve(directory: Path, clock: Callable[[], float]) -> None:
+    """Answers the labels of lines with what their pages cost."""
+    prepare(directory)
+    from django.conf import settings
+    from django.http import HttpRequest, HttpResponse, JsonResponse
+    from django.test import Client
+    from django.urls import path
+
+    from benchmarks.page_subjects import subjects
+    from memoryhub.models import User
+    from memoryhub.web import urls
+    from memoryhub.web.door import signed_in
+
+    @signed_in
+    def trivial(request: HttpRequest) -> HttpResponse:
+        return JsonResponse({"ok": True})
+
+    urls.urlpatterns.append(path("benchmark/trivial", trivial, name=TRIVIAL))
+    settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    names = subjects()
+    clients = {"": Client(raise_request_exception=False, headers={"host": "127.0.0.1"})}
+    for user in User.objects.all():
+        clients[user.email] = Client(raise_request_exception=False, headers={"host": "127.0.0.1"})
+        clients[user.email].force_login(user)
+    by_label = {line.label: line for line in LINES}
+    asked: Counter[str] = Counter()
+    for label in sys.stdin:
+        line = by_label[label.rstrip("\n")]
+        answer = _answer(line, clients[line.who], names, clock)
+        asked[label] += 1
+        if line.goes_on and "body" in answer and asked[label] == WARM:
+            answer["longest"] = _follow(_address(line, names), str(answer["body"]), clients[line.who])
+        answer.pop("body", None)
+        print(json.dumps(answer), flush=True)
+
+
+def _follow(url: str, body: str, client: Any) -> float:
+    """The seconds of the longest of the requests by which a page goes on."""
+    longest = 0.0
+    for _ in range(FOLLOWED):
+        found = _GOES_ON.search(body)
+        if not found:
+            break
+        began = time.perf_counter()
+        response = client.get(urljoin(url, html.unescape(found[1])), headers={"HX-Request": "true"})
+        longest, body = max(longest, time.perf_counter() - began), response.content.decode()
+    return longest
+
+
+def _answer(line: Line, client: Any, names: dict[str, str], clock: Callable[[], float]) -> dict[str, object]:
+    """What a page costs until its last byte; of one that is streamed, until its first."""
+    url, headers = _address(line, names), {"HX-Request": "true"} if line.htmx else {}
+    began = clock()
+    response = client.get(url, headers=headers) if line.method == "GET" else client.post(url, headers=headers)
+    if response.streaming:
+        next(iter(response.streaming_content), b"")
+    seconds = clock() - began
+    if response.status_code not in line.status:
+        return {"problem": f"{url} answered {response.status_code}"}
+    body = response.content.decode() if line.goes_on else ""
+    response.close()
+    return {"seconds": seconds, "body": body}
+
+
+def _address(line: Line, names: dict[str, str]) -> str:
+    from django.urls import reverse
+
+    parts = {name: names[value] for name, value in line.parts.items()}
+    return reverse(line.route, kwargs=parts) + line.query.format(**names).replace(" ", "+")
+
+
+# ------------------------------------------------------------------------------------------------ the measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A line's costs in seconds (medians; `longest` of all requests in the large store), and its ratio and bound."""
+
+    label: str
+    small: float
+    large: float
+    longest: float
+    ratio: float
+    bound: float
+    against: str
+    missed: bool
+
+
+class Costs:
+    """What was measured of each line in each store, in seconds."""
+
+    def __init__(self, hubs: dict[str, Hub], lines: Sequence[Line]) -> None:
+        self.hubs, self.lines = hubs, lines
+        self.taken: dict[tuple[str, str], list[float]] = {}
+        self.longest: dict[tuple[str, str], float] = {}
+
+    def rounds(self, lines: Iterable[Line], rounds: int) -> None:
+        """Every line in turn, in both stores one after the other."""
+        for turn in range(rounds):
+            for line in lines:
+                for size in sorted(SIZES, reverse=bool(turn % 2)):
+                    seconds, longest = self.hubs[size].cost(line)
+                    key = (line.label, size)
+                    self.taken.setdefault(key, []).append(seconds)
+                    self.longest[key] = max(seconds, longest, self.longest.get(key, 0.0))
+
+    def found(self) -> list[Found]:
+        return [self._found(line) for line in self.lines]
+
+    def _found(self, line: Line) -> Found:
+        small, large = (statistics.median(self.taken[line.label, size]) for size in ("small", "large"))
+        base = statistics.median(self.taken[line.against, "large"]) if line.against else small
+        longest = self.longest[line.label, "large"]
+        missed = large / base > line.bound or (line.longest is not None and longest > line.longest)
+        return Found(line.label, small, large, longest, large / base, line.bound, line.against or "small", missed)
+
+
+def measure(hubs: dict[str, Hub], lines: Sequence[Line], rounds: int) -> list[Found]:
+    """Warmed up, measured, and measured again where a bound is missed, but not by far; a single round is only a try."""
+    costs = Costs(hubs, lines)
+    if rounds > 1:
+        Costs(hubs, lines).rounds(lines, 1)
+    costs.rounds(lines, rounds)
+    if rounds == 1:
+        return costs.found()
+    doubtful = {found.label for found in costs.found() if found.missed and found.ratio < 3 * found.bound}
+    costs.rounds([line for line in lines if line.label in doubtful], 3 * rounds)
+    return costs.found()
+
+
+def without_a_line(lines: Iterable[Line] = LINES) -> list[str]:
+    """The routes of the people's door that nobody measures and of which nobody says why; Django has to be set up."""
+    from django.urls import get_resolver
+
+    from memoryhub.web import urls
+
+    named = {line.route for line in lines if line.route != TRIVIAL} | set(NOT_PAGES)
+    routes = {name for name in get_resolver(urls.__name__).reverse_dict if isinstance(name, str)}
+    return sorted(routes - named) + sorted(f"{name} (no such route)" for name in named - routes)
+
+
+def report(found: Sequence[Found]) -> None:
+    """Prints the table, the worst of its bound first."""
+    print(f"{'page':<60}{'small ms':>9}{'large ms':>9}{'longest':>9}{'ratio':>7}{'bound':>7}")
+    for row in sorted(found, key=lambda row: -row.ratio / row.bound):
+        mark = "  MISSED" if row.missed else ""
+        against = "" if row.against == "small" else f"  of {row.against}"
+        times = f"{row.small * 1000:>9.1f}{row.large * 1000:>9.1f}{row.longest * 1000:>9.1f}"
+        print(f"{row.label:<60}{times}{row.ratio:>7.2f}{row.bound:>7.1f}{against}{mark}")
+    print(f"\n{len(found)} pages, {sum(row.missed for row in found)} missed")
+
+
+# ------------------------------------------------------------------------------------------------ the command
+
+
+def made(directory: Path, size: Sequence[int], environment: dict[str, str]) -> Path:
+    """A hub's data directory with a store of this size; made where it is not there yet."""
+    if not (directory / "made").exists():
+        amounts = zip(("--memories", "--versions", "--entries"), map(str, size), strict=True)
+        options = [word for pair in amounts for word in pair]
+        command = [sys.executable, "-m", "benchmarks.large_store", str(directory), *options]
+        subprocess.run(command, check=True, env=os.environ | environment)
+        (directory / "made").touch()
+    return directory
+
+
+def _environments(arguments: argparse.Namespace) -> dict[str, dict[str, str]]:
+    """On PostgreSQL each hub has a database, named for its size."""
+    url = arguments.database_url
+    return {size: {"DATABASE_URL": url.replace("{size}", size) if url else ""} for size in SIZES}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", type=Path, help="directory of the two hubs, made where they are missing")
+    parser.add_argument(
+        "--small", type=int, nargs=3, default=SIZES["small"], metavar=("MEMORIES", "VERSIONS", "ENTRIES")
+    )
+    parser.add_argument(
+        "--large", type=int, nargs=3, default=SIZES["large"], metavar=("MEMORIES", "VERSIONS", "ENTRIES")
+    )
+    parser.add_argument("--database-url", default="", help="of PostgreSQL; {size} stands for small and large")
+    parser.add_argument(
+        "--clock", choices=CLOCKS, default="wall", help="cpu: of the hub's process alone, for SQLite on a busy machine"
+    )
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", help="lines whose label has this in it")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        return serve(arguments.serve, CLOCKS[arguments.clock])
+    with tempfile.TemporaryDirectory(prefix="memoryhub-pages-") as scratch:
+        prepare(Path(scratch))
+        if missing := without_a_line():
+            sys.exit("benchmarks/page_list.py has no line for these routes: " + ", ".join(missing))
+        _measure(arguments, (arguments.keep or Path(scratch)).resolve())
+    return None
+
+
+def _measure(arguments: argparse.Namespace, directory: Path) -> None:
+    environments = _environments(arguments)
+    sizes = {"small": arguments.small, "large": arguments.large}
+    hubs = {
+        size: Hub(made(directory / size, amount, environments[size]), environments[size], arguments.clock)
+        for size, amount in sizes.items()
+    }
+    lines = [line for line in LINES if arguments.only in line.label or line.label == TRIVIAL]
+    try:
+        found = measure(hubs, lines, arguments.rounds)
+    finally:
+        for hub in hubs.values():
+            hub.close()
+    if arguments.json:
+        print(json.dumps([asdict(row) for row in found], indent=1))
+    else:
+        report(found)
+
+
+if __name__ == "__main__":
+    main()
