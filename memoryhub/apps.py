@@ -4,8 +4,9 @@ from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_in
 from django.core.checks import register
 from django.db.backends.signals import connection_created
+from django.db.models.signals import post_migrate
 
-from memoryhub import checks, database
+from memoryhub import checks, database, planner
 
 
 class MemoryHubConfig(AppConfig):
@@ -18,3 +19,4 @@ class MemoryHubConfig(AppConfig):
         # Signing in is an action with its audit entry, and writes the moment itself.
         user_logged_in.disconnect(dispatch_uid="update_last_login")
         connection_created.connect(database.configure, dispatch_uid="memoryhub.database.configure")
+        post_migrate.connect(planner.tell, sender=self, dispatch_uid="memoryhub.planner.tell")

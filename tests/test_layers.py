@@ -16,6 +16,7 @@ MODULES = layers.read(PACKAGE)
 SQL = "memoryhub.actions.sql"
 SQL_BESIDE = {
     "memoryhub.database": "PRAGMAs of a connection, and the checkpoints of the write-ahead log",
+    "memoryhub.planner": "what SQLite's planner is told of the tables",
 }
 SQL_CALLS = frozenset({"execute", "executemany", "executescript", "copy", "raw", "extra", "RawSQL"})
 

@@ -5,7 +5,7 @@ Every function refuses with a ToolError (nothing is written then) or, where some
 
 from dataclasses import dataclass
 
-from memoryhub.actions import audit, memories, tree
+from memoryhub.actions import audit, memories, review, tree
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.tree import StoredMemory, Tree
 from memoryhub.models import MemoryVersion
@@ -38,8 +38,22 @@ def create(store_id: str, path: str, content: str, act: Act) -> Done:
         return _done(store, memories.create(store, Create(path, content)), {"path": path})
 
 
-def edit(store_id: str, memory_id: str, content: str, expected_sha256: str, act: Act) -> Done:
-    """Another text for a memory that still has the text with that SHA-256; no version where nothing changes."""
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Of which versions a person has made a text: the one that they had opened, and the newer one of somebody else."""
+
+    opened: str
+    theirs: str
+
+
+def edit(
+    store_id: str, memory_id: str, content: str, expected_sha256: str, act: Act, *,
+    merged: Merged | None = None, reviewed: str | None = None,
+) -> Done:  # fmt: skip
+    """Another text for a memory that still has the text with that SHA-256; no version where nothing changes.
+
+    `reviewed` is a version of it: those up to this one that await review have been reviewed with this edit.
+    """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         memory = tree.memory_by_id(store, memory_id)
@@ -50,7 +64,19 @@ def edit(store_id: str, memory_id: str, content: str, expected_sha256: str, act:
             tree.check_limits(store, memory.path, old_size=memory.size, new_size=len(content.encode()))
             version = tree.write_text(store, memory, content)
         record = Record("edit", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
-        return _done(store, record, {"path": memory.path, "content_sha256": expected_sha256})
+        told: dict[str, object] = {"path": memory.path, "content_sha256": expected_sha256}
+        told |= review.mark_with_edit(store, memory.id, reviewed)
+        return _done(store, record, told | _told_of_merge(memory, merged))
+
+
+def _told_of_merge(memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
+    """What the entry says of a merge; nothing where these are not versions of the memory."""
+    if merged is None:
+        return {}
+    named = {merged.opened, merged.theirs}
+    if MemoryVersion.objects.filter(memory_id=memory.id, pk__in=named).count() != len(named):
+        return {}
+    return {"opened": merged.opened, "theirs": merged.theirs, "merged": True}
 
 
 def rename(store_id: str, path: str, new_path: str, act: Act, *, memory_id: str | None = None) -> Done:

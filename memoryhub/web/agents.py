@@ -58,7 +58,7 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
         "rows": rows,
         "is_cut": len(rows) == ROWS,
         "last_used": max((row.key.last_used_at for row in rows if row.key.last_used_at), default=None),
-        "sessions": Session.objects.visible_to(user).filter(agent=found).newest()[:SESSIONS],
+        "sessions": Session.objects.visible_to(user).latest_of(found)[:SESSIONS],
         "own_stores": _administered(user),
     }
     return render(request, "agents/agent.html", shown)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, OuterRef, Subquery
 
 from memoryhub.models import Agent, Key, KeyStore, MemoryStore, Session, User
 
@@ -34,7 +34,7 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent with its usable keys, when one of its keys was last used, and when it last named a session."""
+    """An agent with its usable keys, when one of them was last used, and its newest session was last seen."""
 
     agent: Agent
     keys: int
@@ -64,8 +64,10 @@ def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentR
         keys[key.agent_id].append(key)
     stores = _stores_of([key for own in keys.values() for key in own])
     known = _known(user)
-    used = _latest(visible, "last_used_at")
-    seen = _latest(Session.objects.visible_to(user).filter(agent__in=agents), "last_seen_at")
+    used = dict(visible.values("agent").annotate(latest=Max("last_used_at")).values_list("agent", "latest"))
+    sessions = Session.objects.visible_to(user).latest_of(OuterRef(OuterRef("pk"))).values("last_seen_at")
+    named = Agent.objects.filter(pk__in=[agent.pk for agent in agents]).annotate(seen=Subquery(sessions[:1]))
+    seen = dict(named.values_list("pk", "seen"))
     return [
         AgentRow(agent, len(own := keys[agent.pk]), _scope(own, stores, known), used.get(agent.pk), seen.get(agent.pk))
         for agent in agents
@@ -77,10 +79,6 @@ def status(key: Key, at: datetime) -> str:
     if key.revoked_at is not None:
         return "revoked"
     return "expired" if key.expires_at is not None and key.expires_at <= at else "usable"
-
-
-def _latest(rows: QuerySet[Key] | QuerySet[Session], field: str) -> dict[str, datetime | None]:
-    return dict(rows.values("agent").annotate(latest=Max(field)).values_list("agent", "latest"))
 
 
 def _stores_of(keys: list[Key]) -> dict[str, list[MemoryStore]]:

@@ -50,6 +50,18 @@ class Options:
         return self.query(**{"from": self.new, "to": self.old})
 
     @property
+    def earlier(self) -> str | None:
+        """Both one version back; null where there is none before."""
+        return self._moved(-1) if min(self.old, self.new) > 1 else None
+
+    @property
+    def later(self) -> str:
+        return self._moved(1)
+
+    def _moved(self, by: int) -> str:
+        return self.query(**{"from": self.old + by, "to": self.new + by})
+
+    @property
     def unified(self) -> str:
         return self.query(mode="unified")
 

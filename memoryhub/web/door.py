@@ -71,5 +71,5 @@ def by(request: HttpRequest) -> dict[str, Any]:
 
 
 def act(request: HttpRequest, note: str = "", group: str | None = None) -> Act:
-    """The act of the person of a request, with the note that they gave."""
-    return Act(**by(request), note=note.strip() or None, group=group)
+    """The act of the person of a request, with the note that they gave; PostgreSQL keeps no NUL."""
+    return Act(**by(request), note=note.replace("\0", "\ufffd").strip() or None, group=group)

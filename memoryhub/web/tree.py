@@ -1,7 +1,6 @@
 """The pages of directories, the root's being the store's, and the parts of the tree that are opened on demand."""
 
 from django.conf import settings
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -17,6 +16,7 @@ from memoryhub.web.door import act, in_store
 from memoryhub.web.memories_forms import NoteForm, RenameForm
 from memoryhub.web.sentences import for_people
 from memoryhub.web.stores_pages import see_other
+from memoryhub.web.undo_banner import tell_done
 
 
 @require_safe
@@ -63,11 +63,12 @@ def rename(request: HttpRequest, store: MemoryStore, path: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         new_path, note = form.cleaned_data["new_path"], form.cleaned_data["note"]
         try:
-            curation.rename(store.id, directory.path, new_path, act(request, note))
+            done = curation.rename(store.id, directory.path, new_path, act(request, note))
         except ToolError as error:
             form.add_error("new_path", for_people(error))
         else:
-            messages.success(request, _("%(old)s is now %(new)s.") % {"old": directory.path, "new": new_path})
+            said = _("%(old)s is now %(new)s.") % {"old": directory.path, "new": new_path}
+            tell_done(request, store.id, said, done.seq)
             return see_other(tree_addresses.of_directory(store.id, new_path))
     return render(request, "tree/rename.html", _context(request, store, directory, form))
 
@@ -97,7 +98,7 @@ def _tell_deleted(request: HttpRequest, store: MemoryStore, directory: Directory
         "%(path)s was deleted: %(count)s memories are now in the trash.",
         count,
     )
-    messages.success(request, told % {"path": directory.path, "count": count})
+    tell_done(request, store.id, told % {"path": directory.path, "count": count}, done.seq)
 
 
 def _context(request: HttpRequest, store: MemoryStore, directory: Directory, form: NoteForm) -> dict[str, object]:

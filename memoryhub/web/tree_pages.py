@@ -29,6 +29,7 @@ class Item:
     changed_seq: int | None
     changed_by: str | None
     hidden: bool
+    flagged: bool = False
 
     @property
     def is_directory(self) -> bool:
@@ -71,6 +72,7 @@ def memory_item(memory: Memory) -> Item:
         url=reverse("memory", args=[memory.store_id, memory.id]), size=memory.size, count=None,
         changed_at=memory.updated_at, changed_seq=getattr(memory, "changed_seq", None),
         changed_by=getattr(memory, "changed_by", None), hidden=memory.is_hidden,
+        flagged=memory.flagged,
     )  # fmt: skip
 
 

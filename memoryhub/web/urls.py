@@ -6,4 +6,11 @@ urlpatterns = [
     path("", include("memoryhub.web.accounts_urls")),
     path("", include("memoryhub.web.stores_urls")),
     path("", include("memoryhub.web.history_urls")),
+    path("", include("memoryhub.web.review_urls")),
+    path("", include("memoryhub.web.exposure_urls")),
+    path("", include("memoryhub.web.time_urls")),
+    path("", include("memoryhub.web.search_urls")),
+    path("", include("memoryhub.web.selection_urls")),
+    path("", include("memoryhub.web.views_urls")),
+    path("", include("memoryhub.web.dashboard_urls")),
 ]

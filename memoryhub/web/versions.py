@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from memoryhub.diffs import counts
-from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
+from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
 from memoryhub.web import tree_addresses, tree_branches
@@ -18,6 +18,7 @@ from memoryhub.web.audit_rows import by_actor
 from memoryhub.web.door import in_store
 from memoryhub.web.memories_facts import last_with_text
 from memoryhub.web.memories_text import numbered_lines
+from memoryhub.web.merges import MergedWith, merged_with
 from memoryhub.web.stores_pages import context, entries
 
 PAGE = 50
@@ -35,10 +36,12 @@ class Row:
     entry: AuditEntry | None
     actor_query: str | None
     session: str | None
+    key: Key | None
     added: int | None
     removed: int | None
     moved_from: str | None
     is_current: bool
+    merged: MergedWith | None
 
 
 @require_GET
@@ -121,17 +124,20 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
     """The rows of a page; the version after its end is only there to be compared with."""
     shown = found[:PAGE]
     told = entries(store, *(version.seq for version in shown))
+    merges = merged_with(store.pk, told.values())
     names = {entry.session for entry in told.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=names).values_list("id", "name"))
+    keys = Key.objects.in_bulk({entry.actor_id for entry in told.values() if entry.actor_id})
     rows = []
     for version, before in zip(shown, [*found[1:], None][: len(shown)], strict=True):
         entry = told.get(version.seq)
         added, removed = _counts(before, version)
         rows.append(Row(
             version=version, entry=entry, actor_query=by_actor(entry) if entry else None,
-            session=sessions.get(entry.session or "", entry.session) if entry else None, added=added, removed=removed,
+            session=sessions.get(entry.session or "", entry.session) if entry else None,
+            key=keys.get(entry.actor_id or "") if entry else None, added=added, removed=removed,
             moved_from=before.path if before and before.path != version.path else None,
-            is_current=version.pk == memory.head_id,
+            is_current=version.pk == memory.head_id, merged=merges.get(version.seq),
         ))  # fmt: skip
     return rows
 

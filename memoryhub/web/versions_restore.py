@@ -3,11 +3,8 @@
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
@@ -20,6 +17,7 @@ from memoryhub.web.door import act, in_store
 from memoryhub.web.memories_forms import NoteForm, PathField
 from memoryhub.web.sentences import for_people
 from memoryhub.web.stores_pages import see_other
+from memoryhub.web.undo_banner import tell_done
 from memoryhub.web.versions import memory_of, page_context, text_of, version_of
 
 
@@ -70,9 +68,7 @@ def _restored(request: HttpRequest, store: MemoryStore, version: MemoryVersion, 
         form.add_error("path" if "path" in form.fields else None, for_people(error))
         return False
     said = gettext("Restored the text of version %(number)s.") % {"number": version.number}
-    link = gettext("Audit entry")
-    address = reverse("entry", args=[store.id, done.seq])
-    messages.success(request, format_html('{} <a href="{}">{}</a>', said, address, link))
+    tell_done(request, store.id, said, done.seq)
     return True
 
 

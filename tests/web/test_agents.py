@@ -149,7 +149,7 @@ def test_sessions_in_other_stores_are_not_shown(
     assert "run-here" in theirs and "run-there" not in theirs
     everything = text(signed_in(superuser).get(f"/agents/{agent.id}"))
     assert "run-here" in everything and "run-there" in everything
-    assert f"/audit?session={Session.objects.get(name='run-here').id}" in theirs
+    assert f"/sessions/{Session.objects.get(name='run-here').id}" in theirs
     assert f"/audit?agent={agent.id}" in theirs
 
 

@@ -100,11 +100,11 @@ def test_a_conflict_shows_both_sides_and_loses_nothing(
     theirs = Act(Actor.person(superuser), Door.WEB, AT)
     curation.edit(memory.store_id, memory.id, TEXT + "- Theirs\n", memory.sha256, theirs)
     desk.get_by_role("button", name="Save").click()
-    expect(desk.get_by_text("There is a newer version than the one that you opened.")).to_be_visible()
-    expect(desk.locator("main")).to_contain_text("- Theirs")
-    expect(desk.get_by_label("Their text")).to_contain_text("- Theirs")
-    expect(desk.locator(".cm-content").last).to_contain_text("- Mine")
-    desk.get_by_role("button", name="Save my text as the newest version").click()
+    expect(desk.get_by_text("You opened version 1; meanwhile version 2 was saved.")).to_be_visible()
+    expect(desk.locator(".room-theirs")).to_contain_text("- Theirs")
+    expect(desk.locator(".room-mine")).to_contain_text("- Mine")
+    desk.locator(".room-conflict").get_by_role("button", name="Take mine").click()
+    desk.get_by_role("button", name="Save the merged text").click()
     expect(desk.locator(".lines")).to_contain_text("- Mine")
     texts = MemoryVersion.objects.filter(memory=memory).order_by("number").select_related("text")
     assert [version.content for version in texts] == [TEXT, TEXT + "- Theirs\n", TEXT + "- Mine\n"]
@@ -133,7 +133,7 @@ def test_the_audit_is_filtered_and_exported(
     desk: Page, live_server: LiveServer, memory: Memory, store: MemoryStore
 ) -> None:
     desk.goto(f"{live_server.url}/stores/{store.id}/audit")
-    desk.get_by_role("searchbox").first.fill("command:create person:alice@example.com")
+    desk.locator("main").get_by_role("searchbox").fill("command:create person:alice@example.com")
     desk.keyboard.press("Enter")
     expect(desk.get_by_role("link", name="/policies/refunds.md").first).to_be_visible()
     expect(desk.locator("tbody tr")).to_have_count(1)

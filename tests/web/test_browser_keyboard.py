@@ -139,7 +139,7 @@ def test_a_slash_goes_to_the_filter_where_keys_are_only_letters(
 ) -> None:
     desk.goto(live_server.url + address)
     desk.keyboard.press("/")
-    field = desk.get_by_role("searchbox")
+    field = desk.locator("main").get_by_role("searchbox")
     expect(field).to_be_focused()
     desk.keyboard.type("g s?/jke")
     expect(field).to_have_value("g s?/jke")

@@ -1,55 +1,25 @@
 """Every page in both themes and at both widths: axe finds nothing, nothing overflows, the console stays empty."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import people
 from memoryhub.demo.load import load
-from memoryhub.models import Agent, Key, Memory, MemoryStore, User
+from memoryhub.models import User
 from tests.browser import Console, axe, sign_in_as
 from tests.fixtures import BY
+from tests.web.every_page import pages
 
 pytestmark = pytest.mark.browser
 
 NOW = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 
-
-def pages() -> Iterator[str]:
-    """The address of every page that a person can open, on demo data."""
-    store = MemoryStore.objects.get(name="Customer service")
-    memory = Memory.objects.at("/refund_policies.xml").get(store=store)
-    versions = list(memory.store.versions.filter(memory=memory).order_by("number"))
-    in_store = {"store_id": store.id}
-    of_memory = in_store | {"memory_id": memory.id}
-    agent = Agent.objects.order_by("name")[0]
-    for name in ("stores", "new_store", "agents", "new_agent", "people", "account", "audit"):
-        yield reverse(name)
-    for name in ("store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit", "trash"):
-        yield reverse(name, kwargs=in_store)
-    for name in ("memory", "edit_memory", "rename_memory", "delete_memory", "versions"):
-        yield reverse(name, kwargs=of_memory)
-    yield reverse("memory", kwargs=of_memory) + "?view=rendered"
-    for name in ("directory", "rename_directory", "delete_directory"):
-        yield reverse(name, kwargs=in_store | {"path": "tickets"})
-    ends = f"?from={versions[0].id}&to={versions[-1].id}"
-    yield reverse("compare", kwargs=of_memory) + ends
-    yield reverse("compare", kwargs=of_memory) + ends + "&mode=split"
-    yield reverse("version", kwargs=in_store | {"version_id": versions[0].id})
-    yield reverse("restore_version", kwargs=in_store | {"version_id": versions[0].id})
-    for seq in (versions[0].seq, versions[-1].seq, versions[-1].seq - 1):
-        yield reverse("entry", kwargs={"chain": store.id, "seq": seq})
-    yield reverse("audit") + "?q=outcome:error"
-    yield reverse("audit") + "?q=agent:nobody-of-that-name"
-    yield reverse("agent", kwargs={"agent_id": agent.id})
-    yield reverse("edit_agent", kwargs={"agent_id": agent.id})
-    yield reverse("issue_key", kwargs={"agent_id": agent.id})
-    yield reverse("revoke_key", kwargs={"key_id": Key.objects.filter(agent=agent)[0].id})
+PARTS = 8
+"""The pages are shared out among so many tests, so that no process has all of them to wait for."""
 
 
 def widths_are_kept(page: Page) -> None:
@@ -61,12 +31,13 @@ def widths_are_kept(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_is_sound_in_both_themes(
-    page: Page, console: Console, live_server: LiveServer, superuser: User
+    page: Page, console: Console, live_server: LiveServer, superuser: User, part: int
 ) -> None:
     load(NOW)
     sign_in_as(page.context, superuser, live_server.url)
-    for address in pages():
+    for _name, address in list(pages())[part::PARTS]:
         response = page.goto(live_server.url + address)
         assert response is not None
         assert response.status == 200, address

@@ -1,0 +1,127 @@
+"""The address of every page that a person can open, on the demo's data: for tests and for pictures."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.urls import reverse
+
+from memoryhub.models import Agent, AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Session
+
+Page = tuple[str, str]
+"""A name for the picture, and the address."""
+
+
+def pages() -> Iterator[Page]:
+    """All of them, for a superuser."""
+    store = MemoryStore.objects.get(name="Customer service")
+    memory = Memory.objects.at("/refund_policies.xml").get(store=store)
+    yield from _of_the_hub()
+    yield from _of_a_store(store)
+    yield from _of_a_memory(memory)
+    yield from _of_marked_memories(store)
+    yield from _of_agents()
+    yield from _of_the_audit(store, memory)
+    yield from _of_review(store, memory)
+    yield from _of_time(store, memory)
+    yield from _of_finding(store)
+
+
+def page(name: str, query: str = "", *, called: str = "", **parts: Any) -> Page:
+    """A page by the name of its route; `called` tells apart two pictures of one route."""
+    return called or name.replace("_", "-"), reverse(name, kwargs=parts) + query
+
+
+def _of_the_hub() -> Iterator[Page]:
+    for name in ("stores", "new_store", "agents", "new_agent", "people", "account", "overview", "saved_views"):
+        yield page(name)
+
+
+def _of_a_store(store: MemoryStore) -> Iterator[Page]:
+    names = (
+        "store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit", "trash",
+        "store_overview", "store_sessions",
+    )  # fmt: skip
+    for name in names:
+        yield page(name, store_id=store.id)
+    for name in ("directory", "rename_directory", "delete_directory"):
+        yield page(name, store_id=store.id, path="tickets")
+
+
+def _of_a_memory(memory: Memory) -> Iterator[Page]:
+    of_memory = {"store_id": memory.store_id, "memory_id": memory.id}
+    for name in ("memory", "edit_memory", "rename_memory", "delete_memory", "versions", "blame", "readers", "flag"):
+        yield page(name, **of_memory)
+    yield page("memory", "?view=rendered", called="memory-rendered", **of_memory)
+    versions = list(memory.store.versions.filter(memory=memory).order_by("number"))
+    ends = f"?from={versions[0].id}&to={versions[-1].id}"
+    yield page("compare", ends, **of_memory)
+    yield page("compare", ends + "&mode=split", called="compare-split", **of_memory)
+    for name in ("version", "restore_version", "undo_version"):
+        yield page(name, store_id=memory.store_id, version_id=versions[0].id)
+    line = f"?version={versions[-1].number}&line=13"
+    yield page("readers", line, called="readers-of-a-line", **of_memory)
+
+
+def _of_marked_memories(store: MemoryStore) -> Iterator[Page]:
+    """One in the trash, and one with a flag."""
+    deleted = Memory.objects.in_trash().filter(store=store).order_by("path")[0]
+    flagged = Memory.objects.live().filter(store=store, flagged=True)[0]
+    for memory, called in ((deleted, "trash"), (flagged, "flag")):
+        for name in ("memory", "blame", "readers"):
+            yield page(name, called=f"{name}-with-{called}", store_id=store.id, memory_id=memory.id)
+
+
+def _of_agents() -> Iterator[Page]:
+    agent = Agent.objects.order_by("name")[0]
+    for name in ("agent", "edit_agent", "issue_key"):
+        yield page(name, agent_id=agent.id)
+    yield page("revoke_key", key_id=Key.objects.filter(agent=agent)[0].id)
+
+
+def _of_the_audit(store: MemoryStore, memory: Memory) -> Iterator[Page]:
+    yield page("audit")
+    yield page("audit", "?q=outcome:error", called="audit-errors")
+    yield page("audit", "?q=agent:nobody-of-that-name", called="audit-nothing")
+    seqs = list(MemoryVersion.objects.of_memory(memory).order_by("seq").values_list("seq", flat=True))
+    directory = AuditEntry.objects.filter(chain=store.id, command="view", memory=None, ok=True)[0].seq
+    error = AuditEntry.objects.filter(chain=store.id, ok=False)[0].seq
+    shown = {"created": seqs[0], "edited": seqs[-1], "listing": directory, "error": error}
+    for called, seq in shown.items():
+        yield page("entry", called=f"entry-{called}", chain=store.id, seq=seq)
+
+
+def _of_review(store: MemoryStore, memory: Memory) -> Iterator[Page]:
+    yield page("review")
+    yield page("review", "?group=memory", called="review-by-memory")
+    yield page("review", "?q=path:/nowhere", called="review-nothing")
+
+
+def poisoned(store: MemoryStore) -> Session:
+    """The session of the demo that wrote what it should not have."""
+    return Session.objects.get(name="ticket-4498")
+
+
+def _of_time(store: MemoryStore, memory: Memory) -> Iterator[Page]:
+    session, last = poisoned(store), AuditEntry.objects.of_chain(store.id).newest()[0].seq
+    seq = last // 2
+    yield page("session", session_id=session.id)
+    yield page("moments", store_id=store.id)
+    yield page("moment", store_id=store.id, seq=seq)
+    yield page("moment_directory", store_id=store.id, seq=seq, path="tickets")
+    yield page("moment_memory", store_id=store.id, seq=seq, memory_id=memory.id)
+    yield page("changes", f"?from={seq}&to={last}", store_id=store.id)
+    yield page("restore_moment", store_id=store.id, seq=last - 20)
+    yield page("restore_moment", "?path=/tickets", called="restore-directory", store_id=store.id, seq=seq)
+    yield page("undo_session", store_id=store.id, session_id=session.id)
+    written = MemoryVersion.objects.of_memory(memory).newest()[0].seq
+    yield page("undo_entry", store_id=store.id, seq=written)
+
+
+def _of_finding(store: MemoryStore) -> Iterator[Page]:
+    yield page("search")
+    yield page("search", "?q=refund", called="search-found")
+    yield page("search", "?q=nowhereatall", called="search-nothing")
+    yield page("find", "?q=ref", store_id=store.id)
+    yield page("find", "?q=problems", called="find-with-flag", store_id=store.id)
+    yield page("search", "?q=in:paths problems", called="search-with-flag")
+    yield page("palette", f"?q=ref&store={store.id}")
