@@ -79,7 +79,7 @@ def _entries(store: MemoryStore) -> dict[str, str]:
     later = entries.filter(seq__gt=last // 2).oldest()
     kinds = {
         "a_view": later.of_command("view").filter(version__isnull=False),
-        "an_edit": later.of_command("str_replace").exclude(path=HANDBOOK),
+        "an_edit": later.of_command("str_replace").at_path(TYPICAL),
         "a_listing": later.of_command("view").filter(version=None, ok=True),
         "an_error": later.that_ended(ok=False),
         "a_move": later.of_command("rename"),

@@ -1,9 +1,11 @@
 """Alice, an admin of a store, Bob, who may look, Charlie, who has no role; the store, and an agent with a key."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from memoryhub.actions import access, people, stores
@@ -71,3 +73,10 @@ def agent(db: None) -> Agent:
 def key(agent: Agent, store: MemoryStore) -> str:
     """The secret of a key with which the agent may write to the store."""
     return access.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1]
+
+
+@pytest.fixture
+def own_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkpoint file that no other test sees: what one test checkpoints, another one's database does not have."""
+    monkeypatch.setattr(settings, "MEMORYHUB_CHECKPOINT_FILE", tmp_path / "checkpoints.jsonl")
+    return tmp_path / "checkpoints.jsonl"

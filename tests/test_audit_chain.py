@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 from hypothesis import HealthCheck, given
@@ -276,12 +275,6 @@ def test_another_audit_key_does_not_verify(told: Hub, settings: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ the command
-
-
-@pytest.fixture
-def own_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(settings, "MEMORYHUB_CHECKPOINT_FILE", tmp_path / "checkpoints.jsonl")
-    return tmp_path / "checkpoints.jsonl"
 
 
 def test_the_command_says_that_all_is_right(

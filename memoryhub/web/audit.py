@@ -66,11 +66,11 @@ def _answer(request: HttpRequest, chains: Sequence[str], store: MemoryStore | No
         "bar": request.GET.get("q") or wanted.words,
         "chips": _chips(wanted, chains),
         "rows": rows_of(page.entries, wanted),
-        "newer": page.newer and wanted.with_value("after", page.newer).query,
-        "older": page.older and wanted.with_value("before", page.older).query,
+        "newer": page.newer and _on(wanted, "after", page.newer, page),
+        "older": page.older and _on(wanted, "before", page.older, page),
         "problem": problem,
         "reached": page.reached,
-        "further": page.reached and _further(wanted, page, "after" in request.GET),
+        "is_newer": "after" in request.GET,
     }
     if request.htmx and not request.htmx.history_restore_request:  # type: ignore[attr-defined]
         return render(request, "audit/_list.html", context)
@@ -85,10 +85,10 @@ def _page(request: HttpRequest, wanted: Filter, chains: Sequence[str]) -> Page:
     return older_page(target.search, target.chains, request.GET.get("before"), most=most)
 
 
-def _further(wanted: Filter, page: Page, is_newer: bool) -> str:
-    """The query that goes on where the look for a page ended."""
-    on = wanted.with_value("after", page.newer or "") if is_newer else wanted.with_value("before", page.older or "")
-    return on.with_value("further", "1").query
+def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
+    """The query of the next page; where the look for this one ended before it was full, that of a longer look."""
+    further = {"further": "1"} if page.reached else {}
+    return Filter({**wanted.values, key: place, **further}).query
 
 
 def _chips(wanted: Filter, chains: Sequence[str]) -> list[Chip]:

@@ -153,6 +153,7 @@ def test_the_lists_of_a_large_store_are_made_now_and_then(hub: Hub, monkeypatch:
     assert Figures.objects.get().listed_at == made
 
 
+@pytest.mark.usefixtures("own_checkpoints")
 def test_the_background_work_counts_every_half_minute(hub: Hub) -> None:
     schedule = tasks.Schedule(AT, AT)
     hub.call(command="view", path="/memories")
