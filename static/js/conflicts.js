@@ -183,6 +183,7 @@ function listen(cm, view, form, room, { field, take, go }) {
     dialog.showModal();
   });
   dialog?.querySelector("[data-go-on]").addEventListener("click", () => setTimeout(() => go(view, 1)));
+  room.toggleAttribute("data-ready", true);
 }
 
 // The focus goes on to the next block that is left, or to the heading of the text.
