@@ -96,21 +96,21 @@ def serve(directory: Path, clock: Callable[[], float]) -> None:
         answer = _answer(line, clients[line.who], names, clock)
         asked[label] += 1
         if line.goes_on and "body" in answer and asked[label] == WARM:
-            answer["longest"] = _follow(_address(line, names), str(answer["body"]), clients[line.who])
+            answer["longest"] = _follow(_address(line, names), str(answer["body"]), clients[line.who], clock)
         answer.pop("body", None)
         print(json.dumps(answer), flush=True)
 
 
-def _follow(url: str, body: str, client: Any) -> float:
+def _follow(url: str, body: str, client: Any, clock: Callable[[], float]) -> float:
     """The seconds of the longest of the requests by which a page goes on."""
     longest = 0.0
     for _ in range(FOLLOWED):
         found = _GOES_ON.search(body)
         if not found:
             break
-        began = time.perf_counter()
+        began = clock()
         response = client.get(urljoin(url, html.unescape(found[1])), headers={"HX-Request": "true"})
-        longest, body = max(longest, time.perf_counter() - began), response.content.decode()
+        longest, body = max(longest, clock() - began), response.content.decode()
     return longest
 
 
