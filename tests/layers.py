@@ -11,9 +11,12 @@ BESIDE = -1
 """The client runs in other people's programs: beside the server, without Django."""
 
 LAYERS = {
-    "protocol": PURE, "diffs": PURE, "sensitive": PURE, "chain": PURE, "retention_rules": PURE, "ids": PURE,
-    "visible": PURE, "matching": PURE, "folding": PURE, "path_index": PURE, "merging": PURE, "blame": PURE,
-    "charts": PURE,
+    "protocol": PURE, "diffs": PURE, "sensitive": PURE, "sensitive_text": PURE, "sensitive_keys": PURE,
+    "sensitive_secrets": PURE, "sensitive_passwords": PURE, "sensitive_personal": PURE, "sensitive_identity": PURE,
+    "sensitive_poison": PURE, "sensitive_orders": PURE, "sensitive_orders_abroad": PURE,
+    "sensitive_instructions": PURE, "sensitive_encoded": PURE, "chain": PURE, "retention_rules": PURE,
+    "retention_patterns": PURE, "ids": PURE, "visible": PURE, "matching": PURE, "folding": PURE, "path_index": PURE,
+    "merging": PURE, "blame": PURE, "charts": PURE, "novelty": PURE,
     "models": DATA, "migrations": DATA, "database": DATA, "planner": DATA,
     "actions": WRITERS,
     "tool": TOOL,

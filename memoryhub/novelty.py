@@ -1,0 +1,136 @@
+"""What is new in a text that took the place of another: its findings of sensitive kinds on lines the old one lacks."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from memoryhub import sensitive
+from memoryhub.sensitive import Span
+
+LONG = 8_000
+SPANNING = {"private_key": LONG, "instructions": 80, "password": 80}
+"""The kinds of which a finding can begin on one line and end on another, and how many characters before and after what
+changed are looked at for them."""
+
+_PART_OF_KEY = re.compile(r"KEY|--|[A-Za-z0-9+/=]{16}")
+"""Some of it stands on every line of a private key."""
+
+_MASK = re.compile(r"\[redacted:[a-z_]{1,40}\]")
+
+
+class Novelty:
+    """The lines of a text from the first to the last that another one (null: there was none) does not have.
+
+    Lines are looked at whole, so that a value is found that two edits put together.
+    """
+
+    def __init__(self, old: str | None, new: str) -> None:
+        self.old, self.new = old, new
+        self.start, self.end = (0, len(new)) if old is None else _changed(old, new)
+        self._old_lines: frozenset[str] | None = None
+
+    def has_any(self, kinds: frozenset[str]) -> bool:
+        """Whether there may be findings of some kinds: quicker than finding them, which is seldom needed."""
+        return any(self._between(*place, of) for place, of in self._places(kinds))
+
+    def found(self, kinds: frozenset[str]) -> list[Span]:
+        """The findings of some kinds in what is new, by start."""
+        found: list[Span] = []
+        for place, of in self._places(kinds):
+            spans = [span for span in self._between(*place, of) if span.start < self.end and span.end > self.start]
+            found = sorted([*apart(found, spans), *spans])
+        return [span for span in found if self._is_new(span)] if self.old else found
+
+    def _places(self, kinds: frozenset[str]) -> Iterator[tuple[tuple[int, int], frozenset[str]]]:
+        """Which stretch of the text to look through for which kinds."""
+        for margin, of in _by_margin(kinds) if self.old else ((0, kinds),):
+            if margin < LONG or _PART_OF_KEY.search(self.new, self.start, self.end):
+                yield self._around(margin), of
+
+    def _around(self, margin: int) -> tuple[int, int]:
+        """What is new, with so many characters before and after it, to the ends of their lines."""
+        if not margin:
+            return self.start, self.end
+        low, high = max(0, self.start - margin), self.end + margin
+        end = self.new.find("\n", high) if high < len(self.new) else -1
+        return self.new.rfind("\n", 0, low) + 1, len(self.new) if end < 0 else end
+
+    def _between(self, start: int, end: int, kinds: frozenset[str]) -> list[Span]:
+        first = max(0, start - 1)  # the line feed before it: where a text begins, other characters are fine
+        found = find(self.new[first:end], kinds)
+        return [Span(span.start + first, span.end + first, span.kind) for span in found] if first else found
+
+    def _is_new(self, span: Span) -> bool:
+        """Whether the old text does not have the lines of a finding, as they are."""
+        start, end = self.new.rfind("\n", 0, span.start) + 1, self.new.find("\n", max(span.start, span.end - 1))
+        lines = self.new[start : len(self.new) if end < 0 else end]
+        old = self.old or ""
+        if "\n" in lines:
+            return f"\n{lines}\n" not in f"\n{old}\n"
+        if self._old_lines is None:
+            self._old_lines = frozenset(old.split("\n"))
+        return lines not in self._old_lines
+
+
+@lru_cache(maxsize=64)
+def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
+    """The kinds that are looked for equally far around what changed."""
+    margins = sorted({SPANNING.get(kind, 0) for kind in kinds})
+    return tuple((margin, frozenset(kind for kind in kinds if SPANNING.get(kind, 0) == margin)) for margin in margins)
+
+
+def find(text: str, kinds: frozenset[str]) -> list[Span]:
+    """The findings of some kinds, but for what stands in the place of a value that was masked."""
+    found = sensitive.find(text, kinds)
+    if not found or "[redacted:" not in text:
+        return found
+    masks = [match.span() for match in _MASK.finditer(text)]
+    return [span for span in found if not any(low <= span.start and span.end <= high for low, high in masks)]
+
+
+def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
+    """Those that meet none of the others, both by start and not overlapping among themselves."""
+    found: list[Span] = []
+    position = 0
+    for span in spans:
+        while position < len(others) and others[position].end <= span.start:
+            position += 1
+        if position == len(others) or others[position].start >= span.end:
+            found.append(span)
+    return found
+
+
+def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
+    """The places that spans, apart from the masked ones, have once those are masked."""
+    found: list[Span] = []
+    position, by = 0, 0
+    for span in spans:
+        while position < len(masked) and masked[position].end <= span.start:
+            one = masked[position]
+            by += len(sensitive.mask(text[one.start : one.end], [Span(0, one.end - one.start, one.kind)]))
+            by -= one.end - one.start
+            position += 1
+        found.append(Span(span.start + by, span.end + by, span.kind))
+    return found
+
+
+def _changed(old: str, new: str) -> tuple[int, int]:
+    """Where the lines begin and end that are not in both, as one stretch of the new text."""
+    most = min(len(old), len(new))
+    before = _alike(most, lambda low, high: old[low:high] == new[low:high])
+    o, n = len(old), len(new)
+    after = _alike(most - before, lambda low, high: old[o - high : o - low] == new[n - high : n - low])
+    start, end = new.rfind("\n", 0, before) + 1, new.find("\n", n - after)
+    return start, n if end < 0 else end
+
+
+def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:
+    """How many characters, up to `most`, are the same from the first on; each is compared about twice."""
+    low, step = 0, most
+    while step:
+        if is_same(low, min(low + step, most)):
+            low = min(low + step, most)
+            if low == most:
+                break
+        step //= 2
+    return low
