@@ -55,7 +55,7 @@ def _sqlite() -> Iterator[CheckMessage]:
 
 def _limits() -> Iterator[CheckMessage]:
     for name, value in settings.MEMORYHUB_LIMITS.items():
-        if not isinstance(value, int) or value < 1:
+        if value is not None and (not isinstance(value, int) or value < 1):
             yield Error(f"The limit {name} is not a positive whole number: {value!r}.", id="memoryhub.E004")
 
 

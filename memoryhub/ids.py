@@ -19,6 +19,13 @@ INVITATION = "invite_"
 GROUP = "group_"
 REVIEW = "rev_"
 SAVED_VIEW = "view_"
+POLICY = "policy_"
+HOLD = "hold_"
+RUN = "run_"
+FINDING = "find_"
+SCAN = "scan_"
+REDACTION = "redact_"
+RECEIPT = "receipt_"
 REQUEST = "req_"
 
 

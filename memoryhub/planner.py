@@ -19,12 +19,19 @@ STATISTICS = {
         "entry_by_path": "2000000 400000 15 1",
         "entry_by_session": "1900000 1900000 25 1",
         "entry_by_time": "2000000 400000 1 1",
+        "entry_of_replay": "2000 500 1",
         "sqlite_autoindex_memoryhub_auditentry_1": "2000000 400000 1",
     },
     "memoryhub_directory": {
         "directory_children": "5500 1400 10 1",
         "sqlite_autoindex_memoryhub_directory_1": "5500 1",
         "sqlite_autoindex_memoryhub_directory_2": "5500 1400 1",
+    },
+    "memoryhub_finding": {
+        "finding_by_state": "20000 20000 5000 1",
+        "finding_of_memory": "20000 20000 2 1",
+        "finding_once": "20000 20000 2 1 1",
+        "sqlite_autoindex_memoryhub_finding_1": "20000 1",
     },
     "memoryhub_idempotentcall": {
         "idempotent_call_by_time": "150000 1",
@@ -47,10 +54,20 @@ STATISTICS = {
         "version_by_path": "1000000 250000 8 1",
         "version_unreviewed": "100000 100000 1",
     },
+    "memoryhub_redaction": {
+        "redaction_by_entry": "1000000 250000 50 1",
+        "redaction_of_entry": "1000000 250000 1",
+        "redaction_of_memory": "1000000 250000 10 1",
+        "sqlite_autoindex_memoryhub_redaction_1": "1000000 1",
+    },
     "memoryhub_review": {
         "review_by_entry": "50000 50000 1",
         "review_of_memory": "50000 50000 2 1",
         "sqlite_autoindex_memoryhub_review_1": "50000 1",
+    },
+    "memoryhub_runitem": {
+        "run_item_in_order": "100000 100 1",
+        "sqlite_autoindex_memoryhub_runitem_1": "100000 100 50 1",
     },
     "memoryhub_session": {
         "session_by_agent": "75000 2500 1",

@@ -155,12 +155,16 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 else:
     DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": _asked | POSTGRESQL_OPTIONS}
 
-# The limits of a memory store that sets none of its own.
-MEMORYHUB_LIMITS = {
+# The limits of a memory store where neither it nor the hub's page sets others; None is no limit.
+# `versions` are those of one memory, `calls` those of one key in any 60 seconds.
+MEMORYHUB_LIMITS: dict[str, int | None] = {
     "memory_bytes": 102_400,
     "memories": 10_000,
     "total_bytes": 100 * 1024 * 1024,
+    "versions": 10_000,
     "view_characters": 16_000,
+    "calls": None,
+    "body_bytes": 1024 * 1024,
 }
 MEMORYHUB_BODY_BYTES = 1024 * 1024
 MEMORYHUB_IDEMPOTENCY_DAYS = 7

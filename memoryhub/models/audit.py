@@ -38,12 +38,21 @@ class ActorKind(models.TextChoices):
 
 
 class AuditChain(models.Model):
-    """The head of a chain; the id is a store's, or HUB. It survives its store, closed by the deletion's entry."""
+    """The head of a chain; the id is a store's, or HUB. It survives its store, closed by the deletion's entry.
+
+    Where retention has removed the oldest entries, up to and with `start_seq`, the chain starts at a signed checkpoint:
+    the hash of the last of them, the moment, a digest of the versions that they made and that are still there.
+    """
 
     id = IdField(primary_key=True)
     last_seq = models.BigIntegerField(default=0)
     last_hash = models.TextField()
     closed_at = models.DateTimeField(null=True)
+    start_seq = models.BigIntegerField(default=0, db_default=0)
+    start_hash = models.TextField(null=True)
+    start_at = models.DateTimeField(null=True)
+    start_versions = models.TextField(null=True)
+    start_signature = models.TextField(null=True)
 
 
 UNINDEXED_PATH = Coalesce(F("path"), Value("", output_field=PathField()))
@@ -195,6 +204,7 @@ class AuditEntry(models.Model):
             ),
             models.Index(fields=["chain", "seq"], condition=Q(ok=False), name="entry_by_error"),
             models.Index(fields=["chain", "door", "seq"], condition=~Q(door=Door.TOOL), name="entry_by_door"),
+            models.Index(fields=["chain", "replay_of"], condition=Q(replay_of__isnull=False), name="entry_of_replay"),
         ]
 
 

@@ -7,11 +7,11 @@ with the store. The actions keep them, and `verify_audit` checks them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Any
 
 from django.db import models
-from django.db.models import F, OuterRef, Q, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.lookups import Exact
 
 from memoryhub.models.audit import UNINDEXED_PATH, AuditEntry, at_or_beneath
@@ -78,22 +78,10 @@ class Directory(models.Model):
         return paths.name(self.path)
 
 
-Rows = TypeVar("Rows", bound="models.QuerySet[Any]")
-
-
-def _among(rows: Rows, store_id: str, ids: Collection[str]) -> Rows:
-    """Those of a store that have one of some ids.
-
-    `coalesce` hides the store from SQLite, which would walk all rows of the store instead of looking up the ids.
-    """
-    store = Coalesce("store_id", Value(""), output_field=IdField())
-    return rows.alias(of_store=store).filter(pk__in=ids, of_store=store_id)
-
-
 class MemoryQuerySet(models.QuerySet["Memory"]):
     def among(self, store_id: str, ids: Collection[str]) -> MemoryQuerySet:
         """Those of a store that have one of some ids."""
-        return _among(self, store_id, ids)
+        return self.filter(store_id=store_id, pk__in=ids)
 
     def live(self) -> MemoryQuerySet:
         return self.filter(deleted_at=None)
@@ -126,7 +114,11 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
 
 
 class Memory(models.Model):
-    """A text at a path. The id survives renames; `deleted_at` puts it in the trash, where it has no directory."""
+    """A text at a path. The id survives renames; `deleted_at` puts it in the trash, where it has no directory.
+
+    `version_count` is the number of the newest version, `removed_versions` how many of them retention has removed.
+    `expired_by` is the run that put it into the trash, if one did.
+    """
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="memories")
@@ -138,6 +130,7 @@ class Memory(models.Model):
     size = models.BigIntegerField()
     sha256 = models.TextField()
     version_count = models.BigIntegerField(default=1)
+    removed_versions = models.BigIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     last_read_at = models.DateTimeField(null=True)
@@ -145,6 +138,8 @@ class Memory(models.Model):
     read_count = models.BigIntegerField(default=0)
     flagged = models.BooleanField(default=False)
     deleted_at = models.DateTimeField(null=True)
+    expired_by = IdField(null=True)
+    restored_at = models.DateTimeField(null=True)
 
     objects = MemoryQuerySet.as_manager()
 
@@ -165,6 +160,15 @@ class Memory(models.Model):
     @property
     def is_live(self) -> bool:
         return self.deleted_at is None
+
+    @property
+    def redacted_at(self) -> datetime | None:
+        """When something of its versions was redacted last, as far as the entry that tells it is still there."""
+        versions = MemoryVersion.objects.of_memory(self).filter(redacted_seq__isnull=False)
+        seq = versions.order_by("-redacted_seq").values_list("redacted_seq", flat=True).first()
+        if seq is None:
+            return None
+        return AuditEntry.objects.filter(chain=self.store_id, seq=seq).values_list("at", flat=True).first()
 
     @property
     def is_hidden(self) -> bool:
@@ -202,7 +206,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
 
     def among(self, store_id: str, ids: Collection[str]) -> MemoryVersionQuerySet:
         """Those of a store that have one of some ids."""
-        return _among(self, store_id, ids)
+        return self.filter(store_id=store_id, pk__in=ids)
 
     def at(self, path: str) -> MemoryVersionQuerySet:
         return self.filter(path=path)
@@ -226,7 +230,11 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
 
 
 class MemoryVersion(models.Model):
-    """What a memory was after one operation. Immutable but for redaction, `superseded_seq` and `review_state`."""
+    """What a memory was after one operation. Immutable but for redaction, `superseded_seq` and `review_state`.
+
+    `redacted_seq` is the newest entry that redacted something of it; `redacted_at` is set where all of it is gone. With
+    a `seal` the entry that made it has been removed, and the seal speaks for it.
+    """
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="versions")
@@ -245,6 +253,8 @@ class MemoryVersion(models.Model):
     commitment = models.TextField()
     redacted_at = models.DateTimeField(null=True)
     redacted_by = models.TextField(null=True)
+    redacted_seq = models.BigIntegerField(null=True)
+    seal = models.TextField(null=True)
 
     objects = MemoryVersionQuerySet.as_manager()
 

@@ -1,4 +1,4 @@
-"""Memory stores: the trees of memories that agents and people work on."""
+"""Memory stores: the trees of memories that agents and people work on, and what the hub sets for all of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,24 @@ class MemoryStoreQuerySet(models.QuerySet["MemoryStore"]):
         return self.order_by("name", "id")
 
 
-class MemoryStore(models.Model):
+class Governed(models.Model):
+    """What may be set for one memory store or for all: limits (null: not set here), and what happens to sensitive text
+    by kind."""
+
+    limit_memory_bytes = models.BigIntegerField(null=True, blank=True)
+    limit_memories = models.BigIntegerField(null=True, blank=True)
+    limit_total_bytes = models.BigIntegerField(null=True, blank=True)
+    limit_versions = models.BigIntegerField(null=True, blank=True)
+    limit_view_characters = models.BigIntegerField(null=True, blank=True)
+    limit_calls = models.BigIntegerField(null=True, blank=True)
+    limit_body_bytes = models.BigIntegerField(null=True, blank=True)
+    rules = PlainJSONField(default=dict)
+
+    class Meta:
+        abstract = True
+
+
+class MemoryStore(Governed):
     """A tree of memories with its settings and counters. `updated_at` moves with the store, not with its memories."""
 
     id = IdField(primary_key=True)
@@ -48,10 +65,6 @@ class MemoryStore(models.Model):
     updated_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True)
     overwrite_on_create = models.BooleanField(default=False)
-    limit_memory_bytes = models.BigIntegerField(null=True, blank=True)
-    limit_memories = models.BigIntegerField(null=True, blank=True)
-    limit_total_bytes = models.BigIntegerField(null=True, blank=True)
-    limit_view_characters = models.BigIntegerField(null=True, blank=True)
     memory_count = models.BigIntegerField(default=0)
     total_bytes = models.BigIntegerField(default=0)
 
@@ -67,7 +80,39 @@ class MemoryStore(models.Model):
     def is_archived(self) -> bool:
         return self.archived_at is not None
 
-    def limit(self, name: str) -> int:
-        """The store's own limit, or the hub's: `memory_bytes`, `memories`, `total_bytes` or `view_characters`."""
-        own = getattr(self, f"limit_{name}")
-        return int(settings.MEMORYHUB_LIMITS[name] if own is None else own)
+    def limit(self, name: str) -> int | None:
+        """The store's own limit, or the hub's, by a name of MEMORYHUB_LIMITS; null: there is none."""
+        own: int | None = getattr(self, f"limit_{name}")
+        return HubSettings.current().limit(name) if own is None else own
+
+
+class HubSettings(Governed):
+    """What a superuser sets for all stores, in one row: limits (null: those of settings.py) and rules.
+
+    `rules` says what happens to sensitive text, by kind; a store's own `rules` come first. `checked_at` is when the
+    retention policies were last looked at, `scrub_since` when something was redacted whose remains may still
+    stand in unused parts of the database's file.
+    """
+
+    id = models.IntegerField(primary_key=True, default=1)
+    checked_at = models.DateTimeField(null=True)
+    scrub_since = models.DateTimeField(null=True)
+
+    @classmethod
+    def current(cls) -> HubSettings:
+        """The row, or one with nothing set where nobody has set anything yet."""
+        return cls.objects.filter(pk=1).first() or cls()
+
+    def limit(self, name: str) -> int | None:
+        own: int | None = getattr(self, f"limit_{name}")
+        default: int | None = settings.MEMORYHUB_LIMITS[name]
+        return default if own is None else own
+
+
+class CallWindow(models.Model):
+    """The calls of a key in a store in the last minute, counted where the store limits them; see `actions/limits`."""
+
+    pk = models.CompositePrimaryKey("store", "key")
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    key = IdField()
+    seconds = PlainJSONField(default=list)

@@ -1,0 +1,101 @@
+"""Sensitive text and signs of poisoning that were found in memories, and the scans that look for them again."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models.access import User
+from memoryhub.models.fields import IdField, PlainJSONField
+from memoryhub.models.memories import within_store
+from memoryhub.models.stores import MemoryStore
+
+
+class FindingState(models.TextChoices):
+    OPEN = "open", _("Open")
+    DISMISSED = "dismissed", _("Dismissed")
+    RESOLVED = "resolved", _("Resolved")
+
+
+class FindingQuerySet(models.QuerySet["Finding"]):
+    def of_store(self, store_id: str) -> FindingQuerySet:
+        return self.filter(store_id=store_id)
+
+    def of_memory(self, store_id: str, memory_id: str) -> FindingQuerySet:
+        return self.filter(store_id=store_id, memory_id=memory_id)
+
+    def open(self) -> FindingQuerySet:
+        return self.filter(state=FindingState.OPEN)
+
+    def newest(self) -> FindingQuerySet:
+        return self.order_by("-id")
+
+
+class Finding(models.Model):
+    """One value of one kind in one memory, however many versions have it; never the value itself.
+
+    `fingerprint` is an HMAC of kind and value under the audit key (null once redacted). `version` is the first version
+    in which it was found, at code points `start` to `end` of its text (of its path where `in_path`), in line `line`.
+    """
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    memory = within_store("memoryhub.Memory")
+    version = within_store("memoryhub.MemoryVersion")
+    kind = models.CharField(max_length=40)
+    in_path = models.BooleanField(default=False)
+    line = models.BigIntegerField()
+    start = models.BigIntegerField()
+    end = models.BigIntegerField()
+    fingerprint = models.TextField(null=True)
+    state = models.CharField(max_length=9, choices=FindingState.choices, default=FindingState.OPEN)
+    note = models.TextField(default="", blank=True)
+    at = models.DateTimeField()
+    seq = models.BigIntegerField(null=True)
+    decided_at = models.DateTimeField(null=True)
+    decided_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    decided_seq = models.BigIntegerField(null=True)
+
+    objects = FindingQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["store", "memory", "kind", "fingerprint"],
+                condition=Q(fingerprint__isnull=False),
+                name="finding_once",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["store", "state", "id"], name="finding_by_state"),
+            models.Index(fields=["store", "memory", "id"], name="finding_of_memory"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} in {self.memory_id}"
+
+
+class ScanState(models.TextChoices):
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+class Scan(models.Model):
+    """A look at every text that a store has ever held, with the rules of the moment; `position` is the last text."""
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    state = models.CharField(max_length=9, choices=ScanState.choices)
+    kinds = PlainJSONField(default=list)
+    position = IdField(default="")
+    total = models.BigIntegerField(default=0)
+    checked = models.BigIntegerField(default=0)
+    found = models.BigIntegerField(default=0)
+    started_at = models.DateTimeField()
+    started_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["store", "id"], name="scan_of_store")]

@@ -1,0 +1,73 @@
+"""What stands in the place of redacted values, and the evidence with which the audit still verifies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import models
+from django.db.models import Q
+
+from memoryhub.models.fields import IdField, PlainJSONField
+
+
+class RedactionQuerySet(models.QuerySet["Redaction"]):
+    def of_chain(self, chain: str) -> RedactionQuerySet:
+        return self.filter(chain=chain)
+
+    def by_entry(self, chain: str, seq: int) -> RedactionQuerySet:
+        """Those that one entry tells, in the order in which its digest holds them."""
+        return self.filter(chain=chain, seq=seq).order_by("id")
+
+    def removed(self) -> RedactionQuerySet:
+        """Those of versions whose row is gone."""
+        return self.filter(number__isnull=False)
+
+    def of_memories(self, store_id: str, ids: Collection[str]) -> RedactionQuerySet:
+        return self.filter(chain=store_id, memory__in=ids)
+
+
+class Redaction(models.Model):
+    """One redaction of one value, told by the entry `seq`; `entry_seq` is the entry redacted, or that made the version.
+
+    `field` is the entry's field, or null for a version. `commitment` is to what stands there now, with `salt` (null
+    where nothing does, or where a later redaction took its place). With a `number` the version's row is gone: this one
+    stands for it in the history of `memory`, current up to the entry `superseded_seq`, and `original` is its own
+    commitment.
+    """
+
+    id = IdField(primary_key=True)
+    chain = IdField()
+    seq = models.BigIntegerField()
+    entry_seq = models.BigIntegerField()
+    field = models.CharField(max_length=10, null=True)
+    version = IdField(null=True)
+    memory = IdField(null=True)
+    number = models.BigIntegerField(null=True)
+    superseded_seq = models.BigIntegerField(null=True)
+    original = models.TextField(null=True)
+    salt = models.TextField(null=True)
+    commitment = models.TextField()
+
+    objects = RedactionQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["chain", "seq", "id"], name="redaction_by_entry"),
+            models.Index(fields=["chain", "entry_seq"], name="redaction_of_entry"),
+            models.Index(
+                fields=["chain", "memory", "number"], condition=Q(memory__isnull=False), name="redaction_of_memory"
+            ),
+        ]
+
+
+class Receipt(models.Model):
+    """That something was erased: a signed text without personal data, for whoever asked for it."""
+
+    id = IdField(primary_key=True)
+    store = IdField()
+    at = models.DateTimeField()
+    content = PlainJSONField()
+    signature = models.TextField()
+
+    class Meta:
+        indexes = [models.Index(fields=["store", "id"], name="receipt_of_store")]

@@ -1,0 +1,194 @@
+"""What is kept and for how long: policies, holds and pins, and the runs that remove what is due."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models.access import User
+from memoryhub.models.fields import IdField, PathField
+from memoryhub.models.stores import MemoryStore
+
+
+class RetentionPolicyQuerySet(models.QuerySet["RetentionPolicy"]):
+    def of_store(self, store_id: str) -> RetentionPolicyQuerySet:
+        """Those that belong to the store itself or to a pattern in it."""
+        return self.filter(store_id=store_id)
+
+    def of_hub(self) -> RetentionPolicyQuerySet:
+        return self.filter(store=None)
+
+    def concerning(self, store_id: str) -> RetentionPolicyQuerySet:
+        """All that may apply to something in a store: its own and the hub's."""
+        return self.filter(Q(store_id=store_id) | Q(store=None)).order_by("id")
+
+
+class RetentionPolicy(models.Model):
+    """What is kept of the memories whose path its pattern matches; null in a rule: the rule does not apply.
+
+    `store` null: of the hub, for every store. `pattern` empty: every path. Days are spans of 24 hours. `grace_days`
+    counts for what a policy expired, `trash_days` for what anybody else put into the trash. `keep_entry_days` is read
+    of policies without a pattern only.
+    """
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, null=True, db_index=False, related_name="policies")
+    pattern = PathField(default="", blank=True)
+    name = models.CharField(max_length=100)
+    expire_unread_days = models.BigIntegerField(null=True, blank=True)
+    expire_unchanged_days = models.BigIntegerField(null=True, blank=True)
+    expire_older_days = models.BigIntegerField(null=True, blank=True)
+    keep_versions = models.BigIntegerField(null=True, blank=True)
+    keep_version_days = models.BigIntegerField(null=True, blank=True)
+    keep_entry_days = models.BigIntegerField(null=True, blank=True)
+    grace_days = models.BigIntegerField(default=30)
+    trash_days = models.BigIntegerField(null=True, blank=True)
+    paused = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    objects = RetentionPolicyQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["store", "pattern"], name="policy_once"),
+            models.UniqueConstraint(fields=["pattern"], condition=Q(store=None), name="policy_of_hub_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class HoldKind(models.TextChoices):
+    PIN = "pin", _("Pin")
+    HOLD = "hold", _("Legal hold")
+
+
+class HoldQuerySet(models.QuerySet["Hold"]):
+    def of_store(self, store_id: str) -> HoldQuerySet:
+        return self.filter(store_id=store_id)
+
+    def active(self, at: datetime) -> HoldQuerySet:
+        """Those that nobody has released and whose end has not come."""
+        return self.filter(Q(ends_at=None) | Q(ends_at__gt=at), released_at=None)
+
+    def legal(self) -> HoldQuerySet:
+        return self.filter(kind=HoldKind.HOLD)
+
+
+class Hold(models.Model):
+    """What must stay: one memory wherever it moves (`memory`), a directory with all beneath, or a store (`path` "").
+
+    A pin stops retention policies; a legal hold stops every kind of removal, a person's and an agent's too.
+    """
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="holds")
+    kind = models.CharField(max_length=4, choices=HoldKind.choices)
+    memory = IdField(null=True)
+    path = PathField(null=True)
+    reason = models.TextField()
+    owner = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    created_at = models.DateTimeField()
+    ends_at = models.DateTimeField(null=True)
+    released_at = models.DateTimeField(null=True)
+    released_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    seq = models.BigIntegerField()
+    released_seq = models.BigIntegerField(null=True)
+
+    objects = HoldQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["store", "released_at", "id"], name="hold_of_store")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.memory or self.path or '/'}"
+
+
+class RunState(models.TextChoices):
+    WAITING = "waiting", _("Asks before it goes on")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+class Guard(models.TextChoices):
+    CLOCK = "clock", _("The clock moved")
+    MANY = "many", _("Unusually many memories")
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def of_store(self, store_id: str | None) -> RunQuerySet:
+        return self.filter(store_id=store_id)
+
+    def open(self) -> RunQuerySet:
+        """Those that are not over: running, or waiting for an answer."""
+        return self.filter(state__in=[RunState.WAITING, RunState.RUNNING])
+
+    def newest(self) -> RunQuerySet:
+        return self.order_by("-id")
+
+
+class Run(models.Model):
+    """One run of the policies over a store (null: over the hub's own audit), as of the moment `at`.
+
+    The id is the group of its audit entries. `expected` counts the items when it began; what it did is in its items.
+    """
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, null=True, db_index=False, related_name="+")
+    at = models.DateTimeField()
+    state = models.CharField(max_length=9, choices=RunState.choices)
+    guard = models.CharField(max_length=5, choices=Guard.choices, blank=True, default="")
+    guard_allowed_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    started_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    expected = models.BigIntegerField(default=0)
+    expired = models.BigIntegerField(default=0)
+    purged = models.BigIntegerField(default=0)
+    versions = models.BigIntegerField(default=0)
+    entries = models.BigIntegerField(default=0)
+    bytes = models.BigIntegerField(default=0)
+    skipped = models.BigIntegerField(default=0)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["store", "id"], name="run_of_store")]
+
+    def __str__(self) -> str:
+        return f"{self.state} {self.at:%Y-%m-%d %H:%M}"
+
+
+class Removal(models.TextChoices):
+    EXPIRE = "expire", _("Into the trash")
+    PURGE = "purge", _("Removed for good")
+    VERSIONS = "versions", _("Old versions removed")
+    ENTRIES = "entries", _("Audit entries removed")
+
+
+class RunItem(models.Model):
+    """What a run did to one memory (or to the audit: `memory` null), and why; `rule` is a name of the pure rules.
+
+    `since` is the moment from which the rule counts. No path stands here: that of the memory, or its entry, tells it.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="items")
+    removal = models.CharField(max_length=8, choices=Removal.choices)
+    memory = IdField(default="")
+    policy = IdField(null=True)
+    rule = models.CharField(max_length=20)
+    days = models.BigIntegerField(null=True)
+    since = models.DateTimeField(null=True)
+    count = models.BigIntegerField(default=1)
+    bytes = models.BigIntegerField(default=0)
+    skipped = models.CharField(max_length=20, default="")
+    seq = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "removal", "memory"], name="run_item_once")]
+        indexes = [models.Index(fields=["run", "id"], name="run_item_in_order")]
