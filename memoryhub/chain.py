@@ -73,9 +73,28 @@ def version_commitment(
     return hmac.digest(bytes.fromhex(salt), value.encode(), "sha256").hex()
 
 
-def digest(version_commitments: Iterable[str]) -> str | None:
-    """The SHA-256 of the commitments of an entry's versions in order; null where the entry made none."""
-    joined = "".join(version_commitments)
+def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
+    """What an entry holds of a redaction: its target and what stands there now; no salt where nothing does."""
+    value = _encode([FORMAT, "redaction", *values])
+    return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def seal_of(key: bytes, values: Sequence[object]) -> str:
+    """What speaks for something whose entry has been removed: nobody without the audit key can write it."""
+    return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
+
+
+def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:
+    """A digest of a set that can be carried on: with members more, and others less, whatever their order."""
+    total = int(start or "0", 16)
+    total += sum(int(seal_of(key, ["member", member]), 16) for member in members)
+    total -= sum(int(seal_of(key, ["member", member]), 16) for member in less)
+    return f"{total % 2**256:064x}"
+
+
+def digest(commitments: Iterable[str]) -> str | None:
+    """The SHA-256 of the commitments of an entry's versions, then redactions, in order; null where there are none."""
+    joined = "".join(commitments)
     return hashlib.sha256(joined.encode()).hexdigest() if joined else None
 
 

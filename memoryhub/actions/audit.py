@@ -68,7 +68,10 @@ class Version(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What was done. `answer` is committed to; it is stored too unless it can be rendered again (`rendered`)."""
+    """What was done. `answer` is committed to; it is stored too unless it can be rendered again (`rendered`).
+
+    `redactions` are the commitments of the Redaction rows that the entry tells, in the order of their ids.
+    """
 
     command: str | None
     ok: bool = True
@@ -84,6 +87,7 @@ class Record(NamedTuple):
     replay_of: int | None = None
     rendered: bool = False
     versions: tuple[Version, ...] = ()
+    redactions: tuple[str, ...] = ()
 
     def given(self, input: str | None) -> "Record":
         """The same with the call's input as JSON text."""
@@ -126,7 +130,8 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         "note": act.note, "token": act.token, "input": record.input, "message": record.answer,
     }  # fmt: skip
     salts, commitments = chain.seal(values)
-    digest = chain.digest([v.commitment for v in sorted(record.versions, key=lambda v: v.id)])
+    made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
+    digest = chain.digest([*made, *record.redactions])
     duration = act.elapsed()
     plain = (
         head.id, seq, chain.moment(act.at), actor.kind, actor.id, actor.author_id, door, record.command,

@@ -1,14 +1,23 @@
 """What is derived from versions and entries, computed again: heads, counters, reads and superseding versions."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Count, Max
 
 from memoryhub.actions import reviewing
-from memoryhub.models import AuditEntry, Directory, Memory, MemoryStore, MemoryVersion, Operation
+from memoryhub.models import (
+    AuditChain,
+    AuditEntry,
+    Directory,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Operation,
+    Redaction,
+)
 from memoryhub.protocol import paths
 
 
@@ -16,6 +25,7 @@ from memoryhub.protocol import paths
 class _Head:
     """A memory's newest version, as much of it as a memory repeats; of a deletion with the text that was deleted."""
 
+    memory_id: str
     id: str
     seq: int
     number: int
@@ -33,22 +43,30 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
     if store is None:
         return
     heads: dict[str, _Head] = {}
-    yield from _superseding(store_id, heads)
-    yield from _memories(store_id, heads)
+    counts: Counter[str] = Counter()
+    yield from _superseding(store_id, heads, counts)
+    yield from _memories(store_id, heads, counts)
     yield from _counters(store)
     yield from reviewing.problems(store_id)
 
 
-def _superseding(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, str]]:
-    """Checks that each version is superseded by the next of its memory; fills `heads` with the last of each."""
-    columns = ("memory_id", "superseded_seq", *_Head.__slots__)
+def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
+    """Checks that each version is superseded by the next of its memory; fills `heads` with the last of each.
+
+    `counts` tells how many versions each memory has. The next one may have been removed by retention, and then even
+    the redaction that stands for it, with the entry that told it.
+    """
+    columns = ("superseded_seq", *_Head.__slots__)
     expected: dict[str, tuple[str, int | None, int]] = {}
+    removed, start = _removed(store_id), _start(store_id)
     rows = MemoryVersion.objects.filter(store_id=store_id).order_by("memory_id", "number").values_list(*columns)
-    for memory, superseded, *rest in rows.iterator(2000):
+    for superseded, *rest in rows.iterator(2000):
         head = _Head(*rest)
+        memory = head.memory_id
+        counts[memory] += 1
         before = expected.get(memory)
-        if before and before[1] != head.seq:
-            yield before[2], f"version {before[0]} is not superseded by entry {head.seq}"
+        if before and before[1] != (next_seq := _next_seq(heads[memory], head, removed, start, before[1])):
+            yield before[2], f"version {before[0]} is not superseded by entry {next_seq}"
         expected[memory] = (head.id, superseded, head.seq)
         if head.operation == Operation.DELETED and memory in heads:
             last = heads[memory]
@@ -59,7 +77,29 @@ def _superseding(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, 
             yield seq, f"version {id} is the newest of its memory and marked as superseded"
 
 
-def _memories(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, str]]:
+def _removed(store_id: str) -> dict[tuple[str, int], int]:
+    """The seq that made each version that retention has removed, by memory and number."""
+    rows = Redaction.objects.of_chain(store_id).removed().values_list("memory", "number", "entry_seq")
+    return {(str(memory), number or 0): seq for memory, number, seq in rows}
+
+
+def _start(store_id: str) -> int:
+    """The seq of the last entry that retention has removed; 0: none."""
+    return AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
+
+
+def _next_seq(
+    last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, told: int | None
+) -> int | None:
+    """The seq that supersedes the version `last`, whose next one that is still there is `head`."""
+    if head.number == last.number + 1:
+        return head.seq
+    gone = removed.get((last.memory_id, last.number + 1))
+    return told if gone is None and told is not None and told <= start else gone
+
+
+def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
+    start = _start(store_id)
     reads = {
         row["memory"]: (row["count"], row["last"])
         for row in AuditEntry.objects.filter(chain=store_id, command="view", ok=True, memory__isnull=False)
@@ -74,14 +114,26 @@ def _memories(store_id: str, heads: dict[str, _Head]) -> Iterator[tuple[int, str
             yield 0, f"memory {memory.id} has no version"
         elif not _is_head(memory, head):
             yield head.seq, f"memory {memory.id} is not as its newest version {head.id}"
-        elif (memory.read_count, memory.last_read_seq) != reads.get(memory.id, (0, None)):
+        elif memory.version_count - memory.removed_versions != counts[memory.id]:
+            yield head.seq, f"the versions of memory {memory.id} are not as many as it counts"
+        elif not _reads_fit(memory, *reads.get(memory.id, (0, None)), start):
             yield memory.last_read_seq or head.seq, f"the reads of memory {memory.id} are not those of the entries"
     for id in heads.keys() - seen:
         yield heads[id].seq, f"memory {id} is missing"
 
 
+def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
+    """Whether a memory's reads are those of the entries; those that removed entries told are more, and earlier."""
+    if not start:
+        return (memory.read_count, memory.last_read_seq) == (count, last)
+    return memory.read_count >= count and (
+        memory.last_read_seq == last if last else (memory.last_read_seq or 0) <= start
+    )
+
+
 def _is_head(memory: Memory, head: _Head) -> bool:
-    facts = (memory.head_id, memory.path, memory.version_count, memory.text_id, memory.size, memory.sha256)
+    path = None if head.path is None else memory.path  # of a deletion that is redacted
+    facts = (memory.head_id, path, memory.version_count, memory.text_id, memory.size, memory.sha256 or None)
     if facts != (head.id, head.path, head.number, head.text_id, head.size, head.sha256):
         return False
     if head.operation == Operation.DELETED:

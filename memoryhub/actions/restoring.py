@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
+from django.db.models import F, Q
+
 from memoryhub.actions import plans
 from memoryhub.actions.plans import Change, Choice, Plan, Problem, State, in_parts
 from memoryhub.actions.snapshot import snapshot
-from memoryhub.models import Memory, MemoryVersion, Operation
+from memoryhub.models import Memory, MemoryVersion, Operation, Redaction
 from memoryhub.models.audit import LAST_SEQ
 
 MOST_LATER = 5
@@ -31,12 +33,10 @@ def _concerned(store_id: str, seq: int, path: str | None, memory: str | None) ->
         now = Memory.objects.filter(store_id=store_id).under(path).values_list("pk", flat=True)
         then = MemoryVersion.objects.filter(store_id=store_id).under(path).as_of(seq)
         return {*now, *then.values_list("memory_id", flat=True)}
-    found: set[str] = set()
-    later = MemoryVersion.objects.filter(store_id=store_id).between(seq, LAST_SEQ).order_by("seq")
-    for memory_id in later.values_list("memory_id", flat=True).iterator(2000):
-        found.add(memory_id)
-        if len(found) > 2 * plans.MOST:
-            raise plans.TooMuch(len(found), plans.MOST)
+    later = MemoryVersion.objects.filter(store_id=store_id).between(seq, LAST_SEQ)
+    found = set(later.order_by().values_list("memory_id", flat=True).distinct()[: 2 * plans.MOST + 1])
+    if len(found) > 2 * plans.MOST:
+        raise plans.TooMuch(len(found), plans.MOST)
     return found
 
 
@@ -45,17 +45,27 @@ def _changes(store_id: str, seq: int, concerned: Iterable[str]) -> Iterator[Chan
         states = _states(store_id, seq, part)
         for memory in Memory.objects.among(store_id, part):
             version, later = states.get(memory.pk, (None, []))
-            yield _change(memory, version, later)
+            change = _change(memory, version, later)
+            unknown = version is None and memory.removed_versions and _was_removed(memory, seq)
+            yield without_text(change) if unknown else change
+
+
+def _was_removed(memory: Memory, seq: int) -> bool:
+    """Whether retention may have removed what the memory was after the entry: then nobody knows it any more."""
+    rows = Redaction.objects.of_memories(memory.store_id, [memory.pk]).removed()
+    first = rows.filter(number=1).first()
+    if first is None:  # removed, and then the entry that told it too; or still there
+        return not MemoryVersion.objects.of_memory(memory).filter(number=1, seq__gt=seq).exists()
+    return rows.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=seq), entry_seq__lte=seq).exists()
 
 
 def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]]:
     """What each was after the entry (the version that was current), and its newest versions since."""
     found: dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]] = {}
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=ids)
-    for version in versions.filter(seq__gt=seq).order_by("memory_id", "number").iterator(2000):
-        later = found.setdefault(version.memory_id, (None, []))[1]
-        later.append(version)
-        del later[:-MOST_LATER]
+    newest = versions.filter(seq__gt=seq, number__gt=F("memory__version_count") - MOST_LATER)
+    for version in newest.order_by("memory_id", "number"):
+        found.setdefault(version.memory_id, (None, []))[1].append(version)
     for version in versions.as_of(seq):
         found[version.memory_id] = (version, found.get(version.memory_id, (None, []))[1])
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from memoryhub.actions.changes import named_ids
 from memoryhub.actions.plans import in_parts
 from memoryhub.actions.review import STATES
-from memoryhub.models import AuditEntry, Decision, Memory, MemoryVersion, Review, ReviewState
+from memoryhub.models import AuditChain, AuditEntry, Decision, Memory, MemoryVersion, Review, ReviewState
 
 _DECISIONS = {
     "approve": Decision.APPROVED, "revert": Decision.REVERTED, "undo": Decision.REVERTED, "edit": Decision.EDITED,
@@ -32,20 +32,36 @@ class Decided:
 def states(store_id: str) -> dict[str, str]:
     """The review state of each version about which something was decided, by its id."""
     found: dict[str, str] = {}
+    for version, decision in _before(store_id).values_list("version_id", "decision"):
+        if state := STATES.get(Decision(decision)):
+            found[version] = state.value
     for one in decisions(store_id):
         if state := STATES.get(one.decision):
             found[one.version] = state.value
     return found
 
 
+def _before(store_id: str) -> Any:
+    """The reviews whose entries retention has removed: they speak for themselves."""
+    start = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
+    return Review.objects.filter(store_id=store_id, seq__lte=start).order_by("seq", "pk")
+
+
 def problems(store_id: str) -> Iterator[tuple[int, str]]:
     """(seq, sentence) where the reviews or the flags are not what the entries tell."""
     told = {(d.seq, d.version, d.decision.value): d for d in decisions(store_id)}
     flagged: dict[str, bool] = {}
+    before = set()
+    for review in _before(store_id):
+        before.add(review.pk)
+        if review.decision in (Decision.FLAGGED, Decision.UNFLAGGED):
+            flagged[review.memory_id] = review.decision == Decision.FLAGGED
     for one in told.values():
         if one.decision in (Decision.FLAGGED, Decision.UNFLAGGED):
             flagged[one.memory] = one.decision == Decision.FLAGGED
     for review in Review.objects.filter(store_id=store_id).order_by("seq").iterator(2000):
+        if review.pk in before:
+            continue
         expected = told.pop((review.seq, review.version_id, review.decision), None)
         if expected is None:
             yield review.seq, f"review {review.pk} is not told by an entry"
@@ -65,6 +81,9 @@ def problems(store_id: str) -> Iterator[tuple[int, str]]:
 def decisions(store_id: str) -> Iterator[Decided]:
     """Every decision in a store, in the order of the entries, as far as it was one: what was decided stays so."""
     state: dict[str, ReviewState] = {}
+    for version, decision in _before(store_id).values_list("version_id", "decision"):
+        if after := STATES.get(Decision(decision)):
+            state[version] = after
     entries = AuditEntry.objects.of_chain(store_id).filter(ok=True, command__in=_DECISIONS).oldest()
     for entry in entries.only(*_TOLD).iterator(500):
         told = _told(entry)
@@ -117,8 +136,21 @@ def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, 
     found: list[tuple[str, str, str | None]] = []
     for part in in_parts(versions):
         rows = MemoryVersion.objects.among(store_id, part).filter(seq__lt=seq)
-        found += rows.values_list("memory_id", "pk", "review_state")
+        there = list(rows.values_list("memory_id", "pk", "review_state"))
+        found += there
+        if len(there) < len(set(part)):
+            found += _known_once(store_id, part)
     return found
+
+
+def _known_once(store_id: str, versions: Iterable[str]) -> list[tuple[str, str, str | None]]:
+    """(memory, id, state) of those with a review that were removed from memories that are still there."""
+    reviews = Review.objects.filter(store_id=store_id, version_id__in=versions)
+    gone = reviews.exclude(version_id__in=MemoryVersion.objects.filter(store_id=store_id).values("pk"))
+    return [
+        (memory, version, ReviewState.UNREVIEWED.value)
+        for memory, version in set(gone.values_list("memory_id", "version_id"))
+    ]
 
 
 def _undone(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:

@@ -101,6 +101,8 @@ def _change(memory: Memory, history: Sequence[MemoryVersion], undone: frozenset[
     later = tuple(step for step in steps if step.pk not in undone)
     change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later)
     told = _told(base, steps, undone)
+    if _has_gaps(base, steps, first):
+        return without_text(change)
     if told.gone or (base is not None and is_redacted(base)):
         return without_text(change)
     change = replace(change, then=told.outcome)
@@ -112,6 +114,12 @@ def _change(memory: Memory, history: Sequence[MemoryVersion], undone: frozenset[
     elif told.outcome.same(before):
         choices = (Choice.KEEP, Choice.APPLY)
     return replace(change, before=before, problem=Problem.CONFLICT, choices=choices)
+
+
+def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first: int) -> bool:
+    """Whether retention has removed a version that telling the history again would need."""
+    numbers = [step.number for step in steps]
+    return (first > 1 and base is None) or numbers != list(range(first, first + len(numbers)))
 
 
 def _told(base: MemoryVersion | None, steps: Sequence[MemoryVersion], undone: frozenset[str]) -> _History:

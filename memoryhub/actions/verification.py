@@ -1,39 +1,30 @@
 """Verifying the audit: every entry, every version that it made, and everything that is derived from them."""
 
-import hashlib
 import itertools
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import DatabaseError, connection, models, transaction
-from django.db.models.functions import Cast
+from django.db import DatabaseError, transaction
 
 from memoryhub import chain
-from memoryhub.actions import calls, checkpoints, reviewing
+from memoryhub.actions import calls, checkpoints, reviewing, verification_redactions
 from memoryhub.actions.audit import KEY_NAME, to_json
 from memoryhub.actions.derived import derived_problems
 from memoryhub.actions.snapshot import snapshot
-from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryText, MemoryVersion, Operation, ReviewState
+from memoryhub.actions.verification_redactions import Redacted
+from memoryhub.actions.verification_rows import SALT, content_of, content_problems, readable, written_as_read
+from memoryhub.actions.verification_start import Start
+from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryVersion, Redaction, ReviewState
 from memoryhub.models.audit import ActorKind
 
 CHUNK = 500
 
 UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, DatabaseError)
 """What reading a row raises that somebody has changed into something that the hub never writes."""
-
-_SALT = re.compile("[0-9a-f]{32}")
-_JSON = {"salts", "commitments"}
-_TIMES = {"at", "created_at", "redacted_at"}
-_FLAGS = {"ok", "cut"}
-
-Row = TypeVar("Row", bound=models.Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +69,27 @@ def _verified(chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | N
     return counted, None
 
 
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What is gone from a chain by acts that its entries tell: redacted values, versions, its oldest entries."""
+
+    values: int
+    versions: int
+    entries: int
+
+    def __str__(self) -> str:
+        counts = {"redacted values": self.values, "removed versions": self.versions, "removed entries": self.entries}
+        return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+
+
+def removed(chain_id: str) -> Removed:
+    """How much of a chain is gone and accounted for, as far as redactions and the start still say."""
+    rows = Redaction.objects.of_chain(chain_id)
+    versions = rows.removed().count()
+    start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first()
+    return Removed(rows.count() - versions, versions, start or 0)
+
+
 def unreadable_checkpoints(path: Path) -> list[int]:
     """The numbers of the lines of the checkpoint file that are not as they were written."""
     return [number for number, checkpoint in checkpoints.read(path) if checkpoint is None]
@@ -87,20 +99,24 @@ class _Verification:
     """Walks one chain from its first entry to its last."""
 
     def __init__(self, chain_id: str) -> None:
-        self.chain = chain_id
-        self.seq, self.hash, self.chunk = 0, chain.GENESIS, CHUNK
-        self.numbers: dict[str, int] = defaultdict(int)
+        self.chain, self.chunk = chain_id, CHUNK
+        self.start = Start.of(chain_id)
+        self.seq, self.hash = self.start.seq, self.start.hash
+        self.numbers = self.start.numbers
+        self.redacted = Redacted()
         self.texts: dict[str, str | None] = {}
         self.reviewed = _reviewed(chain_id)
 
     def problems(self) -> Iterator[int | Problem]:
-        """The seq of each part that is right, and every problem, in order."""
+        """How many entries are right so far, after each part of them, and every problem, in order."""
+        for what in self._problems_of_start():
+            yield Problem(self.chain, None, what)
         while entries := self._entries():
             for entry, versions in entries:
                 for what in self._problems_of(entry, versions):
                     yield Problem(self.chain, self.seq + 1, what)
                 self.seq, self.hash = entry.seq, entry.hash
-            yield self.seq
+            yield self.seq - self.start.seq
         if entries is None:
             yield Problem(self.chain, self.seq + 1, "it was changed: it, or what it made or showed, cannot be read")
             return
@@ -111,12 +127,21 @@ class _Verification:
         later = MemoryVersion.objects.filter(store_id=self.chain, seq__gt=self.seq).order_by("seq").first()
         if later:
             yield Problem(self.chain, later.seq, f"version {later.id} was made by an entry that is missing")
+        told = Redaction.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
+        if told:
+            yield Problem(self.chain, told.seq, f"redaction {told.pk} is told by an entry that is missing")
+
+    def _problems_of_start(self) -> Iterator[str]:
+        try:
+            yield from self.start.problems(self.reviewed)
+        except UNREADABLE:
+            yield "it was changed: what outlived its entries is not written as the hub writes it"
 
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
         """The next entries, each with the versions that it made; one at a time, and null at last, near a broken row."""
         try:
             with transaction.atomic():
-                after = _readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
+                after = readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
                 entries = list(after.order_by("seq")[: self.chunk])
                 made = self._versions(entries) if entries else {}
         except UNREADABLE:
@@ -135,13 +160,16 @@ class _Verification:
 
     def _versions(self, entries: Sequence[AuditEntry]) -> dict[int, list[MemoryVersion]]:
         """The versions made by some entries, by seq; and by the way the texts that these entries showed."""
-        found = _readable(MemoryVersion).filter(store_id=self.chain, seq__gte=entries[0].seq, seq__lte=entries[-1].seq)
+        found = readable(MemoryVersion).filter(store_id=self.chain, seq__gte=entries[0].seq, seq__lte=entries[-1].seq)
         made = defaultdict(list)
         for version in found.select_related("text").order_by("id"):
             made[version.seq].append(version)
-        shown = {entry.version for entry in entries if entry.version and entry.message is None}
-        texts = MemoryVersion.objects.filter(store_id=self.chain, id__in=shown).select_related("text")
-        self.texts = {version.id: _content(version) for version in texts}
+        answered = [entry for entry in entries if entry.version and entry.message is None]
+        shown = MemoryVersion.objects.filter(store_id=self.chain, id__in={entry.version for entry in answered})
+        texts = list(shown.select_related("text"))
+        self.texts = {version.id: content_of(version) for version in texts}
+        self.redacted = verification_redactions.between(self.chain, entries[0].seq, entries[-1].seq)
+        verification_redactions.find_gone(self.redacted, self.chain, answered, texts)
         return made
 
     def _entry(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
@@ -155,24 +183,57 @@ class _Verification:
         canonical = chain.canonical(entry.key_name, plain, entry.commitments)
         if chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) != entry.hash:
             yield "it was changed: its hash does not fit"
-        if not _written_as_read(entry):
+        if not written_as_read(entry):
             yield "it was changed: it is not written as the hub writes it"
         yield from self._commitments(entry)
-        if chain.digest([version.commitment for version in versions]) != entry.digest:
-            yield "the versions that it made are not those that it names"
+        if chain.digest(verification_redactions.commitments(self.redacted, entry.seq, versions)) != entry.digest:
+            yield "the versions that it made, or what it redacted, are not those that it names"
+        yield from verification_redactions.told_problems(self.redacted, entry.seq)
+        for memory, number, id in self._numbered(entry.seq, versions):
+            if self.start.seq and memory not in self.numbers:
+                self.numbers[memory] = number - 1  # all that was made before the start has been removed
+            self.numbers[memory] += 1
+            if number != self.numbers[memory]:
+                yield f"version {id} is not the next of its memory"
         for version in versions:
             yield from self._version(version, entry)
 
+    def _numbered(self, seq: int, versions: Sequence[MemoryVersion]) -> list[tuple[str, int, str]]:
+        """(memory, number, id) of all that an entry made, in the order of the numbers; removed ones too."""
+        removed = [(row.memory or "", row.number or 0, row.version or "") for row in self.redacted.removed[seq]]
+        return sorted([*((version.memory_id, version.number, version.id) for version in versions), *removed])
+
     def _commitments(self, entry: AuditEntry) -> Iterator[str]:
-        if list(entry.salts) != list(entry.commitments) or list(entry.salts) != _ordered(entry.salts):
+        redacted = self.redacted.fields(entry.seq)
+        forgotten = "message" not in entry.salts and self._answer_is_gone(entry, redacted)
+        hidden = redacted | ({"message"} if forgotten else set())
+        salted = [field for field in entry.commitments if field not in hidden]
+        if list(entry.commitments) != _ordered(entry.commitments) or list(entry.salts) != salted:
             yield "a salt is missing or too many, or not in its place"
             return
+        for field in redacted:
+            if not verification_redactions.fits(self.redacted.of_field[entry.seq, field], [getattr(entry, field)]):
+                yield f"what is left of its {field} was changed"
         for field in chain.COMMITTED:
+            if field in hidden:
+                continue
             value = self._answer(entry) if field == "message" else getattr(entry, field)
             if (value is None) != (field not in entry.commitments):
                 yield f"its {field} is missing or was added"
             elif value is not None and not _fits(entry.salts[field], value, entry.commitments[field]):
                 yield f"its {field} was changed"
+
+    def _answer_is_gone(self, entry: AuditEntry, redacted: set[str]) -> bool:
+        """Whether an answer that is not stored cannot be rendered as it was: something that it showed is redacted."""
+        if entry.message is not None or "message" not in entry.commitments:
+            return False
+        if redacted & {"path", "new_path"} or (entry.version or "") in self.redacted.gone:
+            return True
+        repeated = entry.replay_of
+        if repeated is None or repeated <= self.start.seq:
+            return repeated is not None
+        first = AuditEntry.objects.filter(chain=self.chain, seq=repeated).only("chain", "seq", "salts").first()
+        return first is not None and "message" not in first.salts
 
     def _answer(self, entry: AuditEntry) -> str | None:
         """The answer as it was given: stored, of the call that this one repeats, or rendered again."""
@@ -194,39 +255,13 @@ class _Verification:
         return ""
 
     def _version(self, version: MemoryVersion, entry: AuditEntry) -> Iterator[str]:
-        self.numbers[version.memory_id] += 1
         name = f"version {version.id}"
-        if version.number != self.numbers[version.memory_id]:
-            yield f"{name} is not the next of its memory"
-        if version.salt is None or not _SALT.fullmatch(version.salt) or version.path is None:
-            yield f"the content of {name} is missing without a redaction"
-            return
-        commitment = chain.version_commitment(
-            version.salt, id=version.id, memory=version.memory_id, number=version.number,
-            operation=version.operation, path=version.path, sha256=version.sha256, at=chain.moment(version.created_at),
-        )  # fmt: skip
-        if commitment != version.commitment or not _written_as_read(version):
-            yield f"{name} was changed"
-        yield from self._text(version, name)
         expected = ReviewState.UNREVIEWED if entry.actor_kind == ActorKind.KEY else None
         if version.review_state != (expected and self.reviewed.get(version.id, expected)):
             yield f"the review state of {name} was changed"
-        if version.redacted_at is not None or version.redacted_by is not None:
-            yield f"{name} is marked as redacted, and no entry says so"
-
-    def _text(self, version: MemoryVersion, name: str) -> Iterator[str]:
-        if version.operation == Operation.DELETED:
-            if not (version.text_id is None and version.size is None and version.sha256 is None):
-                yield f"{name} is of a deletion and has a text"
-            return
-        content = _content(version)
-        text = version.text
-        if content is None or text is None or (text.store_id, text.memory_id) != (self.chain, version.memory_id):
-            yield f"the text of {name} is missing"
-            return
-        encoded = content.encode("utf-8", "surrogatepass")
-        if len(encoded) != version.size or hashlib.sha256(encoded).hexdigest() != version.sha256:
-            yield f"the text of {name} was changed"
+        if version.seal is not None:
+            yield f"{name} has a seal, and its entry is there"
+        yield from content_problems(version, self.redacted.of_version.get(version.id))
 
 
 def _reviewed(chain_id: str) -> dict[str, str]:
@@ -238,55 +273,23 @@ def _reviewed(chain_id: str) -> dict[str, str]:
         return {}
 
 
-def _content(version: MemoryVersion) -> str | None:
-    """The text of a version, also where somebody has removed its row."""
-    try:
-        return version.text.content if version.text else None
-    except MemoryText.DoesNotExist:
-        return None
-
-
 def _ordered(fields: Iterable[str]) -> list[str]:
     """Those of the committed fields that are among these, in the order in which the hub writes them."""
     return [field for field in chain.COMMITTED if field in fields]
 
 
 def _fits(salt: str, value: str, commitment: str) -> bool:
-    return bool(_SALT.fullmatch(salt)) and chain.commit(bytes.fromhex(salt), value) == commitment
-
-
-@lru_cache
-def _raw_columns(model: type[models.Model]) -> list[str]:
-    """The columns in which two spellings of a value are one value, but not one byte: on SQLite times and flags too."""
-    names = _JSON if connection.vendor == "postgresql" else {*_JSON, *_TIMES, *_FLAGS}
-    return sorted(names & {field.name for field in model._meta.get_fields()})
-
-
-def _readable(model: type[Row]) -> models.QuerySet[Row]:
-    """The rows of a table, with what stands in those columns as text."""
-    raw = {f"raw_{name}": Cast(name, models.TextField()) for name in _raw_columns(model)}
-    found: models.QuerySet[Row] = models.QuerySet(model).annotate(**raw)
-    return found
-
-
-def _written_as_read(row: models.Model) -> bool:
-    return all(getattr(row, f"raw_{name}") == _as_written(name, getattr(row, name)) for name in _raw_columns(type(row)))
-
-
-def _as_written(name: str, value: Any) -> str | None:
-    """How the hub writes a value into one of those columns."""
-    if name in _JSON:
-        return to_json(value)
-    if value is None:
-        return None
-    return str(value.replace(tzinfo=None)) if name in _TIMES else str(int(value))
+    return bool(SALT.fullmatch(salt)) and chain.commit(bytes.fromhex(salt), value) == commitment
 
 
 def _checkpoint_problems(
     chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | None]]
 ) -> Iterator[tuple[int, str]]:
+    removed = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first() or 0
     for number, checkpoint in written:
         if checkpoint is None or checkpoint.chain != chain_id:
+            continue
+        if checkpoint.seq <= removed:
             continue
         entry = AuditEntry.objects.filter(chain=chain_id, seq=checkpoint.seq).first()
         if entry is None:

@@ -10,7 +10,10 @@ from memoryhub.actions import verification
 
 
 class Command(BaseCommand):
-    help = "Verifies every audit entry, every version and the checkpoints; names the first entry that is wrong."
+    help = (
+        "Verifies every audit entry, every version and the checkpoints; names the first entry that is wrong, and says"
+        " how much has been redacted or removed by acts that the audit tells."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--chain", help="one memory store's id, or hub (default: all)")
@@ -22,7 +25,8 @@ class Command(BaseCommand):
         for name in [chain] if chain else verification.chains(path):
             count, problem = verification.verify(name, path)
             total += count
-            self.stdout.write(f"{name}: {problem.what if problem else f'{count} entries'}")
+            told = ", ".join(filter(None, [f"{count} entries", str(verification.removed(name))]))
+            self.stdout.write(f"{name}: {problem.what if problem else told}")
             if problem:
                 problems.append(str(problem))
         if problems:

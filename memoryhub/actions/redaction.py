@@ -1,0 +1,90 @@
+"""Redacting one memory version: its text and its path go for good, and the audit still verifies."""
+
+import json
+
+from django.db.models import Q
+
+from memoryhub.actions import audit, database_remains, holds, removal, tree
+from memoryhub.actions.audit import Act, Record
+from memoryhub.actions.evidence import Evidence, forget_answers, replace_field
+from memoryhub.actions.tree import Tree
+from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryVersion
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+REDACTED = "[redacted]"
+_TEXTS = ("file_text", "old_str", "new_str", "insert_text")
+_QUOTING = ("create", "str_replace", "insert")
+
+
+def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
+    """Takes text and path out of a version for good; one that is redacted stays as it is.
+
+    Raises ToolError for the newest version of a live memory and for what a legal hold keeps, and
+    MemoryVersion.DoesNotExist. The size stays: figures count it.
+    """
+    with tree.locked(store_id, act) as store:
+        version = MemoryVersion.objects.get(store_id=store_id, pk=version_id)
+        if version.redacted_at is not None:
+            return version
+        memory = Memory.objects.get(store_id=store_id, pk=version.memory_id)
+        if memory.is_live and memory.head_id == version.pk:
+            raise ToolError(results.cannot_redact_newest())
+        holds.require_free(store, [(memory.pk, memory.path)])
+        redactions = _redact(store, memory, version)
+        told = {"version": version.pk, "number": version.number, "of": "text and path"}
+        record = Record(
+            "redact", memory=memory.pk, version=version.pk, input=audit.to_json(told), redactions=redactions
+        )
+        tree.commit(store, record)
+        database_remains.note(act.at)
+    database_remains.scrub_small()
+    return version
+
+
+def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, ...]:
+    text, evidence = version.text_id, Evidence(store)
+    forget_answers(store, [version], {version.pk: version.path})
+    _redact_entries(store, version, evidence)
+    version.text, version.path, version.sha256 = None, None, None
+    mark(store, version, whole=True)
+    if text is not None:
+        if not memory.is_live and version.number == memory.version_count - 1:
+            Memory.objects.filter(pk=memory.pk).update(text=None, sha256="")
+        removal.drop_texts(store, memory.pk, {str(text)})
+    Finding.objects.of_memory(store.store, memory.pk).filter(version_id=version.pk).update(
+        state=FindingState.RESOLVED, fingerprint=None, decided_at=store.at, decided_seq=store.seq
+    )
+    evidence.of_version(version)
+    return evidence.write()
+
+
+def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
+    """Takes from the entries what was written into the version, and what later calls quoted of it."""
+    last = version.superseded_seq or store.head.last_seq
+    entries = AuditEntry.objects.of_chain(store.store).between(version.seq, last)
+    if version.path is not None:
+        entries = entries.filter(Q(seq=version.seq) | Q(path=version.path))
+    for entry in entries.filter(command__in=_QUOTING).oldest():
+        given = _without_texts(entry.input)
+        if given != entry.input:
+            replace_field(evidence, entry, "input", given)
+        if entry.message is not None and "message" in entry.salts and not entry.ok:
+            replace_field(evidence, entry, "message", audit.to_json(REDACTED))
+
+
+def _without_texts(input: str | None) -> str | None:
+    """The input of a call with `[redacted]` in the place of each text."""
+    told = json.loads(input) if input else None
+    if not isinstance(told, dict):
+        return input
+    texts = {key: REDACTED for key in _TEXTS if isinstance(told.get(key), str) and told[key]}
+    return audit.to_json(told | texts) if texts else input
+
+
+def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:
+    """Writes a version that has been redacted; `whole`: nothing of its text is left."""
+    version.salt, version.redacted_seq, version.redacted_by = None, store.seq, store.act.actor.id
+    if whole:
+        version.redacted_at = store.at
+    version.save(update_fields=["text", "path", "size", "sha256", "salt", "redacted_seq", "redacted_at", "redacted_by"])

@@ -1,0 +1,29 @@
+"""Holds the receipt of an erasure against its signature."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memoryhub.actions import receipts
+
+
+class Command(BaseCommand):
+    help = "Says whether this hub wrote the receipt of an erasure, and nobody has changed it since."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", help="the receipt as it was downloaded (- for the standard input)")
+
+    def handle(self, *, file: str, **_: Any) -> None:
+        try:
+            text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+            is_right = receipts.is_right(text)
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"{file} cannot be read: {error}") from error
+        except receipts.Malformed as error:
+            raise CommandError(f"{file} is not a receipt: {error}") from error
+        if not is_right:
+            raise CommandError("This hub did not write this receipt, or somebody changed it.")
+        self.stdout.write("The receipt is right: this hub wrote it, and nobody has changed it.")
