@@ -8,6 +8,7 @@ from typing import Any
 from memoryhub.actions import calls
 from memoryhub.actions.audit import Act
 from memoryhub.actions.calls import Caller
+from memoryhub.actions.limits import Usage
 from memoryhub.models import Door
 
 
@@ -28,12 +29,13 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a block; `replayed` where it had run before."""
+    """The answer to a block, and what the store holds after it; `replayed` where it had run before."""
 
     tool_use_id: str
     content: str
     is_error: bool
     replayed: bool
+    usage: Usage
 
     def block(self) -> dict[str, Any]:
         """As the Messages API takes it."""
@@ -54,12 +56,14 @@ def execute(
     session: str | None = None,
     elapsed: Callable[[], int],
     door: Door = Door.TOOL,
+    counts: int = 1,
 ) -> ToolResult:
     """Runs one block on a store, for a key that reaches it, in its own transaction with its own audit entry.
 
     `session` is the agent's name for its run; `elapsed` gives the microseconds since the call arrived. Every outcome
-    of the tool, errors too, is a result. Raises `calls.TokenReused` and `tree.NoSuchStore`.
+    of the tool, errors too, is a result. Raises `calls.TokenReused`, `calls.TooManyCalls` and `tree.NoSuchStore`.
+    `counts` is as in `calls.call`.
     """
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)
-    outcome = calls.call(store_id, tool_use.input, tool_use.digest, caller, act, session)
-    return ToolResult(tool_use.id, outcome.text, not outcome.ok, outcome.replayed)
+    outcome = calls.call(store_id, tool_use.input, tool_use.digest, caller, act, session, counts)
+    return ToolResult(tool_use.id, outcome.text, not outcome.ok, outcome.replayed, outcome.usage)

@@ -1,14 +1,18 @@
 """Tool calls: one call in, its answer and its audit entry out, once even if it is sent again."""
 
 import hashlib
+import hmac
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from django.conf import settings
+
 from memoryhub import ids
-from memoryhub.actions import audit, memories, sql, tree
+from memoryhub.actions import audit, keeping_out, limits, memories, sql, tree
 from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.limits import Usage
 from memoryhub.actions.transactions import together
 from memoryhub.models import Access
 from memoryhub.models.audit import ActorKind
@@ -26,8 +30,17 @@ class TokenReused(Exception):
     """The token was used before, for a call with another input."""
 
 
+class TooManyCalls(Exception):
+    """The key would pass the store's limit of calls: nothing was run, `wait` seconds later it may be."""
+
+    def __init__(self, limit: int, wait: int) -> None:
+        super().__init__(f"{limit} calls in 60 seconds")
+        self.limit, self.wait = limit, wait
+
+
 class Caller(NamedTuple):
-    """The key that a request shows. `reaches` tells whether the store exists for it."""
+    """The key that a request shows. `reaches` tells whether the store exists for it, and `body_bytes` how large a
+    body may be there (null: the settings say)."""
 
     key: str
     agent: str
@@ -35,6 +48,7 @@ class Caller(NamedTuple):
     access: Access
     stale: bool
     reaches: bool
+    body_bytes: int | None = None
 
     @property
     def actor(self) -> Actor:
@@ -42,11 +56,13 @@ class Caller(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the agent gets: the text, whether it is an error, the entry's seq, and whether the call had run before."""
+    """What the agent gets: the text, whether it is an error, the entry's seq, what the store then holds, and whether
+    the call had run before."""
 
     text: str
     ok: bool
     seq: int
+    usage: Usage
     replayed: bool = False
 
 
@@ -58,45 +74,80 @@ def digest_of_key(secret: str) -> str:
 def find_caller(secret: str, store_id: str, at: datetime) -> Caller | None:
     """Who shows this key, if it is valid at that moment."""
     sql.connect()
-    row = sql.one(sql.CALLER, sql.moment(at - KEY_EXACT_TO), store_id, store_id, digest_of_key(secret), sql.moment(at))
+    row = sql.one(sql.CALLER, sql.moment(at - KEY_EXACT_TO), store_id, digest_of_key(secret), sql.moment(at))
     if row is None:
         return None
-    key, agent, label, access, stale, reaches = row
-    return Caller(key, agent, label, Access(access), bool(stale), bool(reaches))
+    key, agent, label, access, stale, reaches, body_bytes = row
+    return Caller(key, agent, label, Access(access), bool(stale), bool(reaches), body_bytes)
 
 
 def digest_of_input(input: Mapping[str, Any]) -> str:
-    """The SHA-256 of an input, whatever the order of its keys."""
-    return hashlib.sha256(_canonical(input).encode()).hexdigest()
+    """What tells an input again, whatever the order of its keys; nobody without the audit key can try values on it."""
+    return _keyed(hashlib.sha256(_canonical(input).encode()).hexdigest())
+
+
+def _keyed(digest: str) -> str:
+    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"input\0" + digest.encode(), "sha256").hex()
+
+
+def _is_same(stored: str, digest: str) -> bool:
+    """Whether a stored digest is this one; of calls that came before this there is the plain SHA-256."""
+    return digest in (stored, _keyed(stored))
 
 
 def is_reused(store_id: str, key: str, token: str, digest: str) -> bool:
     """Whether a token was used before for another input."""
     sql.connect()
     row = sql.one(sql.IDEMPOTENT_CALL, store_id, key, token)
-    return row is not None and row[0] != digest
+    return row is not None and not _is_same(row[0], digest)
 
 
 def call(
-    store_id: str, input: Mapping[str, Any], digest: str, caller: Caller, act: Act, session: str | None
-) -> Outcome:
-    """Runs one call in its own transaction. Raises TokenReused, and tree.NoSuchStore where the store is gone.
+    store_id: str, input: Mapping[str, Any], digest: str, caller: Caller, act: Act, session: str | None,
+    counts: int = 1,
+) -> Outcome:  # fmt: skip
+    """Runs one call in its own transaction. Raises TokenReused, TooManyCalls, and tree.NoSuchStore where the store is
+    gone.
 
-    `session` is the name that the agent gave its session.
+    `session` is the name that the agent gave its session. `counts`: as how many calls it is counted where the store
+    limits them; the first of several that came together counts as all of them, and the others as none.
     """
     command = _parsed(input)
-    return together(lambda: _call(store_id, command, audit.to_json(input), digest, caller, act, session))
+    text = audit.to_json(input)
+    outcome = together(lambda: _call(store_id, command, input, text, digest, caller, act, session, counts))
+    if isinstance(outcome, TooManyCalls):
+        raise outcome
+    return outcome
 
 
 def _call(
-    store_id: str, command: Command | ToolError, input: str, digest: str, caller: Caller, act: Act, session: str | None
-) -> Outcome:
+    store_id: str, command: Command | ToolError, input: Mapping[str, Any], text: str, digest: str, caller: Caller,
+    act: Act, session: str | None, counts: int,
+) -> Outcome | TooManyCalls:  # fmt: skip
+    """A refusal is given and not raised: an error would make those run again that are committed with this one."""
     with tree.locked(store_id, act) as store:
+        made = _count(store, caller.key, counts)
+        if isinstance(made, TooManyCalls):
+            return made
         first = _first_of(store, caller.key, digest)
         note_use(store, caller, session)
-        record = _record(store, command, caller, first)
-        seq = tree.commit(store, record.given(input))
-    return Outcome(record.answer or "", record.ok, seq, first is not None)
+        record = keeping_out.of_call(store, _record(store, command, caller, first), input, text)
+        seq = tree.commit(store, record)
+        usage = Usage(store.memories, store.total_bytes, made, store.limits)
+    return Outcome(record.answer or "", record.ok, seq, usage, first is not None)
+
+
+def _count(store: tree.Tree, key: str, counts: int) -> int | TooManyCalls | None:
+    """Counts calls of a key where the store limits them; gives those of the last minute."""
+    limit = store.limits.calls
+    if limit is None or not counts:
+        return None
+    row = sql.one(sql.CALLS, store.store, key)
+    window = limits.count_calls(json.loads(row[0]) if row else (), store.at, counts, limit)
+    if window.seconds is None:
+        return TooManyCalls(limit, window.wait)
+    sql.run(sql.SET_CALLS, store.store, key, audit.to_json(window.seconds))
+    return window.calls
 
 
 def _first_of(store: tree.Tree, key: str, digest: str) -> int | None:
@@ -105,7 +156,7 @@ def _first_of(store: tree.Tree, key: str, digest: str) -> int | None:
     if sql.run(sql.ADD_IDEMPOTENT_CALL, store.store, key, token, digest, store.seq, store.now):
         return None
     row = sql.one(sql.IDEMPOTENT_CALL, store.store, key, token)
-    if row is None or row[0] != digest:
+    if row is None or not _is_same(row[0], digest):
         raise TokenReused(token)
     return int(row[1])
 
@@ -149,6 +200,8 @@ def answer_of(chain: str, seq: int) -> tuple[bool, str]:
     ok, message, command, first, last, cut, path, content = row
     if message is not None:
         return bool(ok), json.loads(message)
+    if path is None or first is None:
+        return bool(ok), results.redacted()
     return bool(ok), rendered(command, path, content, first, last, bool(cut))
 
 

@@ -1,4 +1,4 @@
-"""The SQL of the tool's path, and nothing else: what the ORM would ask for in ten times the time.
+"""The SQL of the tool's path, where the ORM takes ten times the time, and of pages of the past, which it cannot say.
 
 Every statement is written once with `%s`; for SQLite it becomes `?`. The driver's own connection runs it, inside the
 transaction that Django has opened. Rows are tuples in the order of the columns that the statement names.
@@ -67,6 +67,20 @@ def keep_snapshot() -> None:
     _run(Statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"), ())
 
 
+def rewrite() -> bool:
+    """Outside a transaction: on SQLite writes the file anew and empties the log; on PostgreSQL takes new samples.
+
+    Gives whether it could be done to its end: a reader can keep SQLite's log.
+    """
+    connect()
+    if not _SQLITE:
+        _run(Statement("ANALYZE"), ())
+        return True
+    _run(Statement("VACUUM"), ())
+    row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)"))
+    return row is not None and not row[0]
+
+
 def moment(at: datetime) -> object:
     """An aware UTC moment as the driver takes it: SQLite holds times as text without a zone."""
     return at.replace(tzinfo=None).isoformat(" ") if _SQLITE else at
@@ -75,9 +89,11 @@ def moment(at: datetime) -> object:
 _READ_ONLY = Statement("pragma query_only" if _SQLITE else "show transaction_read_only")
 CALLER = Statement(
     "select k.id, k.agent_id, a.name, k.access, k.last_used_at is null or k.last_used_at < %s,"
-    " (k.all_stores or exists (select 1 from memoryhub_keystore ks where ks.key_id = k.id and ks.store_id = %s))"
-    " and exists (select 1 from memoryhub_memorystore s where s.id = %s)"
+    " s.id is not null and (k.all_stores"
+    " or exists (select 1 from memoryhub_keystore ks where ks.key_id = k.id and ks.store_id = s.id)),"
+    " coalesce(s.limit_body_bytes, h.limit_body_bytes)"
     " from memoryhub_key k join memoryhub_agent a on a.id = k.agent_id"
+    " left join memoryhub_memorystore s on s.id = %s left join memoryhub_hubsettings h on h.id = 1"
     " where k.digest = %s and k.revoked_at is null and (k.expires_at is null or k.expires_at > %s)"
 )
 KEY_USED = Statement("update memoryhub_key set last_used_at = %s where id = %s")
@@ -89,10 +105,14 @@ ADD_SESSION = Statement(
 SESSION_SEEN = Statement("update memoryhub_session set last_seen_at = %s where id = %s")
 
 STORE = Statement(
-    "select s.archived_at is not null, s.overwrite_on_create, s.limit_memory_bytes, s.limit_memories,"
-    " s.limit_total_bytes, s.limit_view_characters, s.memory_count, s.total_bytes, c.last_seq, c.last_hash"
-    " from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id where s.id = %s",
-    locking=" for update",
+    "select s.archived_at is not null, s.overwrite_on_create, s.rules, h.rules,"
+    " coalesce(s.limit_memory_bytes, h.limit_memory_bytes), coalesce(s.limit_memories, h.limit_memories),"
+    " coalesce(s.limit_total_bytes, h.limit_total_bytes), coalesce(s.limit_versions, h.limit_versions),"
+    " coalesce(s.limit_view_characters, h.limit_view_characters), coalesce(s.limit_calls, h.limit_calls),"
+    " s.memory_count, s.total_bytes, c.last_seq, c.last_hash"
+    " from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"
+    " left join memoryhub_hubsettings h on h.id = 1 where s.id = %s",
+    locking=" for update of s, c",
 )
 CHAIN = Statement(
     "select last_seq, last_hash from memoryhub_auditchain where id = %s and closed_at is null", locking=" for update"
@@ -114,6 +134,7 @@ ANSWER = Statement(
     " from memoryhub_auditentry e left join memoryhub_memoryversion v on v.id = e.version"
     " left join memoryhub_memorytext t on t.id = v.text_id where e.chain = %s and e.seq = %s"
 )
+INPUT = Statement("select input from memoryhub_auditentry where chain = %s and seq = %s")
 IDEMPOTENT_CALL = Statement(
     'select digest, seq from memoryhub_idempotentcall where store_id = %s and "key" = %s and token = %s'
 )
@@ -121,9 +142,15 @@ ADD_IDEMPOTENT_CALL = Statement(
     'insert into memoryhub_idempotentcall (store_id, "key", token, digest, seq, at) values (%s, %s, %s, %s, %s, %s)'
     ' on conflict (store_id, "key", token) do nothing'
 )
+CALLS = Statement('select seconds from memoryhub_callwindow where store_id = %s and "key" = %s')
+SET_CALLS = Statement(
+    'insert into memoryhub_callwindow (store_id, "key", seconds) values (%s, %s, %s)'
+    ' on conflict (store_id, "key") do update set seconds = excluded.seconds'
+)
 
 _MEMORY = (
-    "select m.id, m.path, m.head_id, m.text_id, m.size, m.sha256, m.version_count{content}"
+    "select m.id, m.path, m.head_id, m.text_id, m.size, m.sha256, m.version_count,"
+    " m.removed_versions{content}"
     " from memoryhub_memory m{join} where m.store_id = %s and {where}"
 )
 _WITH_TEXT = {"content": ", t.content", "join": " join memoryhub_memorytext t on t.id = m.text_id"}
@@ -147,6 +174,7 @@ MEMORIES_IN = Statement(
     f"select path, size from memoryhub_memory where store_id = %s and directory_id in {_TWO_LEVELS}"
 )
 
+TEXT = Statement("select content from memoryhub_memorytext where id = %s")
 ADD_TEXT = Statement("insert into memoryhub_memorytext (id, store_id, memory_id, content) values (%s, %s, %s, %s)")
 ADD_VERSION = Statement(
     "insert into memoryhub_memoryversion (id, store_id, memory_id, number, operation, path, text_id, size, sha256,"
@@ -172,11 +200,18 @@ NEW_PREFIX = Statement(
 )
 TO_TRASH = Statement(
     "update memoryhub_memory set head_id = %s, directory_id = null, version_count = version_count + 1,"
-    " updated_at = %s, deleted_at = %s where id = %s"
+    " updated_at = %s, deleted_at = %s, restored_at = null where id = %s"
 )
 TAKE_OUT = Statement("update memoryhub_memory set directory_id = null, deleted_at = %s where id = %s")
-FROM_TRASH = Statement("update memoryhub_memory set deleted_at = null where id = %s")
+FROM_TRASH = Statement(
+    "update memoryhub_memory set deleted_at = null, expired_by = null, restored_at = %s where id = %s"
+)
 POINT_TO_TEXT = Statement("update memoryhub_memory set text_id = %s, size = %s, sha256 = %s where id = %s")
+EXPIRED = Statement("update memoryhub_memory set expired_by = %s where id = %s")
+LEGAL_HOLDS = Statement(
+    "select memory, path from memoryhub_hold where store_id = %s and released_at is null and kind = 'hold'"
+    " and (ends_at is null or ends_at > %s)"
+)
 READ = Statement(
     "update memoryhub_memory set last_read_at = %s, last_read_seq = %s, read_count = read_count + 1 where id = %s"
 )

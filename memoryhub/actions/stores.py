@@ -1,6 +1,6 @@
 """Memory stores: created, edited, archived; each act is an entry in the store's own chain."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,6 +24,9 @@ class StoreSettings:
     limit_memories: int | None = None
     limit_total_bytes: int | None = None
     limit_view_characters: int | None = None
+    limit_versions: int | None = None
+    limit_calls: int | None = None
+    limit_body_bytes: int | None = None
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":
@@ -54,9 +57,12 @@ def create_store(
     return store
 
 
-def edit_store(store: MemoryStore, settings: StoreSettings, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Gives a store other settings; the entry tells those that changed, before and after."""
-    after = settings.as_json()
+def edit_store(
+    store: MemoryStore, settings: StoreSettings, *, actor: Actor, door: Door, at: datetime,
+    only: Collection[str] = StoreSettings.__slots__,
+) -> None:  # fmt: skip
+    """Gives a store other settings, all or `only` those; the entry tells those that changed, before and after."""
+    after = {name: value for name, value in settings.as_json().items() if name in only}
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         before = StoreSettings.of(MemoryStore.objects.get(pk=store.pk)).as_json()  # not what the person opened
         changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}

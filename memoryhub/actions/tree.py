@@ -1,7 +1,7 @@
 """The memory tree of one locked store inside its transaction: every row that a verb changes is changed here."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +12,7 @@ from django.conf import settings
 from memoryhub import chain, ids
 from memoryhub.actions import audit, limits, sql
 from memoryhub.actions.audit import Act, ChainHead, Version
+from memoryhub.actions.ruling import Ruling, ruling
 from memoryhub.actions.transactions import writing
 from memoryhub.models import Operation, ReviewState
 from memoryhub.models.audit import ActorKind
@@ -33,23 +34,45 @@ class StoredMemory(NamedTuple):
     size: int
     sha256: str
     versions: int
+    removed: int
     content: str
+
+    @property
+    def kept(self) -> int:
+        """How many of its versions are there: those that retention removed count no more."""
+        return self.versions - self.removed
 
 
 @dataclass(slots=True)
 class Tree:
-    """A locked store: what it allows, what it holds, and the act that changes it."""
+    """A locked store: what it allows, what it holds, and the act that changes it.
+
+    `rules` are the store's and the hub's own for sensitive text, as JSON texts; `kept_out` is (kind, value) of what
+    this act would have stored against them, `clean` a whole text that has nothing of it. `asks`: a person acts, who
+    gives a `reason` for keeping what is flagged, and then `overridden` are the kinds that are.
+    """
 
     store: str
     act: Act
     archived: bool
     overwrite: bool
+    rules: tuple[str, str | None]
     limits: limits.Limits
     memories: int
     total_bytes: int
     head: ChainHead
     now: object
     made: list[Version] = field(default_factory=list)
+    kept_out: list[tuple[str, str]] = field(default_factory=list)
+    clean: str | None = None
+    overridden: list[str] = field(default_factory=list)
+    asks: bool = False
+    reason: str | None = None
+
+    @property
+    def ruling(self) -> Ruling:
+        """What the rules say of each kind of sensitive text."""
+        return ruling(*self.rules)
 
     @property
     def seq(self) -> int:
@@ -73,16 +96,20 @@ def lock(store_id: str, act: Act) -> Tree:
     row = sql.one(sql.STORE, store_id)
     if row is None:
         raise NoSuchStore(store_id)
-    archived, overwrite, *own, memories, total_bytes, last_seq, last_hash = row
+    archived, overwrite, rules, hub_rules, *set_limits, memories, total_bytes, last_seq, last_hash = row
+    if act.note:
+        act = act._replace(note=ruling(rules, hub_rules).masked(act.note))
     return Tree(
-        store_id, act, bool(archived), bool(overwrite), _limits(own), memories, total_bytes,
+        store_id, act, bool(archived), bool(overwrite), (rules, hub_rules), _limits(set_limits), memories, total_bytes,
         ChainHead(store_id, last_seq, last_hash), sql.moment(act.at),
     )  # fmt: skip
 
 
-def _limits(own: Sequence[int | None]) -> limits.Limits:
-    defaults = settings.MEMORYHUB_LIMITS.values()
-    return limits.Limits(*(default if value is None else value for value, default in zip(own, defaults, strict=True)))
+def _limits(set_limits: Sequence[int | None]) -> limits.Limits:
+    """Those that the store or the hub's page sets; where neither does, those of the settings."""
+    defaults = settings.MEMORYHUB_LIMITS
+    names = limits.Limits._fields
+    return limits.Limits(*[defaults[name] if own is None else own for name, own in zip(names, set_limits, strict=True)])
 
 
 # ------------------------------------------------------------------------------------------------ what is there
@@ -132,20 +159,27 @@ def require_active(tree: Tree) -> None:
         raise ToolError(results.store_archived())
 
 
-def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int) -> None:
-    """Raises the ToolError of the first limit that a write would pass."""
+def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, versions: int = 0) -> None:
+    """Raises the ToolError of the first limit that a write would pass; `versions` are those that the memory has."""
     limits.check(
-        tree.limits, path, old_size=old_size, new_size=new_size, memories=tree.memories, total_bytes=tree.total_bytes
-    )
+        tree.limits, path, old_size=old_size, new_size=new_size, memories=tree.memories,
+        total_bytes=tree.total_bytes, versions=versions,
+    )  # fmt: skip
+
+
+def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
+    """Raises the ToolError of the first of them that may have no further version."""
+    for memory in memories:
+        limits.check_versions(tree.limits, memory.path, memory.kept)
 
 
 def add_memory(tree: Tree, path: str, content: str) -> str:
     """Makes a memory at a free path whose parents are directories or missing; gives its id."""
     encoded = content.encode()
-    memory, text = ids.new_id(ids.MEMORY, tree.at), ids.new_id(ids.MEMORY_TEXT, tree.at)
+    memory = ids.new_id(ids.MEMORY, tree.at)
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
     directory = make_directories(tree, path)
-    sql.run(sql.ADD_TEXT, text, tree.store, memory, content)
+    text = add_text(tree, memory, content)
     head = add_version(tree, memory, 1, Operation.CREATED, path, text, size, sha256)
     sql.run(
         sql.ADD_MEMORY,
@@ -170,8 +204,7 @@ def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
     """Gives a live memory another text; gives the version's id."""
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
-    text = ids.new_id(ids.MEMORY_TEXT, tree.at)
-    sql.run(sql.ADD_TEXT, text, tree.store, memory.id, content)
+    text = add_text(tree, memory.id, content)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, memory.id)
     count(tree, paths.ancestors(memory.path), 0, size - memory.size)
@@ -206,8 +239,7 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: i
 def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
     """Puts the memories at or beneath a path into the trash; their directories go with them."""
     for memory in memories:
-        version = next_version(tree, memory, Operation.DELETED, memory.path, None, None, None)
-        sql.run(sql.TO_TRASH, version, tree.now, tree.now, memory.id)
+        note_deleted(tree, memory)
     sql.run(sql.REMOVE_DIRECTORIES, tree.store, *paths.subtree(path))
     sql.run(sql.REMOVE_DIRECTORY, tree.store, path)
     count(tree, paths.ancestors(path), -len(memories), -sum(memory.size for memory in memories))
@@ -250,7 +282,7 @@ def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text:
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
     sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, memory.id)
-    sql.run(sql.FROM_TRASH, memory.id)
+    sql.run(sql.FROM_TRASH, tree.now, memory.id)
     set_text(tree, memory.id, text, size, sha256)
     count(tree, paths.ancestors(path), 1, size)
 

@@ -16,11 +16,29 @@ class Problem(Exception):
 
     @classmethod
     def too_large(cls) -> "Problem":
+        """For the hub's own limit, which no store's can pass."""
         return cls(
             413,
             "request_too_large",
             f"The body is larger than {settings.MEMORYHUB_BODY_BYTES} bytes, which is the limit.",
         )
+
+    @classmethod
+    def too_large_for_store(cls, limit: int) -> "Problem":
+        return cls(
+            413,
+            "request_too_large",
+            f"The body is larger than {limit} bytes, which is the limit of this memory store.",
+        )
+
+    @classmethod
+    def too_many_calls(cls, limit: int, wait: int) -> "Problem":
+        """`wait`: after so many whole seconds they may be made."""
+        message = (
+            f"This key may make {limit} calls in 60 seconds to this memory store. Nothing was run; wait {wait} s. "
+            "A message counts as many calls as it has tool_use blocks."
+        )
+        return cls(429, "rate_limit_error", message, {"Retry-After": str(wait)})
 
     @classmethod
     def method(cls, allowed: str) -> "Problem":
@@ -32,6 +50,10 @@ class Problem(Exception):
             401, "authentication_error", "A valid key is needed: `Authorization: Bearer mh_…` or `x-api-key: mh_…`.",
             {"WWW-Authenticate": "Bearer"},
         )  # fmt: skip
+
+    @classmethod
+    def forbidden(cls, message: str) -> "Problem":
+        return cls(403, "permission_error", message)
 
     @classmethod
     def no_store(cls) -> "Problem":

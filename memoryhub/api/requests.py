@@ -1,4 +1,5 @@
-"""What every endpoint asks of a request, in this order: length, method, key, store, content type, body."""
+"""What every endpoint asks of a request, in this order: length, method, key, store, its length, content type,
+body."""
 
 import re
 from collections.abc import Callable
@@ -39,20 +40,27 @@ def body_of(request: HttpRequest) -> bytes:
     return body
 
 
+def require_size(body: bytes, caller: Caller) -> None:
+    """413 for a body that is larger than the store of the caller takes."""
+    limit = settings.MEMORYHUB_LIMITS["body_bytes"] if caller.body_bytes is None else caller.body_bytes
+    if limit is not None and len(body) > limit:
+        raise Problem.too_large_for_store(limit)
+
+
 def require_method(request: HttpRequest, *methods: str) -> None:
     """405, with `Allow`, for any other method."""
     if request.method not in methods:
         raise Problem.method(", ".join(methods))
 
 
-def caller_of(request: HttpRequest, store_id: str, at: datetime) -> Caller:
+def caller_of(request: HttpRequest, store_id: str, at: datetime, door: Door = Door.TOOL) -> Caller:
     """Whose key it is; 401 without a valid one; 404 where it does not reach the store, noted in the hub's audit."""
     store_id = store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no store has either in its id
     caller = calls.find_caller(_secret(request), store_id, at)
     if caller is None:
         raise Problem.no_key()
     if not caller.reaches:
-        access.note_refusal(caller, store_id, 404, door=Door.TOOL, at=at)
+        access.note_refusal(caller, store_id, 404, door=door, at=at)
         raise Problem.no_store()
     return caller
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from memoryhub import tool
 from memoryhub.actions import calls, tree
 from memoryhub.actions.calls import Caller
+from memoryhub.actions.limits import Usage
 from memoryhub.actions.transactions import my_turn
 from memoryhub.api import requests, strict_json
 from memoryhub.api.errors import Problem
@@ -43,6 +44,7 @@ def tool_calls(request: HttpRequest, memory_store_id: str) -> HttpResponse:
     at = timezone.now()
     with my_turn():
         caller = requests.caller_of(request, memory_store_id, at)
+        requests.require_size(body, caller)
         incoming = _incoming(request, body)
         if len(incoming.tool_uses) > 1:
             _refuse_reused_tokens(memory_store_id, caller, incoming.tool_uses)
@@ -115,9 +117,14 @@ def _run(
 ) -> list[ToolResult]:
     try:
         return [
-            tool.execute(store_id, tool_use, caller=caller, at=at, session=incoming.session, elapsed=elapsed)
-            for tool_use in incoming.tool_uses
-        ]
+            tool.execute(
+                store_id, tool_use, caller=caller, at=at, session=incoming.session, elapsed=elapsed,
+                counts=0 if position else len(incoming.tool_uses),
+            )
+            for position, tool_use in enumerate(incoming.tool_uses)
+        ]  # fmt: skip
+    except calls.TooManyCalls as error:
+        raise Problem.too_many_calls(error.limit, error.wait) from None
     except calls.TokenReused as error:
         raise _reused(str(error)) from None
     except tree.NoSuchStore:
@@ -134,4 +141,17 @@ def _answer(results: list[ToolResult], is_message: bool) -> HttpResponse:
     response = HttpResponse(_encode(body), content_type="application/json")
     if any(result.replayed for result in results):
         response.headers["Idempotent-Replay"] = "true"
+    response.headers["Memoryhub-Usage"] = _usage(results[-1].usage._replace(calls=results[0].usage.calls))
     return response
+
+
+def _usage(usage: Usage) -> str:
+    """What the store holds and what it may hold, as a dictionary of RFC 8941; without a limit, without that."""
+    figures = (
+        ("memories", usage.memories, usage.limits.memories),
+        ("bytes", usage.total_bytes, usage.limits.total_bytes),
+        ("calls", usage.calls, usage.limits.calls),
+    )
+    items = (f"{name}={count}" + ("" if limit is None else f";limit={limit}") for name, count, limit in figures
+             if count is not None)  # fmt: skip
+    return ", ".join(items)

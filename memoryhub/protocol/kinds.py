@@ -13,8 +13,10 @@ class Kind(StrEnum):
     PATH = "path_refused"
     MALFORMED = "malformed"
     LIMIT = "limit"
+    SENSITIVE = "sensitive"
     READ_ONLY = "read_only"
     ARCHIVED = "archived"
+    HELD = "held"
     OTHER = "other"
 
 
@@ -38,7 +40,10 @@ _BEGINNINGS = (
     ("Error: /memories", Kind.LIMIT),
     ("Error: this memory store holds ", Kind.LIMIT),
     ("Error: this memory store would hold ", Kind.LIMIT),
+    ("Error: line ", Kind.SENSITIVE),
+    ("Error: this path would hold ", Kind.SENSITIVE),
     ("Error: this memory store is archived", Kind.ARCHIVED),
+    ("Error: A legal hold is on ", Kind.HELD),
     ("Error: this key may not write", Kind.READ_ONLY),
 )
 

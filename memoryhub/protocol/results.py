@@ -212,6 +212,14 @@ def store_archived() -> str:
     return "Error: this memory store is archived and cannot be changed"
 
 
+def held(path: str) -> str:
+    return f"Error: A legal hold is on {ROOT}{path}, which cannot be deleted"
+
+
+def held_in(path: str, directory: str) -> str:
+    return f"Error: A legal hold is on {ROOT}{directory}: {ROOT}{path} cannot be moved out of what is held"
+
+
 def memory_too_large(path: str, size: int, limit: int) -> str:
     return (
         f"Error: {ROOT}{path} would be {size} bytes; the limit of this memory store is {limit}. Split it or shorten it."
@@ -224,6 +232,73 @@ def too_many_memories(count: int) -> str:
 
 def store_too_large(size: int, limit: int) -> str:
     return f"Error: this memory store would hold {size} bytes; its limit is {limit}. Delete or shorten some memories."
+
+
+def too_many_versions(path: str, count: int) -> str:
+    return (
+        f"Error: {ROOT}{path} has {count} versions, which is the limit of this memory store. Write to another path, or "
+        "delete it and create it again."
+    )
+
+
+def cannot_redact_newest() -> str:
+    """For a person, or a key that manages: what a memory is now is erased by writing it anew."""
+    return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
+
+
+KIND_NAMES = {
+    "private_key": "a private key",
+    "hub_key": "a key of this memory hub",
+    "provider_key": "a key of a provider",
+    "jwt": "a JSON Web Token",
+    "url_credentials": "a password in a URL",
+    "password": "a password",
+    "email": "an e-mail address",
+    "phone": "a telephone number",
+    "card": "a payment card number",
+    "iban": "a bank account number",
+    "national_id": "a national identity number",
+    "ip": "an IP address",
+    "instructions": "instructions to a model",
+    "role_tag": "a role tag",
+    "invisible": "invisible characters",
+    "bidirectional": "bidirectional control characters",
+    "encoded": "an encoded text",
+    "placeholder_url": "a placeholder URL",
+}
+"""What the hub's sentences call the kinds of sensitive text."""
+
+
+def kind_name(kind: str) -> str:
+    return KIND_NAMES.get(kind, kind)
+
+
+def blocked(path: str, kind: str, line: int) -> str:
+    """Names the kind and where it is, and never what it is."""
+    return (
+        f"Error: line {line} of {ROOT}{path} would hold {kind_name(kind)}, which this memory store does not keep. "
+        "Leave it out."
+    )
+
+
+def path_blocked(kind: str) -> str:
+    """Without the path: that is what it is about."""
+    return f"Error: this path would hold {kind_name(kind)}, which this memory store does not keep. Choose another path."
+
+
+def masked(kinds: Sequence[str]) -> str:
+    """What is appended to an answer, on a line of its own: the kind of each passage that was stored masked."""
+    names = [f"[redacted:{kind}]" for kind in dict.fromkeys(kinds)]
+    shown = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    number, was, it = (1, "passage was", "it") if len(kinds) == 1 else (len(kinds), "passages were", "them")
+    return f"\n[{number} {was} stored as {shown}, because this memory store does not keep {it}.]"
+
+
+def cannot_erase(term: str, least: int) -> str:
+    """For a person who erases texts: one that is too short, or a part of what would stand in its place."""
+    if len(term) < least:
+        return f"Error: a text to erase needs at least {least} characters"
+    return "Error: this text is a part of the mark that would stand in its place"
 
 
 def nothing_to_restore() -> str:

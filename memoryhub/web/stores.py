@@ -12,7 +12,7 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.web import stores_listing, stores_pages
 from memoryhub.web.door import by, in_store, person, signed_in, superuser_only
 from memoryhub.web.sentences import for_people
-from memoryhub.web.stores_forms import NameTypedForm, StoreForm
+from memoryhub.web.stores_forms import GENERAL, NameTypedForm, StoreForm
 from memoryhub.web.stores_pages import see_other
 
 
@@ -47,11 +47,11 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def edit(request: HttpRequest, store: MemoryStore) -> HttpResponse:
-    """Name, description, what create does, limits."""
+    """Name, description, what create does."""
     form = StoreForm(request.POST) if request.method == "POST" else StoreForm.of(store)
     if request.method == "POST" and form.is_valid():
         try:
-            stores.edit_store(store, form.settings(), **by(request))
+            stores.edit_store(store, form.settings(), only=GENERAL, **by(request))
         except ToolError as error:
             form.add_error(None, for_people(error))
         else:

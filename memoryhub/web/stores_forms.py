@@ -3,32 +3,17 @@
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions.stores import StoreSettings
 from memoryhub.models import MemoryStore
 
-LARGEST = 10**12
-
-
-class LimitField(forms.IntegerField):
-    """A limit of a store; left empty, the hub's own holds, which the help text tells."""
-
-    def __init__(self, name: str, label: Any, unit: Any) -> None:
-        super().__init__(label=label, required=False, min_value=1, max_value=LARGEST)
-        self.name, self.unit = name, unit
-        self.widget.attrs["placeholder"] = str(settings.MEMORYHUB_LIMITS[name])
-
-    def told(self) -> str:
-        """What the field counts, and what holds where it is empty."""
-        default = f"{settings.MEMORYHUB_LIMITS[self.name]:,}"
-        return gettext("%(unit)s Empty: the hub's limit, %(default)s.") % {"unit": self.unit, "default": default}
+GENERAL = ("name", "description", "overwrite_on_create")
 
 
 class StoreForm(forms.Form):
-    """What a person sets of a store."""
+    """What a person sets of a store, but for its limits, which have a page of their own."""
 
     name = forms.CharField(label=_("Name"), max_length=255)
     description = forms.CharField(
@@ -40,18 +25,6 @@ class StoreForm(forms.Form):
         help_text=_("When an agent creates a memory where there already is one, it becomes a new version of that one."
                     " Otherwise the agent gets an error, as the memory tool says."),
     )  # fmt: skip
-    limit_memory_bytes = LimitField("memory_bytes", _("Largest memory"), _("Bytes of one memory."))
-    limit_memories = LimitField("memories", _("Most memories"), _("Memories in the store."))
-    limit_total_bytes = LimitField("total_bytes", _("Largest store"), _("Bytes of all memories together."))
-    limit_view_characters = LimitField(
-        "view_characters", _("Longest view"), _("Characters that an agent gets in one view, the rest in further ones.")
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for field in self.fields.values():
-            if isinstance(field, LimitField):
-                field.help_text = field.told()
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreForm":

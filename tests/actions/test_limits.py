@@ -12,7 +12,7 @@ from memoryhub.models import Door, Memory, MemoryStore
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import AT, BY, Hub, contents, new_hub
 
-LIMITS = Limits(memory_bytes=100, memories=3, total_bytes=250, view_characters=16_000)
+LIMITS = Limits(memory_bytes=100, memories=3, total_bytes=250, versions=None, view_characters=16_000, calls=None)
 ACT = Act(Actor.system("Anna"), Door.WEB, AT)
 
 
@@ -60,6 +60,18 @@ def test_a_store_over_its_limit_may_shrink() -> None:
     assert refusal(new_size=40, old_size=50, total_bytes=400) is None
     assert refusal(new_size=50, old_size=50, total_bytes=400) is None
     assert refusal(new_size=51, old_size=50, total_bytes=400) is not None
+
+
+@pytest.mark.parametrize(("versions", "fits"), [(6, True), (7, False), (8, False)])
+def test_a_memory_may_have_as_many_versions_as_its_limit(versions: int, fits: bool) -> None:
+    limits = LIMITS._replace(versions=7)
+    given: dict[str, Any] = {"old_size": 5, "memories": 1, "total_bytes": 5, "versions": versions}
+    for size in (4, 6):
+        if fits:
+            check(limits, "/a.md", new_size=size, **given)
+        else:
+            with pytest.raises(ToolError, match=f"/memories/a.md has {versions} versions"):
+                check(limits, "/a.md", new_size=size, **given)
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from memoryhub.protocol.kinds import Kind, kind_of
 
 NO_ERRORS = {
     "echo", "created", "edited", "edited_with_snippet", "deleted", "renamed", "content_header", "cut_lines",
-    "listing_header", "more_items", "redacted",
+    "listing_header", "more_items", "redacted", "masked", "kind_name",
 }  # fmt: skip
-FOR_PEOPLE = {"nothing_to_restore", "choice_missing"}
+FOR_PEOPLE = {"nothing_to_restore", "choice_missing", "cannot_redact_newest", "cannot_erase"}
 """A person is told so at once; no entry holds them."""
 
 EXPECTED = {
@@ -29,9 +29,11 @@ EXPECTED = {
         "unrecognized_command", "missing_parameter", "empty_old_str", "not_a_string", "has_nul", "not_unicode",
         "invalid_insert_line", "invalid_range", "range_starts_past_end", "range_ends_before_start",
     },
-    Kind.LIMIT: {"too_many_lines", "memory_too_large", "too_many_memories", "store_too_large"},
+    Kind.LIMIT: {"too_many_lines", "memory_too_large", "too_many_memories", "store_too_large", "too_many_versions"},
+    Kind.SENSITIVE: {"blocked", "path_blocked"},
     Kind.READ_ONLY: {"key_may_not_write"},
     Kind.ARCHIVED: {"store_archived"},
+    Kind.HELD: {"held", "held_in"},
 }  # fmt: skip
 HOSTILE = ("/a", "/ does not exist", "/x already exists", "", "/記", "No replacement was performed, old_str `")
 
