@@ -1,26 +1,23 @@
 """Restoring and undoing: what a person chose of a plan, done in one transaction and told by one audit entry."""
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from memoryhub.actions import audit, plans, review, tree
+from memoryhub.actions import audit, findings, holds, plans, review, selection, tree
 from memoryhub.actions.audit import Act, Record
-from memoryhub.actions.plans import Change, Choice, Plan, PlanChanged, Problem, State, TooMuch
+from memoryhub.actions.findings import Kept
+from memoryhub.actions.plans import MOST_NAMED, Change, Choice, Plan, PlanChanged, Problem, State, TooMuch, named_ids
 from memoryhub.actions.restoring import restore_plan
 from memoryhub.actions.tree import StoredMemory, Tree
 from memoryhub.actions.undoing import entry_versions, session_versions, undo_plan
-from memoryhub.models import Decision, MemoryVersion, Operation
+from memoryhub.models import Decision, Memory, MemoryVersion, Operation
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
 
 __all__ = [
-    "Change", "Choice", "Done", "Plan", "PlanChanged", "Problem", "State", "TooMuch", "entry_versions", "restore",
-    "restore_plan", "session_versions", "undo", "undo_plan",
+    "MOST_NAMED", "Change", "Choice", "Done", "Plan", "PlanChanged", "Problem", "State", "TooMuch", "entry_versions",
+    "named_ids", "restore", "restore_plan", "session_versions", "undo", "undo_plan",
 ]  # fmt: skip
-
-MOST_NAMED = 100
-"""So many ids an entry's input names; more are told by their number and the SHA-256 of them, sorted, a line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +57,9 @@ def undo(
         plan = _as_shown(undo_plan(store_id, versions), digest)
         kept = _apply(store, plan, choices)
         reverted = _undone(store_id, versions, kept)
-        review.mark(store, reverted, Decision.REVERTED, act.note or "")
+        review.mark(store, reverted, Decision.REVERTED, store.act.note or "")
         named = {"versions": named_ids(versions), "reverted": named_ids([version for _, version in reverted])}
         return _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None)
-
-
-def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
-    """Ids as an entry's input tells them."""
-    if len(ids) <= MOST_NAMED:
-        return sorted(ids)
-    return {"count": len(ids), "sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}
 
 
 def _as_shown(plan: Plan, digest: str) -> Plan:
@@ -108,6 +98,8 @@ def _apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
     wanted = [(change, change.chosen(choice)) for change, choice in chosen if choice != Choice.KEEP]
     wanted = [(change, state) for change, state in wanted if not state.same(change.now)]
     leaving = [(change, state) for change, state in wanted if change.now.is_there and change.now.path != state.path]
+    _require_versions(store, [change for change, state in wanted if state.is_there])
+    _require_not_held(store, leaving)
     tree.take_out(store, [_stored(change) for change, _ in leaving])
     for step in (_delete, _rewrite, _place):
         for change, state in wanted:
@@ -125,10 +117,28 @@ def _choice(change: Change, choices: Mapping[str, Choice]) -> Choice:
     return choice
 
 
+def _require_versions(store: Tree, changes: Sequence[Change]) -> None:
+    """Raises the ToolError of the first memory that may have no further version."""
+    most = store.limits.versions
+    for part in plans.in_parts(change.memory for change in changes if most is not None and change.number >= most):
+        full = Memory.objects.among(store.store, part).order_by("path")
+        tree.check_versions(store, map(selection.stored, full))
+
+
+def _require_not_held(store: Tree, leaving: Sequence[tuple[Change, State]]) -> None:
+    """Raises the ToolError of the first memory that a legal hold keeps where it is."""
+    gone = [(change.memory, str(change.now.path)) for change, state in leaving if not state.is_there]
+    moved = [(str(change.now.path), str(state.path)) for change, state in leaving if state.is_there]
+    if gone:
+        holds.require_free(store, gone)
+    if moved:
+        holds.require_may_move(store, moved)
+
+
 def _stored(change: Change) -> StoredMemory:
     now = change.now
     return StoredMemory(
-        change.memory, now.path or "", change.head, now.text or "", now.size, now.sha256, change.number, ""
+        change.memory, now.path or "", change.head, now.text or "", now.size, now.sha256, change.number, 0, ""
     )
 
 
@@ -140,8 +150,10 @@ def _delete(store: Tree, change: Change, state: State) -> None:
 def _rewrite(store: Tree, change: Change, state: State) -> None:
     """Another text at the same path."""
     if state.is_there and state.path == change.now.path:
-        tree.check_limits(store, str(state.path), old_size=change.now.size, new_size=state.size)
-        tree.restore_text(store, _stored(change), _text(store, change, state), state.size, state.sha256)
+        kept = _kept(store, change, state)
+        tree.check_limits(store, str(state.path), old_size=change.now.size, new_size=kept.size)
+        version = tree.restore_text(store, _stored(change), kept.text, kept.size, kept.sha256)
+        findings.note(store, change.memory, version, kept.screened)
 
 
 def _place(store: Tree, change: Change, state: State) -> None:
@@ -154,12 +166,19 @@ def _place(store: Tree, change: Change, state: State) -> None:
         raise ToolError(results.cannot_create(path, above))
     if tree.is_taken(store, path):
         raise ToolError(results.already_exists(path))
-    tree.check_limits(store, path, old_size=None, new_size=state.size)
+    place, kept = findings.screen_path(store, path), _kept(store, change, state)
+    tree.check_limits(store, path, old_size=None, new_size=kept.size)
     operation = Operation.MODIFIED if change.now.is_there else Operation.CREATED
-    text = _text(store, change, state)
-    tree.put(store, _stored(change), operation, path, text, state.size, state.sha256)
+    tree.put(store, _stored(change), operation, path, kept.text, kept.size, kept.sha256)
+    findings.note(store, change.memory, store.made[-1].id, kept.screened, place)
 
 
-def _text(store: Tree, change: Change, state: State) -> str:
-    """The row of the wanted text, which a merged one does not have yet."""
-    return state.text or tree.add_text(store, change.memory, state.content or "")
+def _kept(store: Tree, change: Change, state: State) -> Kept:
+    """The wanted text as the rules of now let it be; a merged one gets its row."""
+    now, path = change.now, str(state.path)
+    if state.text and now.is_there and state.sha256 == now.sha256:
+        return Kept(state.text, state.size, state.sha256)
+    old = findings.text_of(store, now.text) if now.is_there else None
+    if state.text:
+        return findings.screen_stored(store, change.memory, path, old, state.text, state.size, state.sha256)
+    return findings.add_screened(store, change.memory, findings.screen(store, path, old, state.content or ""))

@@ -5,10 +5,12 @@ Every function refuses with a ToolError (nothing is written then) or, where some
 
 from dataclasses import dataclass
 
-from memoryhub.actions import audit, memories, review, tree
+from memoryhub.actions import audit, findings, memories, review, tree
 from memoryhub.actions.audit import Act, Record
+from memoryhub.actions.findings import Kept
 from memoryhub.actions.tree import StoredMemory, Tree
 from memoryhub.models import MemoryVersion
+from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.commands import Create, Delete, Rename
 from memoryhub.protocol.errors import ToolError
@@ -24,17 +26,24 @@ class Conflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an act made: the entry's seq, and memory and version where there is exactly one."""
+    """What an act made: the entry's seq, and memory and version where there is exactly one.
+
+    `masked` are the kinds of the passages that were stored masked.
+    """
 
     seq: int
     memory: str | None
     version: str | None
+    masked: tuple[str, ...] = ()
 
 
-def create(store_id: str, path: str, content: str, act: Act) -> Done:
-    """A new memory; never overwrites."""
+def create(store_id: str, path: str, content: str, act: Act, *, override: str | None = None) -> Done:
+    """A new memory; never overwrites.
+
+    What is flagged in it is kept with a reason alone (`override`, here and in `edit` and `rename`): else NeedsReason.
+    """
     with tree.locked(store_id, act) as store:
-        store.overwrite = False
+        store.overwrite, store.asks, store.reason = False, _is_person(act), override
         return _done(store, memories.create(store, Create(path, content)), {"path": path})
 
 
@@ -48,7 +57,7 @@ class Merged:
 
 def edit(
     store_id: str, memory_id: str, content: str, expected_sha256: str, act: Act, *,
-    merged: Merged | None = None, reviewed: str | None = None,
+    merged: Merged | None = None, reviewed: str | None = None, override: str | None = None,
 ) -> Done:  # fmt: skip
     """Another text for a memory that still has the text with that SHA-256; no version where nothing changes.
 
@@ -59,10 +68,8 @@ def edit(
         memory = tree.memory_by_id(store, memory_id)
         if memory is None or (memory.sha256 != expected_sha256 and memory.content != content):
             raise Conflict(memory)
-        version = memory.head
-        if memory.content != content:
-            tree.check_limits(store, memory.path, old_size=memory.size, new_size=len(content.encode()))
-            version = tree.write_text(store, memory, content)
+        store.asks, store.reason = _is_person(act), override
+        version = memories.write(store, memory, findings.screen(store, memory.path, memory.content, content))
         record = Record("edit", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
         told: dict[str, object] = {"path": memory.path, "content_sha256": expected_sha256}
         told |= review.mark_with_edit(store, memory.id, reviewed)
@@ -79,9 +86,12 @@ def _told_of_merge(memory: StoredMemory, merged: Merged | None) -> dict[str, obj
     return {"opened": merged.opened, "theirs": merged.theirs, "merged": True}
 
 
-def rename(store_id: str, path: str, new_path: str, act: Act, *, memory_id: str | None = None) -> Done:
+def rename(
+    store_id: str, path: str, new_path: str, act: Act, *, memory_id: str | None = None, override: str | None = None
+) -> Done:  # fmt: skip
     """A memory or a directory to a free path; with `memory_id` only that memory."""
     with tree.locked(store_id, act) as store:
+        store.asks, store.reason = _is_person(act), override
         _require_same(store, path, memory_id)
         return _done(store, memories.rename(store, Rename(path, new_path)), {"path": path, "new_path": new_path})
 
@@ -113,6 +123,11 @@ def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None
         return _done(store, record, {"version": version_id, "path": place})
 
 
+def _is_person(act: Act) -> bool:
+    """Whether somebody can be asked for a reason."""
+    return act.actor.kind == ActorKind.USER
+
+
 def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
     """A memory's text as it leaves the hub for a person's disk, with the entry that says so."""
     with tree.locked(store_id, act) as store:
@@ -136,9 +151,11 @@ def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
 def _restore_live(store: Tree, memory: StoredMemory, version: MemoryVersion) -> str:
     if memory.sha256 == version.sha256:
         return memory.head
-    size = version.size or 0
-    tree.check_limits(store, memory.path, old_size=memory.size, new_size=size)
-    return tree.restore_text(store, memory, str(version.text_id), size, version.sha256 or "")
+    kept = _as_kept(store, memory, memory.path, memory.content, version)
+    tree.check_limits(store, memory.path, old_size=memory.size, new_size=kept.size, versions=memory.kept)
+    head = tree.restore_text(store, memory, kept.text, kept.size, kept.sha256)
+    findings.note(store, memory.id, head, kept.screened)
+    return head
 
 
 def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
@@ -148,12 +165,24 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
     if tree.is_taken(store, path):
         raise ToolError(results.already_exists(path))
     memories.require_place(store, path, results.cannot_create)
-    size = version.size or 0
-    tree.check_limits(store, path, old_size=None, new_size=size)
-    return tree.restore_memory(store, memory, path, str(version.text_id), size, version.sha256 or "")
+    place = findings.screen_path(store, path)
+    kept = _as_kept(store, memory, path, None, version)
+    tree.check_limits(store, path, old_size=None, new_size=kept.size, versions=memory.kept)
+    head = tree.restore_memory(store, memory, path, kept.text, kept.size, kept.sha256)
+    findings.note(store, memory.id, head, kept.screened, place)
+    return head
+
+
+def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, version: MemoryVersion) -> Kept:
+    size, sha256 = version.size or 0, version.sha256 or ""
+    return findings.screen_stored(store, memory.id, path, old, str(version.text_id), size, sha256)
 
 
 def _done(store: Tree, record: Record, told: dict[str, object]) -> Done:
     """Writes the entry; a person's has no answer, and its input names the texts by their versions."""
-    record = record._replace(answer=None, rendered=False, input=audit.to_json(told))
-    return Done(tree.commit(store, record), record.memory, record.version)
+    if store.overridden:
+        told = {**told, "override": store.reason, "findings": sorted(store.overridden)}
+    record = record._replace(
+        answer=None, rendered=False, first_line=None, last_line=None, input=audit.to_json(told)
+    )  # fmt: skip
+    return Done(tree.commit(store, record), record.memory, record.version, tuple(kind for kind, _ in store.kept_out))

@@ -104,7 +104,10 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
-    """(day, memories, bytes) that each version between two entries added, by the version of the memory before it."""
+    """(day, memories, bytes) that each version between two entries added, by the version of the memory before it.
+
+    Where that one has been removed, its size is not known: no bytes came or went.
+    """
     if last <= after:
         return
     before = MemoryVersion.objects.filter(
@@ -112,10 +115,13 @@ def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, 
     )
     made: Any = MemoryVersion.objects.filter(store_id=store_id).between(after, last)
     made = made.annotate(old=Subquery(before.values("operation")[:1]), old_size=Subquery(before.values("size")[:1]))
-    rows = made.values_list("created_at", "operation", "size", "old", "old_size")
-    for at, operation, size, old, old_size in rows.iterator(2000):
+    rows = made.values_list("created_at", "number", "operation", "size", "old", "old_size")
+    for at, number, operation, size, old, old_size in rows.iterator(2000):
         is_there, was_there = operation != Operation.DELETED, old not in (None, Operation.DELETED)
         grown = (size or 0 if is_there else 0) - (old_size or 0 if was_there else 0)
+        if old is None and number > 1:
+            was_there = operation != Operation.CREATED  # only what was deleted is created again
+            grown = 0 if was_there else grown
         yield at.astimezone(UTC).date(), is_there - was_there, grown
 
 
@@ -236,7 +242,11 @@ def forget(store_id: str) -> None:
 
 
 def problems(store_id: str) -> Iterator[str]:
-    """Sentences on what differs when everything up to the last counted entry is counted again; writes nothing."""
+    """Sentences on what differs when everything up to the last counted entry is counted again; writes nothing.
+
+    What retention has removed since cannot be counted again: of a store that has lost entries or versions this says
+    nothing that is certain.
+    """
     counted = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
     activity, growth = _again(store_id, counted)
     there = Activity.objects.filter(store_id=store_id).counts()

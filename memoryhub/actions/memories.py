@@ -1,10 +1,12 @@
 """The six commands on a locked memory tree: each looks first, refuses with a ToolError, and only then writes."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from memoryhub.actions import sql, tree
+from memoryhub.actions import findings, holds, sql, tree
 from memoryhub.actions.audit import Record
+from memoryhub.actions.findings import Screened
 from memoryhub.actions.tree import StoredMemory, Tree
 from memoryhub.protocol import paths, rendering, results, text
 from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
@@ -16,7 +18,8 @@ def view(store: Tree, command: View) -> Record:
     memory = tree.memory_at(store, command.path)
     if memory is None:
         return _view_directory(store, command)
-    shown = rendering.view(command.path, memory.content, command.view_range, store.limits.view_characters)
+    most = store.limits.view_characters
+    shown = rendering.view(command.path, memory.content, command.view_range, sys.maxsize if most is None else most)
     tree.mark_read(store, memory.id)
     return Record(
         "view", answer=shown.answer, path=command.path, memory=memory.id, version=memory.head, rendered=True,
@@ -40,14 +43,19 @@ def create(store: Tree, command: Create) -> Record:
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
-        return _changed(store, command.name, memory, command.file_text, results.created(command.path))
+        screened = findings.screen(store, command.path, memory.content, command.file_text)
+        return _changed(store, command.name, memory, screened, results.created(command.path))
     if memory or sql.one(sql.DIRECTORY_AT, store.store, command.path):
         raise ToolError(results.already_exists(command.path))
     require_place(store, command.path, results.cannot_create)
-    tree.check_limits(store, command.path, old_size=None, new_size=len(command.file_text.encode()))
-    memory_id = tree.add_memory(store, command.path, command.file_text)
+    place = findings.screen_path(store, command.path)
+    screened = findings.screen(store, command.path, None, command.file_text)
+    tree.check_limits(store, command.path, old_size=None, new_size=len(screened.text.encode()))
+    memory_id = tree.add_memory(store, command.path, screened.text)
+    findings.note(store, memory_id, store.made[-1].id, screened, place)
+    answer = results.created(command.path) + findings.told(screened)
     return Record(
-        "create", answer=results.created(command.path), path=command.path, memory=memory_id,
+        "create", answer=answer, path=command.path, memory=memory_id,
         version=store.made[-1].id, versions=tuple(store.made),
     )  # fmt: skip
 
@@ -57,9 +65,13 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
     edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
-    record = _changed(store, command.name, memory, edit.text, rendering.edited_again(edit.text, edit.first, edit.last))
+    screened = findings.screen(store, command.path, memory.content, edit.text)
+    answer = rendering.edited_again(screened.text, edit.first, edit.last)
+    record = _changed(store, command.name, memory, screened, answer)
+    if screened.masked:
+        return record
     return Record(
-        "str_replace", answer=record.answer, path=command.path, memory=memory.id, version=record.version,
+        "str_replace", answer=answer, path=command.path, memory=memory.id, version=record.version,
         versions=record.versions, rendered=True, first_line=edit.first, last_line=edit.last,
     )  # fmt: skip
 
@@ -69,7 +81,8 @@ def insert(store: Tree, command: Insert) -> Record:
     tree.require_active(store)
     memory = _memory(store, command.path, results.does_not_exist)
     content = text.insert(command.path, memory.content, command.insert_line, command.insert_text)
-    return _changed(store, command.name, memory, content, results.edited(command.path))
+    screened = findings.screen(store, command.path, memory.content, content)
+    return _changed(store, command.name, memory, screened, results.edited(command.path))
 
 
 def delete(store: Tree, command: Delete) -> Record:
@@ -80,6 +93,7 @@ def delete(store: Tree, command: Delete) -> Record:
     memories = [memory] if memory else tree.memories_under(store, command.path)
     if not memories:
         raise ToolError(results.does_not_exist(command.path))
+    holds.require_free(store, [(memory.id, memory.path) for memory in memories])
     tree.delete_memories(store, command.path, memories)
     return _of_many(store, "delete", memories, results.deleted(command.path), command.path)
 
@@ -99,13 +113,16 @@ def rename(store: Tree, command: Rename) -> Record:
     if new.startswith(old + "/"):
         raise ToolError(results.inside_itself(old, new))
     require_place(store, new, lambda path, above: results.cannot_rename(old, path, above))
+    holds.require_may_move(store, [(old, new)])
+    place = findings.screen_path(store, new)
+    moved = [memory] if memory else tree.memories_under(store, old)
+    tree.check_versions(store, moved)
     if memory:
         tree.move_memory(store, memory, new)
-        moved = [memory]
     else:
         assert directory is not None  # one of the two is there
-        moved = tree.memories_under(store, old)
         tree.move_directory(store, directory[0], old, new, directory[2])
+    findings.note_path(store, moved, place)
     return _of_many(store, "rename", moved, results.renamed(old, new), old, new)
 
 
@@ -141,15 +158,24 @@ def _memory(store: Tree, path: str, sentence: Callable[[str], str]) -> StoredMem
     return memory
 
 
-def _changed(store: Tree, command: str, memory: StoredMemory, content: str, answer: str) -> Record:
+def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
+    """Gives a memory another text, unless it is the same; gives the version that is its head afterwards."""
+    if screened.text == memory.content:
+        return memory.head
+    size = len(screened.text.encode())
+    tree.check_limits(store, memory.path, old_size=memory.size, new_size=size, versions=memory.kept)
+    version = tree.write_text(store, memory, screened.text)
+    findings.note(store, memory.id, version, screened)
+    return version
+
+
+def _changed(store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str) -> Record:
     """Writes another text, unless it is the same; the record names the version that is the head afterwards."""
-    version = memory.head
-    if content != memory.content:
-        tree.check_limits(store, memory.path, old_size=memory.size, new_size=len(content.encode()))
-        version = tree.write_text(store, memory, content)
+    version = write(store, memory, screened)
     return Record(
-        command, answer=answer, path=memory.path, memory=memory.id, version=version, versions=tuple(store.made)
-    )
+        command, answer=answer + findings.told(screened), path=memory.path, memory=memory.id, version=version,
+        versions=tuple(store.made),
+    )  # fmt: skip
 
 
 def _of_many(

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count, islice
@@ -13,6 +13,9 @@ from memoryhub.protocol import paths
 
 MOST = 10_000
 """So many memories change in one act."""
+
+MOST_NAMED = 100
+"""So many ids an entry's input names; more are told by their number and the SHA-256 of them, sorted, a line each."""
 
 T = TypeVar("T")
 
@@ -176,6 +179,13 @@ def in_parts(things: Iterable[T], size: int = 500) -> Iterator[list[T]]:
     rest = iter(things)
     while part := list(islice(rest, size)):
         yield part
+
+
+def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
+    """Ids as an entry's input tells them."""
+    if len(ids) <= MOST_NAMED:
+        return sorted(ids)
+    return {"count": len(ids), "sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}
 
 
 # ------------------------------------------------------------------------------------------------ paths that are taken

@@ -173,7 +173,7 @@ def reopen(store_id: str, seq: int, act: Act) -> Done | None:
         again = _decided_by(store_id, seq)
         if not again:
             return None
-        mark(store, again, Decision.REOPENED, act.note or "")
+        mark(store, again, Decision.REOPENED, store.act.note or "")
         return _told(store, "reopen", tuple(pk for _, pk in again), None, entry=seq)
 
 
@@ -206,7 +206,7 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
             return None
         Memory.objects.filter(pk__in=chosen).update(flagged=flagged)
         pairs = sorted((memory, version.pk) for memory, version in chosen.items())
-        mark(store, pairs, Decision.FLAGGED if flagged else Decision.UNFLAGGED, act.note or "")
+        mark(store, pairs, Decision.FLAGGED if flagged else Decision.UNFLAGGED, store.act.note or "")
         only = next(iter(chosen.values())) if len(chosen) == 1 else None
         return _told(store, "flag" if flagged else "unflag", tuple(pk for _, pk in pairs), only)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memoryhub.actions import audit, plans, tree
+from memoryhub.actions import audit, holds, plans, tree
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.plans import TooMuch
 from memoryhub.actions.tree import StoredMemory, Tree
@@ -114,6 +114,7 @@ def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
             raise NotDone(found, changed=found.digest != digest)
         for item in found.items:
             memories = [item.memory] if item.memory else tree.memories_under(store, item.path)
+            holds.require_free(store, [(memory.id, memory.path) for memory in memories])
             tree.delete_memories(store, item.path, memories)
         return commit(store, "delete", found.items)
 
@@ -154,7 +155,7 @@ def stored(memory: Memory) -> StoredMemory:
     """A memory's row as the tree takes it, without the text."""
     return StoredMemory(
         memory.pk, memory.path, memory.head_id, memory.text_id or "", memory.size, memory.sha256,
-        memory.version_count, "",
+        memory.version_count, memory.removed_versions, "",
     )  # fmt: skip
 
 

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memoryhub.actions import plans, selection, tree
+from memoryhub.actions import findings, holds, plans, selection, tree
 from memoryhub.actions.audit import Act
 from memoryhub.actions.selection import Chosen, Done, Item, NotDone, Selected
+from memoryhub.actions.tree import Tree
 from memoryhub.models import Directory, Memory
 from memoryhub.protocol import paths
 
@@ -96,13 +97,23 @@ def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Don
         plan = move_plan(store_id, chosen, into)
         if plan.digest != digest or not plan.can_be_done:
             raise NotDone(plan, changed=plan.digest != digest)
+        holds.require_may_move(store, [(one.item.path, one.to) for one in plan.moving])
         for one in plan.moving:
-            if one.item.memory:
-                tree.move_memory(store, one.item.memory, one.to)
-            else:
-                tree.move_directory(store, one.item.id, one.item.path, one.to, one.item.size)
+            _move(store, one)
         items = [one.item for one in plan.moving]
         return selection.commit(store, "move", items, plan.moving[0].to, into=into or "/")
+
+
+def _move(store: Tree, one: Move) -> None:
+    item = one.item
+    moved = [item.memory] if item.memory else tree.memories_under(store, item.path)
+    place = findings.screen_path(store, one.to)
+    tree.check_versions(store, moved)
+    if item.memory:
+        tree.move_memory(store, item.memory, one.to)
+    else:
+        tree.move_directory(store, item.id, item.path, one.to, item.size)
+    findings.note_path(store, moved, place)
 
 
 def _memory_at(store_id: str, places: list[str]) -> str | None:

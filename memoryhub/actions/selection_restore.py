@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count as numbers
 
-from memoryhub.actions import plans, selection, tree
+from memoryhub.actions import findings, plans, selection, tree
 from memoryhub.actions.audit import Act
 from memoryhub.actions.plans import TooMuch
 from memoryhub.actions.selection import Done, Item, NotDone
-from memoryhub.actions.tree import StoredMemory
+from memoryhub.actions.tree import StoredMemory, Tree
 from memoryhub.models import Directory, Memory, MemoryVersion, Operation
 from memoryhub.protocol import paths
 
@@ -110,10 +110,18 @@ def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: st
         if plan.blocked or not plan.going:
             raise NotDone(plan, changed=False)
         for one in plan.going:
-            tree.check_limits(store, one.to, old_size=None, new_size=one.memory.size)
-            tree.restore_memory(store, one.memory, one.to, one.memory.text, one.memory.size, one.memory.sha256)
+            put_back(store, one.memory, one.to)
         items = [Item(one.memory.id, one.to, 1, one.memory.size, one.memory) for one in plan.going]
         return selection.commit(store, "restore", items, from_trash=True)
+
+
+def put_back(store: Tree, memory: StoredMemory, to: str) -> None:
+    """With the text that it had, as the rules of now let it be."""
+    place = findings.screen_path(store, to)
+    kept = findings.screen_stored(store, memory.id, to, None, memory.text, memory.size, memory.sha256)
+    tree.check_limits(store, to, old_size=None, new_size=kept.size, versions=memory.kept)
+    version = tree.restore_memory(store, memory, to, kept.text, kept.size, kept.sha256)
+    findings.note(store, memory.id, version, kept.screened, place)
 
 
 def _places(shown: ReturnPlan, places: Mapping[str, str]) -> dict[str, str]:
