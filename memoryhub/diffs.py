@@ -1,7 +1,7 @@
 """Two texts to the rows of a comparison, with work that is bounded whatever the texts are."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from operator import itemgetter
@@ -57,7 +57,7 @@ class Diff:
 
     `changes` counts the places that differ, `added` and `removed` the lines. `bounded` says that a stretch is shown as
     removed and added as a whole because looking for what both have was too much work. The newline flags are true for
-    a text whose last line has no line feed.
+    a text whose last line has no line feed. `labels` are words that stand beside some lines, by the whole line.
     """
 
     parts: tuple[Row | Gap, ...]
@@ -70,6 +70,7 @@ class Diff:
     new_lines: int
     old_no_newline: bool
     new_no_newline: bool
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def compare(old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3) -> Diff:

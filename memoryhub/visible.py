@@ -45,6 +45,7 @@ _FINE = (
 )
 _ANY = re.compile(f"[{_HIDDEN}]")
 _PARTS = re.compile(f"(?P<fine>{'|'.join(_FINE)})|(?P<hidden>[{_HIDDEN}]+)")
+_MASKED = re.compile(r"\[redacted:([a-z_]{1,20})\]")
 _BLANKS = re.compile("(?P<spaces> +)|(?P<tabs>\t+)|(?P<wide>\u3000+)")
 _BLANK_SIGNS = {" ": "·", "\t": "→", "\u3000": "□"}
 
@@ -94,9 +95,12 @@ def segments(text: str, *, show_whitespace: bool = False) -> list[Segment]:
 
 
 def to_html(text: str, *, show_whitespace: bool = False) -> str:
-    """The text escaped for HTML, with a box for each hidden character, which itself is left out."""
+    """The text escaped for HTML, with a box for each hidden character, which itself is left out.
+
+    What stands for a masked value (`[redacted:card]`) is in a box too.
+    """
     if _ANY.search(text) is None and not show_whitespace:
-        return escape(text)
+        return _plain(text)
     return "".join(_segment_html(segment) for segment in segments(text, show_whitespace=show_whitespace))
 
 
@@ -107,9 +111,15 @@ def without_hidden(text: str) -> str:
     return _PARTS.sub(lambda match: match["fine"] or "\ufffd" * len(match[0]), text)
 
 
+def _plain(text: str) -> str:
+    """The text escaped, what stands for a masked value in a box."""
+    html = escape(text)
+    return _MASKED.sub(r'<span class="masked-value masked-\1">\g<0></span>', html) if "[redacted" in text else html
+
+
 def _segment_html(segment: Segment) -> str:
     if segment.label is None:
-        return escape(segment.text)
+        return _plain(segment.text)
     if not segment.name:
         return f'<span class="shown-blank">{segment.label}</span>'
     return f'<span class="hidden-character" title="{escape(segment.name)}">{escape(segment.label)}</span>'

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from memoryhub.diffs import Diff, Gap, Row, Span, split, unified
 from memoryhub.visible import to_html
+from memoryhub.web.findings_marks import label
 
 register = template.Library()
 
@@ -101,11 +102,16 @@ class _Frame:
 
     def old_text(self, row: Row) -> str:
         unended = self.diff.old_no_newline and self._end_differs(row.old_number, self.diff.old_lines)
-        return _text(row.old or (), "del") + (self.labels.unended if unended else "")
+        return self.labelled(row.old or (), "del") + (self.labels.unended if unended else "")
 
     def new_text(self, row: Row) -> str:
         unended = self.diff.new_no_newline and self._end_differs(row.new_number, self.diff.new_lines)
-        return _text(row.new or (), "ins") + (self.labels.unended if unended else "")
+        return self.labelled(row.new or (), "ins") + (self.labels.unended if unended else "")
+
+    def labelled(self, spans: tuple[Span, ...], mark: str) -> str:
+        """A line with what stands beside it."""
+        beside = self.diff.labels.get("".join(span.text for span in spans), ()) if self.diff.labels else ()
+        return _text(spans, mark) + "".join(map(label, beside))
 
     def _end_differs(self, number: int | None, last: int) -> bool:
         """Whether a line is the last one of a text that ends in another way than the other, neither being empty."""
@@ -134,8 +140,9 @@ def _split_rows(frame: _Frame) -> Iterator[str]:
             yield _gap(part, frame)
         elif part.kind == "same":
             frame.start(changes=False)
-            old = _cells("", part.old_number, "", _text(part.old or (), "del"))
-            yield f'<tr class="diff-same">{old}{_cells("", part.new_number, "", _text(part.new or (), "ins"))}</tr>\n'
+            old = _cells("", part.old_number, "", frame.labelled(part.old or (), "del"))
+            new = _cells("", part.new_number, "", frame.labelled(part.new or (), "ins"))
+            yield f'<tr class="diff-same">{old}{new}</tr>\n'
         else:
             name, jumps = frame.start(changes=True)
             old = NO_CELLS if part.old is None else _old_cells(frame, part, jumps if part.new is None else "")

@@ -1,0 +1,15 @@
+"""What a store uses of its limits, on the store's own page."""
+
+from django import template
+
+from memoryhub.models import HubSettings, MemoryStore
+from memoryhub.web import limits_usage
+from memoryhub.web.limits_usage import Meter
+
+register = template.Library()
+
+
+@register.simple_tag
+def usage_of(store: MemoryStore) -> list[Meter]:
+    """The meters of a store."""
+    return limits_usage.meters(store, HubSettings.current())

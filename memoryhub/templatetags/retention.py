@@ -1,0 +1,37 @@
+"""Pins, legal holds and what becomes of a memory, on the pages of memories and directories."""
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+
+from memoryhub.actions import policies
+from memoryhub.models import Hold, Memory, MemoryStore
+from memoryhub.retention_rules import Policy
+from memoryhub.web import retention_due
+from memoryhub.web.retention_due import Kept
+
+register = template.Library()
+
+
+@register.simple_tag
+def kept_of(memory: Memory) -> Kept:
+    """What keeps a memory, and what policies will do to it: two questions to indexes."""
+    return retention_due.kept(memory, timezone.now())
+
+
+@register.simple_tag
+def holds_over(store: MemoryStore, path: str) -> list[Hold]:
+    """The legal hold and the pin over a directory, or over the store."""
+    return retention_due.over(store.pk, "", path, timezone.now())
+
+
+@register.simple_tag(takes_context=True)
+def kept_until(context: template.Context, memory: Memory) -> datetime | None:
+    """When a memory in the trash is gone for good; null: never by itself. The page asks for its policies once."""
+    saved: list[Policy] | None = context.get("_policies")
+    if saved is None:
+        saved = policies.concerning(memory.store_id)
+        context.dicts[0]["_policies"] = saved
+    due = retention_due.fate_of(memory, saved, timezone.now()).due
+    return due.at if due else None
