@@ -8,10 +8,11 @@ SCRATCH = scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT INT TERM
 NEEDED := requirements.txt $(if $(filter postgres%,$(DATABASE_URL)),requirements-postgres.txt)
 DEVELOPED := requirements.txt requirements-postgres.txt requirements-dev.txt
 PORT ?= 8000
-PYTEST_OPTIONS ?= -n 2
+# Many tests wait for a disk or a browser: more of them at once than two cores.
+PYTEST_OPTIONS ?= -n 4
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres lint format benchmark benchmark-pages pictures clean needed developed
+.PHONY: help run test test-postgres lint format benchmark benchmark-pages benchmark-retention pictures clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -45,6 +46,9 @@ benchmark: developed ## Measure tool calls on a fresh hub (some minutes)
 
 benchmark-pages: developed ## Measure every page in a large store and in a small one (about half an hour)
 	$(PY) -m benchmarks.pages
+
+benchmark-retention: developed ## Measure rehearsals, and tool calls while memories expire (some minutes)
+	$(PY) -m benchmarks.retention
 
 pictures: developed ## Take pictures of every page on demo data, both widths and themes, into ./pictures
 	@sh tools/debian.sh chromium

@@ -2,6 +2,8 @@
 
 import logging
 import threading
+import time
+from collections import deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +12,7 @@ from django.db import Error, connection
 from django.utils import timezone
 
 from memoryhub import database
-from memoryhub.actions import checkpoints, figures, housekeeping, transactions
+from memoryhub.actions import checkpoints, database_remains, figures, housekeeping, runs, scans, transactions
 from memoryhub.models import AuditChain
 
 logger = logging.getLogger(__name__)
@@ -19,6 +21,13 @@ CHECKPOINT_ENTRIES = 1_000
 CHECKPOINT_EVERY = timedelta(seconds=10)
 FORGET_EVERY = timedelta(minutes=10)
 COUNT_EVERY = timedelta(seconds=30)
+LOOK_EVERY = timedelta(hours=1)
+RUN_FOR = 0.8
+PAUSE = 0.02
+"""So long a tick goes on with the runs of the retention policies, and so long tool calls have for themselves between
+two transactions of theirs."""
+SCAN_FOR = 2.0
+"""So many seconds of a tick are for scans of the history, half of them pauses in which calls are answered."""
 NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -29,6 +38,7 @@ class Schedule:
     checkpoint_at: datetime
     forgot_at: datetime
     counted_at: datetime = NEVER
+    looked_at: datetime = NEVER
     heads: dict[str, int] = field(default_factory=dict)
 
 
@@ -64,9 +74,41 @@ def tick(schedule: Schedule, now: datetime) -> None:
         while housekeeping.forget_calls(now):
             pass
         schedule.forgot_at = now
+    database_remains.scrub()
     if now - schedule.counted_at >= COUNT_EVERY and figures.catch_up():
         figures.make_lists(now)
         schedule.counted_at = now
+    if not timedelta() <= now - schedule.looked_at < LOOK_EVERY:
+        runs.due_runs(now)
+        schedule.looked_at = now
+    go_on_with_runs(RUN_FOR)
+    _scan(SCAN_FOR)
+
+
+def go_on_with_runs(seconds: float) -> None:
+    """Goes on for so long with the retention runs, each in turn, pausing after each step; one that fails waits."""
+    end, open_runs = time.monotonic() + seconds, deque(runs.going_on())
+    if open_runs and not figures.catch_up():
+        return  # what is removed before it is counted would be missing in the figures
+    while open_runs and time.monotonic() < end:
+        run = open_runs.popleft()
+        try:
+            if runs.step(run, timezone.now()):
+                open_runs.append(run)
+        except Exception:
+            logger.exception("The retention run %s could not go on; trying again", run)
+        time.sleep(PAUSE)
+
+
+def _scan(seconds: float) -> None:
+    """Goes on with the scans that are open, for so long; after each step it pauses for as long as that took."""
+    end = time.monotonic() + seconds
+    for scan in scans.running():
+        more = True
+        while more and time.monotonic() < end:
+            begun = time.monotonic()
+            more = scans.step(scan.pk, timezone.now())
+            time.sleep(time.monotonic() - begun)
 
 
 def _entries_since(schedule: Schedule) -> int:

@@ -1,0 +1,125 @@
+"""Path patterns of retention policies, matched in bounded work whatever the pattern and the path are."""
+
+
+class BadPattern(ValueError):
+    """A pattern that cannot be used; `code` is `start`, `empty`, `stars`, `dots`, `unseen`, `long` or `deep`."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+MOST_BYTES = 1024
+MOST_NAMES = 20
+"""As of a path."""
+
+
+def cleaned(pattern: str) -> str:
+    """A pattern as it is stored: `/` and blanks are every path; raises BadPattern."""
+    pattern = pattern.strip()
+    if pattern in ("", "/"):
+        return ""
+    if not pattern.startswith("/"):
+        raise BadPattern("start")
+    if len(pattern) > MOST_BYTES or len(pattern.encode(errors="replace")) > MOST_BYTES:
+        raise BadPattern("long")
+    if any(not (character.isprintable() or character == " ") for character in pattern):
+        raise BadPattern("unseen")
+    names = pattern.removesuffix("/")[1:].split("/")
+    if len(names) > MOST_NAMES:
+        raise BadPattern("deep")
+    for name in names:
+        _check_name(name)
+    return pattern
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise BadPattern("empty")
+    if name in (".", ".."):
+        raise BadPattern("dots")
+    if "**" in name and name != "**":
+        raise BadPattern("stars")
+
+
+class Matcher:
+    """A pattern made ready. The work is at most one look at each name for each name of the pattern.
+
+    Its names are numbered; a set of numbers (as the bits of a whole number) says where one may be in the pattern after
+    some names of a path. The last number is the end, where one stays if all beneath matches.
+    """
+
+    __slots__ = ("beneath", "end", "names")
+
+    def __init__(self, pattern: str) -> None:
+        names = pattern.strip("/").split("/") if pattern.strip("/") else []
+        while names and names[-1] == "**":
+            names.pop()
+        ends = pattern[len("/".join(names)) + 1 :]
+        self.beneath = not names or bool(ends)
+        self.names = [*names, "*"] if self.beneath else names
+        self.end = 1 << len(self.names)
+
+    def start(self) -> int:
+        return self._skipped(1)
+
+    def _skipped(self, states: int) -> int:
+        """`**` stands for no name too."""
+        for number, name in enumerate(self.names):
+            if name == "**" and states >> number & 1:
+                states |= 1 << number + 1
+        return states
+
+    def after(self, states: int, name: str) -> int:
+        """Where one may be after another name."""
+        following = states & self.end if self.beneath else 0
+        for number, wanted in enumerate(self.names):
+            if states >> number & 1:
+                if wanted == "**":
+                    following |= 1 << number
+                elif name_matches(wanted, name):
+                    following |= 1 << number + 1
+        return self._skipped(following)
+
+    def in_directory(self, directory: str) -> int:
+        """Where one may be before the last name of a path in this directory."""
+        states = self.start()
+        for name in directory.split("/")[1:]:
+            states = self.after(states, name)
+        return states
+
+    def always(self, states: int) -> bool:
+        """Whether every last name matches from here."""
+        return bool(self.beneath and states & self.end) or any(
+            states >> number & 1 and wanted == "*" and number + 1 == len(self.names)
+            for number, wanted in enumerate(self.names)
+        )
+
+    def accepts(self, states: int, name: str) -> bool:
+        """Whether a path with this last name matches."""
+        return bool(self.after(states, name) & self.end)
+
+    def matches(self, path: str) -> bool:
+        directory, _, name = path.rpartition("/")
+        return self.accepts(self.in_directory(directory), name)
+
+
+def name_matches(wanted: str, name: str) -> bool:
+    """Whether a name is what is wanted, where `*` stands for any characters; each part is looked for once."""
+    if "*" not in wanted:
+        return wanted == name
+    first, *middle, last = wanted.split("*")
+    if len(name) < len(first) + len(last) or not name.startswith(first) or not name.endswith(last):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for part in middle:
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Whether a memory's path matches: "" is all, `*` any part of a name, `**` any names, a final `/` all beneath."""
+    return Matcher(pattern).matches(path)
