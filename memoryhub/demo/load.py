@@ -8,10 +8,21 @@ from secrets import token_urlsafe
 from typing import Any
 
 from memoryhub import tool
-from memoryhub.actions import access, calls, curation, figures, people, review, stores
+from memoryhub.actions import access, calls, curation, figures, findings, people, review, stores
 from memoryhub.actions.audit import Act, Actor
-from memoryhub.demo import story, texts
-from memoryhub.models import Access, Agent, Door, Memory, MemoryStore, MemoryVersion, Role, User
+from memoryhub.demo import governing, story, texts
+from memoryhub.models import (
+    Access,
+    Agent,
+    Door,
+    Finding,
+    FindingState,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Role,
+    User,
+)
 
 SYSTEM = Actor.system("demo")
 
@@ -106,7 +117,16 @@ def _acts_of_mina(
     reviews = [(now - timedelta(days=days, hours=3), partial(_review, made, mina)) for days in (18, 14, 11, 7, 3)]
     curated = (now - timedelta(days=6, hours=2), partial(_curate, made[story.SERVICE], mina))
     flagged = (now - timedelta(days=3, hours=2), partial(_flag, made[story.SERVICE], mina))
-    return sorted([*reviews, curated, flagged], key=lambda act: act[0])
+    known = (now - timedelta(days=7, hours=2), partial(_dismiss, made[story.SERVICE], mina))
+    service, workshop = made[story.SERVICE], made[story.WORKSHOP]
+    governed = [
+        (now - timedelta(days=9, hours=2), partial(governing.remember, service, mina)),
+        (now - timedelta(days=8, hours=2), partial(governing.decide, service, workshop, mina)),
+        (now - timedelta(days=2, hours=4), partial(governing.forget, service, mina)),
+        (now - timedelta(hours=20), partial(governing.run, service)),
+        (now - timedelta(hours=20), partial(governing.run, workshop)),
+    ]
+    return sorted([*reviews, curated, flagged, known, *governed], key=lambda act: act[0])
 
 
 def _review(made: dict[str, MemoryStore], mina: User, at: datetime) -> None:
@@ -120,6 +140,13 @@ def _flag(store: MemoryStore, mina: User, at: datetime) -> None:
     memory = Memory.objects.filter(store=store).at("/known_problems.md").get()
     note = "The row about Tuesday is out of date: ask logistics before somebody promises it"
     review.flag(store.id, [memory.head_id], Act(Actor.person(mina), Door.WEB, at, note=note))
+
+
+def _dismiss(store: MemoryStore, mina: User, at: datetime) -> None:
+    """What the rules flag and is no secret."""
+    found = Finding.objects.of_store(store.id).open().values_list("pk", flat=True)
+    note = "Our own account: it is printed on every invoice"
+    findings.decide(store.id, list(found), FindingState.DISMISSED, note, Act(Actor.person(mina), Door.WEB, at))
 
 
 def _curate(store: MemoryStore, mina: User, at: datetime) -> None:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from memoryhub.models import HUB, Agent, Door, MemoryStore, Role, User
-from memoryhub.web import stores_pages
+from memoryhub.web import removed, stores_pages
 from memoryhub.web.audit_filters import COMMANDS, HUB_COMMANDS, Filter, Malformed, named, resolved
 from memoryhub.web.audit_look import MOST
 from memoryhub.web.audit_rows import rows_of, visible_chains
@@ -71,6 +71,7 @@ def _answer(request: HttpRequest, chains: Sequence[str], store: MemoryStore | No
         "problem": problem,
         "reached": page.reached,
         "is_newer": "after" in request.GET,
+        "starts": _starts(chains, page),
     }
     if request.htmx and not request.htmx.history_restore_request:  # type: ignore[attr-defined]
         return render(request, "audit/_list.html", context)
@@ -83,6 +84,12 @@ def _page(request: HttpRequest, wanted: Filter, chains: Sequence[str]) -> Page:
     if after := request.GET.get("after"):
         return newer_page(target.search, target.chains, after, most=most)
     return older_page(target.search, target.chains, request.GET.get("before"), most=most)
+
+
+def _starts(chains: Sequence[str], page: Page) -> str:
+    """What the last page says of the audit's beginning, where that has been removed; of several chains of none."""
+    start = removed.start_of(chains[0]) if len(chains) == 1 and page.older is None and not page.reached else None
+    return removed.starts_here(start) if start else ""
 
 
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:

@@ -9,15 +9,29 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from memoryhub.diffs import Diff, compare
-from memoryhub.models import AuditChain, AuditEntry, Key, MemoryStore, MemoryVersion, Role, Session, User
+from memoryhub.chain import COMMITTED
+from memoryhub.diffs import Diff
+from memoryhub.models import (
+    AuditChain,
+    AuditEntry,
+    Key,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Redaction,
+    Role,
+    Session,
+    User,
+)
 from memoryhub.models.audit import ActorKind
-from memoryhub.web import audit_rows
-from memoryhub.web.audit_answer import answer_of, fits
+from memoryhub.web import audit_rows, masking
+from memoryhub.web.audit_answer import answer_of, fits, is_redacted
 from memoryhub.web.audit_words import names_in, told_of, words_of
 from memoryhub.web.door import person, signed_in
+from memoryhub.web.masking_entries import Entries
 from memoryhub.web.merges import merged_with
-from memoryhub.web.versions import text_of
+from memoryhub.web.removed import first_seq, start_of, starts_at
+from memoryhub.web.versions import text_before, text_of
 
 MOST_VERSIONS = 100
 MOST_DIFFS = 5
@@ -34,11 +48,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The input as indented JSON for reading, and as it was stored; `fits` the commitment of its entry."""
+    """The input as indented JSON for reading, and as it was stored; `fits` the commitment of its entry.
+
+    `redacted`: it does not, since something in it has been redacted. `masked`: values of it are not shown.
+    """
 
     shown: str
     raw: str
     fits: bool
+    redacted: bool
+    masked: bool = False
 
 
 @require_GET
@@ -46,25 +65,37 @@ class Call:
 def entry(request: HttpRequest, chain: str, seq: int) -> HttpResponse:
     head = visible_chain(person(request), chain)
     found = AuditEntry.objects.of_chain(chain).filter(seq=seq).first()
-    if head is None or found is None:
+    if head is None:
         raise Http404
-    told = told_of(found.input)
+    if found is None:
+        return _gone(request, head, seq)
+    told, entries = told_of(found.input), Entries([found])
     context = {
         "entry": found,
         "store": MemoryStore.objects.filter(pk=chain).first(),
         "place": audit_rows.chain_names([chain])[chain],
         "words": words_of(found, told, names_in([told])),
         "is_call": found.actor_kind == ActorKind.KEY,
-        "call": call_of(found),
-        "answer": answer_of(found),
+        "call": call_of(found, entries),
+        "answer": answer_of(found, entries),
         "facts": _facts(found),
         "merged": merged_with(chain, [found]).get(seq),
-        "previous": seq - 1 if seq > 1 else None,
+        "previous": seq - 1 if seq > first_seq(chain) else None,
         "next": seq + 1 if seq < head.last_seq else None,
         "before_seq": seq - 1,
         "may_undo": may_undo(person(request), chain),
     }
     return render(request, "audit/entry.html", context | _versions(found))
+
+
+def _gone(request: HttpRequest, head: AuditChain, seq: int) -> HttpResponse:
+    """Of an entry that was removed from the beginning of its chain; else 404."""
+    start = start_of(head.pk)
+    if start is None or not 0 < seq <= start.seq:
+        raise Http404
+    store, place = MemoryStore.objects.filter(pk=head.pk).first(), audit_rows.chain_names([head.pk])[head.pk]
+    context = {"seq": seq, "store": store, "chain": head.pk, "place": place, "start": start, "words": starts_at(start)}
+    return render(request, "audit/gone.html", context, status=404)
 
 
 def visible_chain(user: User, chain: str) -> AuditChain | None:
@@ -82,14 +113,16 @@ def may_undo(user: User, chain: str) -> bool:
     return role is not None and role.includes(Role.CURATOR)
 
 
-def call_of(found: AuditEntry) -> Call | None:
-    if found.input is None:
+def call_of(found: AuditEntry, entries: Entries) -> Call | None:
+    raw = entries.json(found, found.input)
+    if raw is None:
         return None
     try:
-        shown = json.dumps(json.loads(found.input), ensure_ascii=False, indent=2)
+        shown = json.dumps(json.loads(raw), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
-        shown = found.input
-    return Call(shown, found.input, fits(found, "input", found.input))
+        shown = raw
+    is_whole = fits(found, "input", found.input)
+    return Call(shown, raw, is_whole, is_redacted(found, "input"), masked=raw != found.input)
 
 
 def _versions(found: AuditEntry) -> dict[str, object]:
@@ -99,7 +132,14 @@ def _versions(found: AuditEntry) -> dict[str, object]:
         "changes": changes_of(versions[:MOST_VERSIONS]),
         "more_changes": len(versions) > MOST_VERSIONS,
         "shown_version": _shown_version(found, versions),
+        "gone_versions": _gone_versions(found),
     }
+
+
+def _gone_versions(found: AuditEntry) -> int:
+    """How many versions that the entry made have been removed since, up to MOST_VERSIONS."""
+    gone = Redaction.objects.of_chain(found.chain).filter(entry_seq=found.seq).removed()
+    return len(gone.values_list("pk")[:MOST_VERSIONS])
 
 
 def _facts(found: AuditEntry) -> dict[str, object]:
@@ -112,7 +152,16 @@ def _facts(found: AuditEntry) -> dict[str, object]:
         "key": key,
         "duration": audit_rows.in_time(found.duration),
         "memory_url": audit_rows.memory_url(found),
+        "redacted": [field for field in COMMITTED if is_redacted(found, field)],
+        "purged": is_purged(found),
     }
+
+
+def is_purged(found: AuditEntry) -> bool:
+    """Whether the memory that the entry names has been removed for good."""
+    return found.memory is not None and audit_rows.memory_url(found) is not None and not Memory.objects.filter(
+        store_id=found.chain, pk=found.memory
+    ).exists()  # fmt: skip
 
 
 def _shown_version(found: AuditEntry, made: Sequence[MemoryVersion]) -> MemoryVersion | None:
@@ -125,10 +174,12 @@ def _shown_version(found: AuditEntry, made: Sequence[MemoryVersion]) -> MemoryVe
 def changes_of(versions: Sequence[MemoryVersion]) -> list[Change]:
     """Each version with the one before it; the first few with what differs."""
     before = before_each(versions)
+    covers = masking.cover([*versions, *before.values()])
     changes = []
     for place, version in enumerate(versions):
         earlier = before.get(version.pk)
-        changes.append(Change(version, earlier, difference(earlier, version) if place < MOST_DIFFS else None))
+        cover = covers.get(version.memory_id, masking.NOTHING)
+        changes.append(Change(version, earlier, difference(earlier, version, cover) if place < MOST_DIFFS else None))
     return changes
 
 
@@ -143,9 +194,9 @@ def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
     return {pk: earlier for pk, earlier in pairs if earlier is not None}
 
 
-def difference(old: MemoryVersion | None, new: MemoryVersion) -> Diff | None:
-    """What differs between two versions; null where a text has been redacted, or where the text is the same one."""
-    before, after = text_of(old), text_of(new)
+def difference(old: MemoryVersion | None, new: MemoryVersion, cover: masking.Cover) -> Diff | None:
+    """What differs between two masked versions; null where a text has been redacted, or where it is the same one."""
+    before, after = text_before(old, new), text_of(new)
     if before is None or after is None or (old is not None and old.text_id == new.text_id):
         return None
-    return compare(before, after)
+    return masking.compared(before, after, cover)

@@ -18,6 +18,7 @@ from memoryhub.web.audit_filters import Filter, Malformed, resolved
 from memoryhub.web.audit_rows import visible_chains
 from memoryhub.web.audit_search import Search, all_entries, heads
 from memoryhub.web.door import by, person, signed_in
+from memoryhub.web.masking_entries import Entries, not_curated
 from memoryhub.web.tables import FORMATS, download
 
 COLUMNS = (
@@ -42,18 +43,21 @@ def export_audit(request: HttpRequest) -> HttpResponse:
         return _refused(request, _("An export is csv or json."))
     bounds = heads(target.chains)
     note_export(target.chains, wanted.words, form, **by(request))
-    return download("audit", form, COLUMNS, _records(target.search, bounds))
+    return download("audit", form, COLUMNS, _records(target.search, bounds, not_curated(person(request), list(bounds))))
 
 
 def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
     return render(request, "audit/export_refused.html", {"problem": sentence}, status=400)
 
 
-def _records(search: Search, bounds: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _records(search: Search, bounds: dict[str, int], masked: frozenset[str]) -> Iterator[dict[str, Any]]:
+    """`masked` are the chains in which the person sees calls and answers as the pages show them."""
     for entries in all_entries(search, bounds):
         whole = _whole(entries)
-        answers = answers_of(whole)
+        seen = Entries(whole, masked)
+        answers = answers_of(whole, seen)
         for entry in whole:
+            entry.input = seen.json(entry, entry.input)
             yield _record(entry, answers.get((entry.chain, entry.seq)))
 
 

@@ -8,10 +8,14 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from memoryhub.models import HUB, AuditChain, AuditEntry, MemoryStore, Session, User
+from memoryhub.models import HUB, AuditChain, AuditEntry, Memory, MemoryStore, Session, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.web.audit_filters import NO_FILTER, Filter
 from memoryhub.web.audit_words import names_in, told_of, words_of
+from memoryhub.web.masking_entries import Entries
+
+MESSAGE_START = 400
+"""So many characters of a message's JSON are at hand for a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
     told = _told([entry for entry in entries if entry.path is None and _is_short(entry)])
     names = names_in(told.values())
+    there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
     return [
         Row(
             entry=entry,
@@ -53,8 +58,8 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
             session=sessions.get(entry.session or "", entry.session),
             session_query=wanted.with_value("session", entry.session or "").query,
             words=words_of(entry, told[key], names) if (key := (entry.chain, entry.seq)) in told else None,
-            error="" if entry.ok else first_line(getattr(entry, "message_start", None)),
-            memory_url=memory_url(entry),
+            error=error_of(entry, seen),
+            memory_url=memory_url(entry) if entry.memory in there else None,
             duration=in_time(entry.duration),
         )
         for entry in entries
@@ -73,6 +78,12 @@ def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
         return None
     key = "agent" if entry.actor_kind == ActorKind.KEY else "person"
     return wanted.without("agent", "person").with_value(key, entry.author_id).query
+
+
+def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
+    """The ids of the memories that entries name and that have not been removed for good."""
+    ids = {entry.memory for entry in entries if entry.memory is not None}
+    return set(Memory.objects.filter(pk__in=ids).values_list("pk", flat=True)) if ids else set()
 
 
 def memory_url(entry: AuditEntry) -> str | None:
@@ -95,6 +106,13 @@ def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]
         found = AuditEntry.objects.of_chain(chain).of_seqs(seqs).values_list("seq", "input")
         told |= {(chain, seq): told_of(input) for seq, input in found}
     return told
+
+
+def error_of(entry: AuditEntry, seen: Entries) -> str:
+    """The first line of what a refused call was told; empty where it was not refused."""
+    start = getattr(entry, "message_start", None) or ""
+    is_cut = len(start) >= MESSAGE_START and "\\n" not in start
+    return "" if entry.ok else seen.beginning(entry, first_line(start), cut=is_cut)
 
 
 def first_line(message_start: str | None) -> str:

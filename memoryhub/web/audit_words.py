@@ -10,6 +10,10 @@ from django.utils.translation import ngettext
 from memoryhub import ids as ids_of
 from memoryhub.models import Agent, AuditEntry, MemoryStore
 from memoryhub.models.audit import ActorKind
+from memoryhub.web import audit_words_erasure as erasure
+from memoryhub.web import audit_words_retention as retention
+from memoryhub.web import audit_words_rules as rules
+from memoryhub.web.audit_words_limits import name_of, of_limits
 from memoryhub.web.audit_words_selection import of_selection, of_table, of_view
 
 Told = Mapping[str, Any]
@@ -103,7 +107,7 @@ def _changes(told: _Told) -> str:
     """Names of what changed, with the values before and after."""
     pairs = [(name, value) for name, value in told.told.items() if isinstance(value, list) and len(value) == 2]
     shown = [(name, *("–" if side in (None, "") else told.in_words(side) for side in sides)) for name, sides in pairs]
-    changed = [f"{name}: {old} → {new}" for name, old, new in shown if old != new]
+    changed = [f"{name_of(name)}: {old} → {new}" for name, old, new in shown if old != new]
     return "; ".join(changed) or _("nothing")
 
 
@@ -157,6 +161,14 @@ def _sentence(text: Callable[[], str], *names: str) -> Callable[[_Told], str]:
     return lambda told: text() % {name: told[name] for name in names}
 
 
+def _erasure(command: str) -> Callable[[_Told], str]:
+    return lambda told: erasure.of_erasure(command, told.told)
+
+
+def _retention(told: _Told) -> str:
+    return retention.of_retention(told.entry, told.told) or str(told.entry.command)
+
+
 _OF_AGENTS = frozenset(("view", "create", "str_replace", "insert", "delete", "rename", "refused"))
 """An agent may call anything by any name; only these are what they are called."""
 
@@ -191,6 +203,7 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "restore_moment": _restore_moment,
     "create_store": _sentence(lambda: _("created the store “%(name)s”"), "name"),
     "edit_store": lambda told: _("changed the store’s settings: %(changes)s") % {"changes": _changes(told)},
+    "set_limits": lambda told: of_limits(told.told),
     "archive_store": _sentence(lambda: _("archived the store")),
     "unarchive_store": _sentence(lambda: _("took the store out of the archive")),
     "set_role": _set_role,
@@ -216,6 +229,9 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "share_view": lambda told: of_view("share_view", told.told),
     "rename_view": lambda told: of_view("rename_view", told.told),
     "delete_view": lambda told: of_view("delete_view", told.told),
+    **{name: _erasure(name) for name in erasure.COMMANDS},
+    **dict.fromkeys(retention.COMMANDS, _retention),
+    **{name: lambda told: rules.of_rules(told.entry, told.told) for name in rules.COMMANDS},
     "export_audit": _sentence(
         lambda: _("exported the audit as %(format)s, filtered by: %(filter)s"), "format", "filter"
     ),

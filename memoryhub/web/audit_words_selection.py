@@ -39,8 +39,16 @@ def of_selection(entry: AuditEntry, told: Mapping[str, Any]) -> str | None:
 
 def of_table(told: Mapping[str, Any]) -> str:
     """What was downloaded of a list."""
-    tables = {"trash": _("the trash"), "versions": _("the versions of %(path)s"), "agents": _("the agents")}
-    table = tables.get(str(told.get("table")), str(told.get("table"))) % {"path": told.get("path")}
+    tables = {
+        "trash": _("the trash"),
+        "versions": _("the versions of %(path)s"),
+        "agents": _("the agents"),
+        "receipt": _("the receipt %(receipt)s"),
+    }
+    table = tables.get(str(told.get("table")), str(told.get("table"))) % {
+        "path": told.get("path"),
+        "receipt": told.get("receipt"),
+    }
     words = _("exported %(table)s as %(format)s") % {"table": table, "format": told.get("format")}
     return f"{words}, {_('filtered by: %(filter)s') % told}" if told.get("filter") else words
 

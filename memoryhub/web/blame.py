@@ -8,14 +8,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from memoryhub import blame as lines_of
 from memoryhub import visible
 from memoryhub.blame import Origin
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
-from memoryhub.web import blame_history, blame_lines, stores_pages, tree_addresses
+from memoryhub.web import blame_history, blame_lines, masking, removed, stores_pages, tree_addresses
 from memoryhub.web.blame_history import History, Row, Texts
 from memoryhub.web.blame_lines import Told
 from memoryhub.web.door import in_store
@@ -28,7 +27,8 @@ from memoryhub.web.versions import memory_of, number_of
 class Shown:
     """The lines of a version with their origins as HTML; `oldest` and `newest` are the ends of the scale of ages.
 
-    `whole` is false where there are versions that were not looked at, `bounded` true where the texts were too much to
+    `whole` is false where there are versions that were not looked at, or were removed (`oldest_kept` is the first one
+    that was not), `bounded` true where the texts were too much to
     be compared line by line; `redacted` counts the lines that came with a text that is gone, or with the one after.
     """
 
@@ -41,6 +41,7 @@ class Shown:
     whole: bool
     bounded: bool
     redacted: int
+    oldest_kept: int | None
 
     @property
     def following(self) -> int:
@@ -62,7 +63,7 @@ def blame(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRespo
         path=memory.path, crumbs=tree_addresses.crumbs(store.id, store.name, memory.path),
         here=reverse("memory", args=[store.id, memory.pk]), is_current=version.pk == memory.head_id,
         has_hidden=shown is not None and visible.has_hidden(version.content or ""),
-        previous=version.number - 1, next=version.number + 1 if version.number < memory.version_count else None,
+        **removed.beside(memory, version.number),
     ))  # fmt: skip
 
 
@@ -78,7 +79,7 @@ def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
         newest = last_with_text(memory) or newest
     if newest is None:
         raise Http404
-    return newest, _("This memory has no version “%(version)s”.") % {"version": written} if written else ""
+    return newest, removed.no_version(memory, written) if written else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ def lines_with_origins(memory: Memory, number: int) -> Lines:
     texts = Texts(lines_of.texts_of_blame(versions))
     text = lines_of.ended(texts(versions[-1].text or ""))
     origins = lines_of.blame(versions, texts, work, whole=history.whole)
-    return Lines(history, text.split("\n")[:-1], origins, work.passed)
+    shown = masking.masked(text, masking.cover_of(memory.store_id, memory.pk))
+    return Lines(history, shown.split("\n")[:-1], origins, work.passed)
 
 
 def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
@@ -113,6 +115,7 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
     return Shown(
         blame_lines.to_html(page, found.lines[first - 1 : last], here, first), first, last, total, oldest, newest,
         all(origin.known for origin in here), found.bounded, sum(origin.since != origin.number for origin in here),
+        found.history.oldest_kept,
     )  # fmt: skip
 
 

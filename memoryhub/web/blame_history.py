@@ -38,13 +38,24 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Some versions of a memory in time, one after the other; `whole` says that none came before (or after) them."""
+    """Some versions of a memory in time, one after the other; `whole` says that none came before (or after) them.
+
+    Between two of them others may have been removed, and all before `oldest_kept`, if that is set.
+    """
 
     rows: Sequence[Row]
     whole: bool
+    oldest_kept: int | None = None
 
     def versions(self) -> list[Version]:
-        return [row.version() for row in self.rows if not row.is_deletion]
+        """With one without a text for each stretch of versions that have been removed."""
+        found: list[Version] = []
+        for before, row in zip([None, *self.rows], self.rows, strict=False):
+            if before is not None and row.number > before.number + 1:
+                found.append(Version(before.number + 1, None))
+            if not row.is_deletion:
+                found.append(row.version())
+        return found
 
     def by_number(self) -> dict[int, Row]:
         return {row.number: row for row in self.rows}
@@ -54,7 +65,8 @@ def up_to(memory: Memory, number: int) -> History:
     """The versions that lead to one, the nearest first to be kept where they are too many."""
     found = _rows(memory, "-number", MOST_VERSIONS, number__lte=number)
     kept = _within(found)
-    return History(kept[::-1], whole=len(kept) == len(found))
+    oldest, all_found = kept[-1].number, len(kept) == len(found)
+    return History(kept[::-1], all_found and oldest == 1, oldest if all_found and oldest > 1 else None)
 
 
 def onward(memory: Memory, number: int, most: int = MOST_VERSIONS) -> History:

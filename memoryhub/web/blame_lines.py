@@ -92,6 +92,7 @@ class _Heads:
         self.audit_url = escape(reverse("store_audit", args=[page.store]))
         self.entry_url = reverse("entry", args=[page.store, 0]).removesuffix("0")
         self.entry = escape(_("entry %(seq)s"))
+        self.gone = escape(_("entry %(seq)s was removed from the audit"))
         self.unknown = escape(_("unknown"))
         self.named = escape(_("v%(number)s"))
         self.came = escape(_("This line came with version %(number)s."))
@@ -122,9 +123,11 @@ class _Heads:
     def _rest(self, told: Told) -> str:
         """Who, when, and the entry."""
         seq = told.row.seq
+        when = f'{self._who(told)}<span class="blame-when">{self.times.relative(told.row.at)}</span>'
+        if not told.kind:
+            return f'{when}<span class="blame-entry" title="{self.gone % {"seq": seq}}">#{seq}</span>'
         return (
-            f'{self._who(told)}<span class="blame-when">{self.times.relative(told.row.at)}</span>'
-            f'<a class="blame-entry" href="{self.entry_url}{seq}" title="{self.entry % {"seq": seq}}">#{seq}</a>'
+            f'{when}<a class="blame-entry" href="{self.entry_url}{seq}" title="{self.entry % {"seq": seq}}">#{seq}</a>'
         )
 
     def _who(self, told: Told) -> str:
@@ -181,20 +184,18 @@ class _Times:
 def _uncertain_name(origin: Origin) -> str:
     """How a version is named that may not be the one, where there is little room."""
     if not origin.known:
-        return _("v%(number)s or before") % {"number": origin.number}
+        return _("v%(number)s or earlier") % {"number": origin.number}
     return _("v%(first)s–%(last)s") % {"first": origin.since, "last": origin.number}
 
 
 def _uncertain(origin: Origin) -> str:
     if not origin.known:
-        words = _("This line stood in version %(number)s, the oldest one that was looked at.")
+        words = _("This line stood in version %(number)s, the oldest one that there is or that was looked at.")
         return words % {"number": origin.number}
     if origin.since == origin.number - 1:
-        words = _("This line came with version %(first)s, whose text was redacted, or with version %(last)s.")
+        words = _("This line came with version %(first)s, which was redacted or removed, or with version %(last)s.")
     else:
-        words = _(
-            "It came with one of the versions %(first)s to %(gone)s, whose texts were redacted, or with %(last)s."
-        )
+        words = _("It came with one of the versions %(first)s to %(gone)s, redacted or removed, or with %(last)s.")
     return words % {"first": origin.since, "gone": origin.number - 1, "last": origin.number}
 
 

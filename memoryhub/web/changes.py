@@ -10,8 +10,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.diffs import Diff, compare
-from memoryhub.models import AuditEntry, MemoryStore, MemoryText, MemoryVersion, Role
-from memoryhub.web import changes_between, moments, moments_addresses, moments_choice, moments_past, stores_pages
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Role
+from memoryhub.web import (
+    changes_between,
+    masking,
+    moments,
+    moments_addresses,
+    moments_choice,
+    moments_past,
+    removed,
+    stores_pages,
+)
 from memoryhub.web.changes_between import Difference, Kind, Wanted
 from memoryhub.web.door import in_store
 
@@ -56,7 +65,8 @@ def changes(request: HttpRequest, store: MemoryStore) -> HttpResponse:
     found = changes_between.page(wanted, before)
     return render(request, "changes/page.html", stores_pages.context(
         request, store, tab="moments", ends=ends, wanted=wanted, newest=newest, before=before, found=found,
-        rows=_rows(store, found.rows), counts=[(kind, found.counts.get(kind, 0)) for kind in Kind],
+        rows=_rows(store, found.rows), may_lack=moments_past.may_lack(store.id, ends.last),
+        counts=[(kind, found.counts.get(kind, 0)) for kind in Kind],
         is_all=not before and found.next is None, scope=scope,
         first=moments_past.entry_at(store.id, ends.first), last=moments_past.entry_at(store.id, ends.last),
         **_addresses(store, wanted, found.next),
@@ -78,12 +88,15 @@ def _addresses(store: MemoryStore, wanted: Wanted, after: str | None) -> dict[st
 
 
 def _ends(store: MemoryStore, newest: int, given: QueryDict) -> Ends:
-    sentences = []
-    ends = []
+    sentences, ends = [], []
+    start = removed.start_of(store.id)
     for name, usual in (("from", None), ("to", newest)):
         written = given.get(name, "")
         seq = moments_choice.number(written)
         if seq is not None:
+            if start and 0 < seq < start.seq:
+                sentences.append(removed.starts_at(start))
+                seq = start.seq
             ends.append(min(seq, newest))
             if seq > newest:
                 sentences.append(_("There is no entry %(seq)s yet.") % {"seq": seq})
@@ -127,16 +140,17 @@ def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:
 
 def _texts(found: Sequence[Difference]) -> dict[str, str]:
     ids = {v.text_id for d in found for v in (d.before, d.after) if v is not None and v.text_id}
-    return dict(MemoryText.objects.filter(pk__in=ids).values_list("pk", "content"))
+    return masking.texts(ids)
 
 
 def _row(difference: Difference, is_shown: bool, texts: dict[str, str], entry: AuditEntry | None) -> Row:
     before, after = difference.before, difference.after
-    redacted = any(version is not None and version.text_id is None for version in (before, after))
+    texts_gone = any(version is not None and version.text_id is None for version in (before, after))
+    redacted = texts_gone or difference.removed
     same = difference.kinds == (Kind.RENAMED,)
     diff = None
     if is_shown and not redacted and not same:
-        diff = compare(_text(before, texts), _text(after, texts))
+        diff = compare(_text(before, texts), _text(after, texts))  # texts that are masked already
     numbers = (before.number, difference.last.number) if before else None
     return Row(difference, diff, not is_shown and not same, redacted, numbers, entry)
 

@@ -43,16 +43,22 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A memory at both moments; `before` or `after` is null where it was not there (also: in the trash)."""
+    """A memory at both moments; `before` or `after` is null where it was not there (also: in the trash).
+
+    `removed`: what it was before is not known, since that version has been removed.
+    """
 
     memory: str
     before: MemoryVersion | None
     after: MemoryVersion | None
     last: MemoryVersion
+    removed: bool = False
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """Both where it was renamed and changed; nothing where no reader could tell a difference."""
+        if self.removed:
+            return (Kind.CHANGED,) if self.after else (Kind.DELETED,)
         if self.before is None or self.after is None:
             return (Kind.ADDED,) if self.after else (Kind.DELETED,) if self.before else ()
         renamed = (Kind.RENAMED,) if self.before.path != self.after.path else ()
@@ -137,8 +143,11 @@ def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Dif
         part = found[start : start + SIZE]
         numbers = {version.memory_id: version.number - 1 for version in part}
         before = moments_past.versions_at(wanted.store, numbers, wanted.first)
+        unknown = {version.memory_id for version in part if version.number > 1} - before.keys()
+        gone = moments_past.were_there(wanted.store, unknown, wanted.first)
         for version in part:
-            difference = Difference(version.memory_id, _there(before.get(version.memory_id)), _there(version), version)
+            memory = version.memory_id
+            difference = Difference(memory, _there(before.get(memory)), _there(version), version, memory in gone)
             if difference.kinds and _is_within(wanted.path, difference):
                 yield difference
 

@@ -5,12 +5,12 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from memoryhub.diffs import compare as compare_texts
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.web import masking
 from memoryhub.web.door import in_store
+from memoryhub.web.removed import no_version, older_than
 from memoryhub.web.versions import memory_of, page_context, text_of
 
 MODES = ("unified", "split")
@@ -84,13 +84,15 @@ def compare(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRes
     """`from` and `to` are numbers or ids of versions; without them, the newest against the one before it."""
     memory = memory_of(store, memory_id)
     new, no_new = _picked(memory, request.GET.get("to", ""), memory.version_count)
-    old, no_old = _picked(memory, request.GET.get("from", ""), max(1, new.number - 1))
+    before_new = older_than(memory, new.number).values_list("number", flat=True).first()
+    old, no_old = _picked(memory, request.GET.get("from", ""), before_new or new.number)
     options = Options.of(request, old.number, new.number)
+    known = masking.cover([old, new]).get(memory.pk, masking.NOTHING)
     before, after = text_of(old), text_of(new)
     diff = None
     if before is not None and after is not None:
         lines = None if options.whole else CONTEXT_LINES
-        diff = compare_texts(before, after, ignore_whitespace=options.ignore_whitespace, context=lines)
+        diff = masking.compared(before, after, known, ignore_whitespace=options.ignore_whitespace, context=lines)
     return render(request, "versions/compare.html", page_context(
         request, store, memory, old=old, new=new, options=options, diff=diff, problem=no_new or no_old,
         expand_url="" if options.whole else f"?{options.other_context}",
@@ -110,4 +112,4 @@ def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion
     picked = found.filter(number=otherwise).first()
     if picked is None:
         raise Http404
-    return picked, _("This memory has no version “%(version)s”.") % {"version": written} if written else ""
+    return picked, no_version(memory, written) if written else ""

@@ -316,7 +316,8 @@ def kind_name(kind: str) -> str:
         Kind.NOT_FOUND: _("Path does not exist"), Kind.EXISTS: _("Path is taken"),
         Kind.NO_MATCH: _("Text to replace not found"), Kind.SEVERAL: _("Text to replace found several times"),
         Kind.PATH: _("Path refused"), Kind.MALFORMED: _("Call is not right"), Kind.LIMIT: _("Limit reached"),
-        Kind.READ_ONLY: _("Key may only read"), Kind.ARCHIVED: _("Store is archived"), Kind.OTHER: _("Something else"),
+        Kind.READ_ONLY: _("Key may only read"), Kind.ARCHIVED: _("Store is archived"),
+        Kind.HELD: _("Legal hold"), Kind.OTHER: _("Something else"),
     }  # fmt: skip
     return words.get(Kind(kind) if kind in list(Kind) else Kind.OTHER, kind)
 

@@ -10,12 +10,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memoryhub import visible
-from memoryhub.actions import curation
+from memoryhub.actions import curation, findings
 from memoryhub.models import Memory, MemoryStore, Role
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web import (
     markdown,
+    masking,
     memories_conflict,
     memories_facts,
     memories_text,
@@ -25,6 +26,7 @@ from memoryhub.web import (
 )
 from memoryhub.web.door import act, in_store
 from memoryhub.web.memories_forms import EditForm, NewMemoryForm, NoteForm, RenameForm
+from memoryhub.web.overrides import ask_reason, said_of_masked
 from memoryhub.web.sentences import for_people
 from memoryhub.web.stores_pages import see_other
 from memoryhub.web.undo_banner import tell_done
@@ -37,13 +39,14 @@ LINES, RENDERED = "lines", "rendered"
 def page(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
     """The text and the facts; of a memory in the trash the text that it had, and the way back."""
     memory = memories_facts.find(store, memory_id, live=False)
-    content = memories_facts.content(memory)
+    seen = masking.shown(memories_facts.content(memory), masking.cover_of(store.id, memory.id))
+    content = seen.text
     view = RENDERED if request.GET.get("view") == RENDERED else LINES
-    shown: dict[str, Any] = {"view": view, "content": content, "facts": memories_facts.of(memory)}
+    shown: dict[str, Any] = {"view": view, "content": content, "seen": seen, "facts": memories_facts.of(memory)}
     if content is not None and view == RENDERED:
         shown["rendered"] = markdown.render(content)
     elif content is not None:
-        shown["lines"] = memories_text.numbered_lines(content, _number(request.GET.get("from", "")))
+        shown["lines"] = memories_text.numbered_lines(content, _number(request.GET.get("from", "")), seen.signs)
     shown["has_hidden"] = content is not None and visible.has_hidden(content)
     if not memory.is_live:
         shown["to_restore"] = memories_facts.last_with_text(memory)
@@ -59,11 +62,16 @@ def new(request: HttpRequest, store: MemoryStore) -> HttpResponse:
     if posted is not None and form.is_valid():
         given = form.cleaned_data
         try:
-            done = curation.create(store.id, given["path"], given["content"], act(request, given["note"]))
+            done = curation.create(
+                store.id, given["path"], given["content"], act(request, given["note"]), override=given["override"]
+            )
         except ToolError as error:
             form.add_error("path", for_people(error))
+        except findings.NeedsReason as needed:
+            ask_reason(form, needed)
         else:
-            messages.success(request, _("%(path)s was created.") % {"path": given["path"]})
+            said = _("%(path)s was created.") % {"path": given["path"]}
+            messages.success(request, said + said_of_masked(done.masked))
             return see_other("memory", store.id, str(done.memory))
     text = str(form["text"].value() or "")
     shown = {"form": form, "has_hidden": _has_hidden(text), "name": store.name, "here": _url(store)}
@@ -76,11 +84,8 @@ def new(request: HttpRequest, store: MemoryStore) -> HttpResponse:
 def edit(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
     """Another text; where somebody was faster, both sides."""
     memory = memories_facts.find(store, memory_id, live=request.method != "POST")
-    if request.method != "POST":
-        content = memories_facts.content(memory)
-        if content is None:
-            raise Http404
-        return _edit_page(request, store, memory, EditForm.of(memory, content, request.GET.get("review", "")))
+    if request.method != "POST" or "reveal" in request.POST:
+        return _opened(request, store, memory)
     form = EditForm(request.POST)
     if not form.is_valid():
         return _edit_page(request, store, memory, form)
@@ -90,10 +95,13 @@ def edit(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRespon
     try:
         done = curation.edit(
             store.id, memory.id, given["content"], given["sha256"], act(request, given["note"]),
-            merged=merged, reviewed=given["review"] or None,
+            merged=merged, reviewed=given["review"] or None, override=given["override"],
         )  # fmt: skip
-    except ToolError as error:
-        form.add_error("text", for_people(error))
+    except (findings.NeedsReason, ToolError) as error:
+        if isinstance(error, ToolError):
+            form.add_error("text", for_people(error))
+        else:
+            ask_reason(form, error)
         return _edit_page(request, store, memory, form)
     except curation.Conflict as conflict:
         return _room_page(request, store, memory, memories_conflict.meeting(memory, form, conflict))
@@ -101,8 +109,27 @@ def edit(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRespon
     return see_other("review") if given["review"] else see_other("memory", store.id, memory.id)
 
 
+def _opened(request: HttpRequest, store: MemoryStore, memory: Memory) -> HttpResponse:
+    """The form with the text; where pages mask values of it, opening it is a reveal, which a person asks for."""
+    content = memories_facts.content(memory)
+    if content is None:
+        raise Http404
+    review, revealed = (request.POST or request.GET).get("review", ""), "reveal" in request.POST
+    seen = masking.shown(content, masking.cover_of(store.id, memory.id))
+    if seen.count and not revealed:
+        return render(request, "findings/before_edit.html", _context(request, store, memory, seen=seen, review=review))
+    page = _edit_page(request, store, memory, EditForm.of(memory, content, review))
+    if seen.count:
+        findings.reveal(store.id, memory.head_id, act(request))
+        page.headers["Cache-Control"] = "no-store"
+    return page
+
+
 def _room_page(request: HttpRequest, store: MemoryStore, memory: Memory, room: memories_conflict.Room) -> HttpResponse:
+    """Both texts as they are; showing theirs is a reveal where pages mask values of it."""
     has_hidden = _has_hidden(str(room.form["text"].value() or ""))
+    if room.theirs is not None and masking.cover_of(store.id, memory.id):
+        findings.reveal(store.id, room.theirs.pk, act(request))
     shown = {"room": room, "form": room.form, "has_hidden": has_hidden}
     return render(request, "memories/conflict.html", _context(request, store, memory, **shown))
 
@@ -115,13 +142,14 @@ def _edit_page(request: HttpRequest, store: MemoryStore, memory: Memory, form: E
 def _tell_saved(request: HttpRequest, memory: Memory, form: EditForm, done: curation.Done) -> None:
     now = Memory.objects.filter(pk=memory.pk).values("path").first() or {"path": memory.path}
     opened = form.cleaned_data["path"]
+    masked = said_of_masked(done.masked)
     if done.version == form.cleaned_data["version"]:
-        messages.info(request, _("Nothing was changed: the text is the same."))
+        messages.info(request, _("Nothing was changed: the text is the same.") + masked)
     elif opened and opened != now["path"]:
         moved = _("Saved. Meanwhile the memory was renamed: it was %(old)s and is now %(new)s.")
-        tell_done(request, memory.store_id, moved % {"old": opened, "new": now["path"]}, done.seq)
+        tell_done(request, memory.store_id, moved % {"old": opened, "new": now["path"]} + masked, done.seq)
     else:
-        tell_done(request, memory.store_id, _("%(path)s was saved as a new version.") % now, done.seq)
+        tell_done(request, memory.store_id, _("%(path)s was saved as a new version.") % now + masked, done.seq)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -133,7 +161,12 @@ def rename(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResp
     if request.method == "POST" and form.is_valid():
         new_path, note = form.cleaned_data["new_path"], form.cleaned_data["note"]
         try:
-            done = curation.rename(store.id, memory.path, new_path, act(request, note), memory_id=memory.id)
+            override = form.cleaned_data["override"]
+            done = curation.rename(
+                store.id, memory.path, new_path, act(request, note), memory_id=memory.id, override=override
+            )
+        except findings.NeedsReason as needed:
+            ask_reason(form, needed)
         except ToolError as error:
             form.add_error("new_path", for_people(error))
         except curation.Conflict:
@@ -155,8 +188,10 @@ def delete(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResp
         try:
             note = form.cleaned_data["note"]
             curation.delete(store.id, memory.path, act(request, note), memory_id=memory.id)
-        except (ToolError, curation.Conflict):
+        except curation.Conflict:
             form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
+        except ToolError as error:
+            form.add_error(None, for_people(error))
         else:
             place = tree_branches.nearest(store, paths.parent(memory.path)).path
             return see_other(tree_addresses.of_directory(store.id, place, deleted=memory.id))
@@ -166,12 +201,15 @@ def delete(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResp
 @require_POST
 @in_store(Role.VIEWER)
 def download(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """The text byte for byte; the audit tells who took it."""
+    """The text byte for byte (a viewer's with its values masked); the audit tells who took it."""
     try:
         memory = curation.note_download(store.id, memory_id, act(request))
     except curation.Conflict as error:
         raise Http404 from error
-    response = HttpResponse(memory.content.encode(), content_type="text/plain; charset=utf-8")
+    content = memory.content
+    if not request.role.includes(Role.CURATOR):  # type: ignore[attr-defined]
+        content = masking.masked(content, masking.cover_of(store.id, memory.id))
+    response = HttpResponse(content.encode(), content_type="text/plain; charset=utf-8")
     response.headers["Content-Disposition"] = content_disposition_header(True, paths.name(memory.path))
     return response
 

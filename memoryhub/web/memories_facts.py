@@ -34,7 +34,7 @@ def content(memory: Memory) -> str | None:
 def of(memory: Memory) -> Facts:
     """The facts of a memory that `find` has found."""
     versions = MemoryVersion.objects.of_memory(memory)
-    first = versions.filter(number=1).values_list("seq", flat=True).first()
+    first = versions.filter(number=1).values_list("seq", flat=True).first()  # null too where it has been removed
     told = stores_pages.entries(memory.store, first, memory.head.seq, memory.last_read_seq)
     return Facts(told.get(first or 0), told.get(memory.head.seq), told.get(memory.last_read_seq or 0))
 

@@ -45,7 +45,16 @@ class NoteForm(forms.Form):
     )  # fmt: skip
 
 
-class TextForm(NoteForm):
+class ReasonForm(NoteForm):
+    """An act that may be asked why it keeps what the rules flag: only then is the field to be seen."""
+
+    override = forms.CharField(
+        label=_("Why may it be stored?"), required=False, max_length=LONGEST_NOTE, widget=forms.HiddenInput,
+        help_text=_("The findings are dismissed with this reason. The audit keeps it."),
+    )  # fmt: skip
+
+
+class TextForm(ReasonForm):
     """A text with the sign of how its lines end (see `memories_text.Editable`)."""
 
     text = forms.CharField(
@@ -54,7 +63,7 @@ class TextForm(NoteForm):
     )  # fmt: skip
     newlines = forms.CharField(widget=forms.HiddenInput, initial=memories_text.LF, required=False)
 
-    field_order = ("path", "text", "note")
+    field_order = ("path", "text", "override", "note")
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}
@@ -108,9 +117,9 @@ class EditForm(TextForm):
         })  # fmt: skip
 
 
-class RenameForm(NoteForm):
+class RenameForm(ReasonForm):
     """Another path for a memory or a directory."""
 
     new_path = PathField(label=_("New path"), creates=False)
 
-    field_order = ("new_path", "note")
+    field_order = ("new_path", "override", "note")

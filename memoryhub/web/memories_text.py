@@ -1,6 +1,7 @@
 """The text of a memory on a page: its numbered lines, and its way through a textarea and back without losing a byte."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -8,6 +9,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub import visible
 from memoryhub.protocol.text import count_lines
+from memoryhub.sensitive import Span
+from memoryhub.web.findings_marks import by_line, marked
 
 LINES = 20_000
 """So many lines are shown on one page."""
@@ -31,13 +34,20 @@ class Lines:
     ended: bool
 
 
-def numbered_lines(text: str, first: int = 1) -> Lines:
-    """Up to LINES lines from one on, each in an element with the id `L` and its number; a final LF starts no line."""
+def numbered_lines(text: str, first: int = 1, marks: Sequence[Span] = ()) -> Lines:
+    """Up to LINES lines from one on, each in an element with the id `L` and its number; a final LF starts no line.
+
+    `marks` are places of the text in which something was found.
+    """
     total = count_lines(text)
     first = max(1, min(first, total or 1))
     last = min(total, first + LINES - 1)
     shown = text.split("\n")[first - 1 : last]
-    rows = enumerate(visible.to_html("\n".join(shown)).split("\n") if total else (), first)
+    lines = visible.to_html("\n".join(shown)).split("\n") if total else []
+    for number, found in by_line(text, marks).items():
+        if first <= number <= last:
+            lines[number - first] = marked(shown[number - first], found)
+    rows = enumerate(lines, first)
     html = "".join([f'<li id="L{n}"><a href="#L{n}">{n}</a><code>{line}</code></li>' for n, line in rows])
     return Lines(mark_safe(html), first, last, total, last + 1 if last < total else None, text.endswith("\n"))
 

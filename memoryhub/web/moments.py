@@ -13,7 +13,7 @@ from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import paths
 from memoryhub.web import moments_addresses as addresses
-from memoryhub.web import moments_choice, moments_listing, moments_past, stores_pages
+from memoryhub.web import moments_choice, moments_listing, moments_past, removed, stores_pages
 from memoryhub.web.audit_words import names_in, told_of, words_of
 from memoryhub.web.door import in_store
 from memoryhub.web.moments_addresses import Scope
@@ -48,7 +48,7 @@ def moments(request: HttpRequest, store: MemoryStore) -> HttpResponse:
         "shortcuts": _links(store, scope, moments_choice.shortcuts(request, store, last)),
         "sessions": moments_choice.before_sessions(store.id), "recent": moments_choice.recent_changes(store.id),
         "scope_name": _scope_name(store, scope), "zone": timezone.get_current_timezone_name(),
-        "first": AuditEntry.objects.of_chain(store.id).in_brief().filter(seq=1).first(),
+        "first_left": AuditEntry.objects.of_chain(store.id).in_brief().oldest().first(),
     }  # fmt: skip
     return render(request, "moments/choose.html", stores_pages.context(request, store, tab="moments", **shown))
 
@@ -57,6 +57,8 @@ def moments(request: HttpRequest, store: MemoryStore) -> HttpResponse:
 @in_store(Role.VIEWER)
 def moment(request: HttpRequest, store: MemoryStore, seq: int, path: str = "") -> HttpResponse:
     """What lay in a directory after an entry; the path that a memory had then leads to its text then."""
+    if moments_past.is_gone(store.id, seq):
+        return to_choice(store, seq, Scope(f"/{path}" if path else ""))
     entry = entry_of(store, seq)
     place = f"/{path}" if path else paths.ROOT_DIRECTORY
     if place and not moments_choice.is_path(place):
@@ -70,7 +72,7 @@ def moment(request: HttpRequest, store: MemoryStore, seq: int, path: str = "") -
     scope = Scope(place)
     return render(request, "moments/directory.html", page(
         request, store, entry, scope, after="after" in request.GET, listing=listing,
-        rows=_rows(store, seq, listing),
+        rows=_rows(store, seq, listing), may_lack=moments_past.may_lack(store.id, seq),
         next_url=addresses.of_moment(store.id, seq, place, after=listing.next) if listing.next else "",
         steps=steps(store, seq, scope),
     ))  # fmt: skip
@@ -86,6 +88,11 @@ def _rows(store: MemoryStore, seq: int, listing: Listing) -> list[Row]:
             url = addresses.of_memory(store.id, seq, item.found.memory)
             rows.append(Row(item, url, made_by.get(item.found.seq)))
     return rows
+
+
+def to_choice(store: MemoryStore, seq: int, scope: Scope) -> HttpResponse:
+    """Of a moment whose entry has been removed: to the choice of another one, where it says so."""
+    return HttpResponseRedirect(addresses.of_choice(store.id, scope, seq=str(seq)))
 
 
 def entry_of(store: MemoryStore, seq: int) -> AuditEntry:
@@ -111,7 +118,8 @@ def page(request: HttpRequest, store: MemoryStore, entry: AuditEntry, scope: Sco
 def slider(store: MemoryStore, seq: int, scope: Scope) -> dict[str, Any]:
     """What the slider over a store's entries needs."""
     last = moments_past.last_seq(store.id)
-    return {"seq": seq, "last": last, "is_now": seq == last, "scope": scope, **told(store, seq)}
+    first = removed.first_seq(store.id)
+    return {"seq": seq, "first": first, "last": last, "is_now": seq == last, "scope": scope, **told(store, seq)}
 
 
 def told(store: MemoryStore, seq: int) -> dict[str, Any]:
@@ -129,7 +137,9 @@ def steps(store: MemoryStore, seq: int, scope: Scope) -> dict[str, str]:
     earlier = moments_past.changed_at_or_before(store.id, current - 1, scope.path) if current else None
     later = moments_past.changed_after(store.id, seq, scope.path)
     places = {"previous": earlier, "next": later}
-    return {name: addresses.of_scope(store.id, place, scope) for name, place in places.items() if place}
+    low = removed.first_seq(store.id)
+    left = {name: place for name, place in places.items() if place and place >= low}
+    return {name: addresses.of_scope(store.id, place, scope) for name, place in left.items()}
 
 
 def _scope_name(store: MemoryStore, scope: Scope) -> str:

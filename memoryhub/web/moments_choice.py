@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Session
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
-from memoryhub.web import moments_past
+from memoryhub.web import moments_past, removed
 from memoryhub.web.moments_addresses import Scope
 
 RECENT = 300
@@ -80,7 +80,7 @@ def is_path(path: str) -> bool:
 def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: str = "at") -> Asked:
     """The entry that an address asks for by its number or by a date, within those that there are."""
     if written := given.get(seq, ""):
-        return _by_number(written, last)
+        return _by_number(written, last, removed.start_of(store_id))
     if not (written := given.get(at, "")):
         return Asked(None)
     when = moment(written)
@@ -89,15 +89,21 @@ def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: s
     if when > timezone.now():
         return Asked(last, _("That moment has not come yet: this is the newest entry."))
     found = moments_past.seq_at(store_id, when)
-    if not found:
-        return Asked(1, _("The store did not exist yet at that moment: this is its first entry."))
-    return Asked(min(found, last))
+    return Asked(min(found, last)) if found else _before_all(removed.start_of(store_id))
 
 
-def _by_number(value: str, last: int) -> Asked:
+def _before_all(start: removed.Start | None) -> Asked:
+    if start:
+        return Asked(start.first, removed.starts_at(start))
+    return Asked(1, _("The store did not exist yet at that moment: this is its first entry."))
+
+
+def _by_number(value: str, last: int, start: removed.Start | None) -> Asked:
     found = number(value)
     if found is None:
         return Asked(None, _("That is not the number of an entry."))
+    if start and found <= start.seq:
+        return Asked(start.first, removed.starts_at(start))
     if found < 1:
         return Asked(1, _("The entries of a store begin with 1: this is the first one."))
     if found > last:
@@ -121,11 +127,11 @@ def before_sessions(store_id: str) -> list[tuple[Session, Shortcut]]:
     newest = AuditEntry.objects.of_chain(store_id).newest().values_list("session", flat=True)[:RECENT]
     ids = list(dict.fromkeys(session for session in newest if session))[:MOST_SESSIONS]
     sessions = Session.objects.select_related("agent").in_bulk(ids)
-    found = []
+    found, first_left = [], removed.first_seq(store_id)
     for session in (sessions[pk] for pk in ids if pk in sessions):
         first = AuditEntry.objects.of_chain(store_id).of_session(session.pk).order_by("seq")
         seq = first.values_list("seq", flat=True)[0]
-        if seq > 1:
+        if seq > first_left:
             found.append((session, Shortcut(session.name, seq - 1)))
     return found
 

@@ -9,11 +9,12 @@ from django.views.decorators.http import require_safe
 from memoryhub import visible
 from memoryhub.models import Memory, MemoryStore, MemoryText, MemoryVersion, Operation, Role
 from memoryhub.protocol import paths
-from memoryhub.web import moments, moments_past, stores_pages
+from memoryhub.web import masking, moments, moments_past, stores_pages
 from memoryhub.web import moments_addresses as addresses
 from memoryhub.web.door import in_store
 from memoryhub.web.memories_text import numbered_lines
 from memoryhub.web.moments_addresses import Scope
+from memoryhub.web.removed import first_seq, newer_than, older_than
 from memoryhub.web.versions import memory_of, number_of
 
 
@@ -29,26 +30,30 @@ class Around:
 @in_store(Role.VIEWER)
 def moment_memory(request: HttpRequest, store: MemoryStore, seq: int, memory_id: str) -> HttpResponse:
     """The text that the memory had; where it was deleted then, or not there yet, that is said."""
+    if moments_past.is_gone(store.id, seq):
+        return moments.to_choice(store, seq, Scope(memory=memory_id))
     entry = moments.entry_of(store, seq)
     memory = memory_of(store, memory_id)
     version = moments_past.versions_at(store.id, {memory.pk: memory.version_count}, seq).get(memory.pk)
-    around = _around(memory, version)
-    content = _content(version)
+    around = _around(memory, version, seq)
+    seen = masking.shown(_content(version), masking.cover_of(store.id, memory.pk))
+    content = seen.text
     path = (version.path if version else None) or (around.next.path if around.next else None) or memory.path
-    lines = None if content is None else numbered_lines(content, number_of(request, "first") or 1)
+    lines = None if content is None else numbered_lines(content, number_of(request, "first") or 1, seen.signs)
     return render(request, "moments/memory.html", moments.page(
         request, store, entry, Scope(memory=memory.pk), path=path, memory=memory, version=version, content=content,
-        lines=lines, has_hidden=content is not None and visible.has_hidden(content),
-        state=_state(version), around=around, is_current=version is not None and version.pk == memory.head_id,
+        lines=lines, seen=seen, has_hidden=content is not None and visible.has_hidden(content),
+        state=_state(version, store.id, memory.pk, seq), around=around,
+        is_current=version is not None and version.pk == memory.head_id,
         steps=_steps(store.id, memory, around), directory_url=addresses.of_moment(store.id, seq, paths.parent(path)),
         made_by=stores_pages.entries(store, version.seq).get(version.seq) if version else None,
     ))  # fmt: skip
 
 
-def _state(version: MemoryVersion | None) -> str:
-    """`none` (not there yet), `deleted`, `redacted` or `there`."""
+def _state(version: MemoryVersion | None, store_id: str, memory_id: str, seq: int) -> str:
+    """`none` (not there yet), `removed` (the version is gone), `deleted`, `redacted` or `there`."""
     if version is None:
-        return "none"
+        return "removed" if moments_past.were_there(store_id, [memory_id], seq) else "none"
     if version.operation == Operation.DELETED:
         return "deleted"
     return "redacted" if version.text_id is None else "there"
@@ -60,13 +65,19 @@ def _content(version: MemoryVersion | None) -> str | None:
     return MemoryText.objects.filter(pk=version.text_id).values_list("content", flat=True).first()
 
 
-def _around(memory: Memory, version: MemoryVersion | None) -> Around:
-    number = version.number if version else 0
-    previous = moments_past.numbered(memory.store_id, memory.pk, number - 1) if number > 1 else None
-    later = number < memory.version_count
-    return Around(previous, moments_past.numbered(memory.store_id, memory.pk, number + 1) if later else None)
+def _around(memory: Memory, version: MemoryVersion | None, seq: int) -> Around:
+    """The nearest ones that are left."""
+    if version is not None:
+        return Around(older_than(memory, version.number).first(), newer_than(memory, version.number).first())
+    versions = MemoryVersion.objects.of_memory(memory)
+    return Around(None, versions.filter(seq__gt=seq).order_by("number").first())
 
 
 def _steps(store_id: str, memory: Memory, around: Around) -> dict[str, str]:
     places = {"previous": around.previous, "next": around.next}
-    return {name: addresses.of_memory(store_id, version.seq, memory.pk) for name, version in places.items() if version}
+    first = first_seq(store_id)
+    return {
+        name: addresses.of_memory(store_id, version.seq, memory.pk)
+        for name, version in places.items()
+        if version and version.seq >= first
+    }

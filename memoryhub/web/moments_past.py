@@ -1,11 +1,11 @@
 """Memories and entries as they were: the version of a memory at a moment, and the moments before and after one."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 
-from memoryhub.models import AuditChain, AuditEntry, MemoryVersion
+from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryVersion, Redaction
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
 
@@ -30,6 +30,11 @@ def entry_at(store_id: str, seq: int) -> AuditEntry | None:
     return AuditEntry.objects.of_chain(store_id).in_brief().filter(seq=seq).first()
 
 
+def is_gone(store_id: str, seq: int) -> bool:
+    """Whether the store had such an entry, which has been removed from the beginning of the chain."""
+    return seq > 0 and AuditChain.objects.filter(pk=store_id, start_seq__gte=seq).exists()
+
+
 def seq_at(store_id: str, moment: datetime) -> int:
     """The seq of the last entry at or before a moment; 0 where the store did not exist yet."""
     before = AuditEntry.objects.of_chain(store_id).filter(at__lte=moment)
@@ -41,7 +46,8 @@ def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[st
 
     `memories` maps each id to a number that no wanted version is above. Of memories with few versions all are looked
     at in one question. Of others the number is halved, for it grows with the seq: a memory that changed a million
-    times costs twenty questions, whichever moment is asked for.
+    times costs twenty questions, whichever moment is asked for. A memory
+    whose version of that moment has been removed is left out.
     """
     few = [memory for memory, number in memories.items() if 0 < number <= FEW_VERSIONS]
     best: dict[str, MemoryVersion] = {}
@@ -54,19 +60,59 @@ def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[st
 
 
 def _by_halving(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
-    low = dict.fromkeys(memories, 0)  # of this version and those below it we know that they are old enough
+    low = _before_first(memories)  # of this version and those below it we know that they are old enough
     high = dict(memories)
     best: dict[str, MemoryVersion] = {}
     while open_ := [memory for memory in low if low[memory] < high[memory]]:
         tried = {memory: (low[memory] + high[memory] + 1) // 2 for memory in open_}
         found = {version.memory_id: version for version in _numbered(store_id, tried)}
         for memory, number in tried.items():
-            version = found.get(memory)
+            version = found.get(memory) or _next(store_id, memory, number, high[memory])
             if version is not None and version.seq <= seq:
-                low[memory], best[memory] = number, version
+                low[memory], best[memory] = version.number, version
             else:
                 high[memory] = number - 1
-    return best
+    return {memory: version for memory, version in best.items() if _is_current(version, seq)}
+
+
+def _is_current(version: MemoryVersion, seq: int) -> bool:
+    return version.superseded_seq is None or version.superseded_seq > seq
+
+
+def _before_first(memories: Mapping[str, int]) -> dict[str, int]:
+    """The number before the first version that each memory has: the oldest may have been removed."""
+    first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
+    low = dict.fromkeys(memories, 0)
+    for start in range(0, len(memories), TOGETHER):
+        few = Memory.objects.filter(pk__in=list(memories)[start : start + TOGETHER], removed_versions__gt=0)
+        numbers = few.annotate(first=Subquery(first.values("number")[:1])).values_list("pk", "first")
+        low |= {memory: min(number - 1, memories[memory]) for memory, number in numbers if number}
+    return low
+
+
+def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersion | None:
+    """The first version after one that has been removed, up to a number."""
+    found = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, number__gt=number, number__lte=high)
+    return found.order_by("number").first()
+
+
+def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
+    """Of memories that have no version of a moment those that had one: it has been removed.
+
+    Every memory has one from the moment on at which it was made; a deletion is a version too.
+    """
+    at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
+    if at is None or not memories:
+        return set()
+    made = Memory.objects.among(store_id, memories).filter(created_at__lte=at, removed_versions__gt=0)
+    return set(made.values_list("pk", flat=True))
+
+
+def may_lack(store_id: str, seq: int) -> bool:
+    """Whether versions that were current after an entry have been removed, of the last MOST_LOOKED such before it."""
+    gone = Redaction.objects.of_chain(store_id).removed().filter(entry_seq__lte=seq).order_by("-entry_seq")
+    ends = gone.values_list("superseded_seq", flat=True)[:MOST_LOOKED]
+    return any(end is None or end > seq for end in ends)
 
 
 def numbered(store_id: str, memory_id: str, number: int) -> MemoryVersion | None:

@@ -13,7 +13,7 @@ from memoryhub import blame as lines_of
 from memoryhub.blame import Origin
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.text import count_lines
-from memoryhub.web import blame_history, stores_pages, tree_addresses
+from memoryhub.web import blame_history, removed, stores_pages, tree_addresses
 from memoryhub.web.blame import lines_with_origins, picked, told_of_versions
 from memoryhub.web.blame_history import Row, Texts
 from memoryhub.web.blame_lines import Told
@@ -64,7 +64,7 @@ def readers(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRes
         name=memory.name, path=memory.path, crumbs=tree_addresses.crumbs(store.id, store.name, memory.path),
         here=reverse("memory", args=[store.id, memory.pk]), is_current=version.pk == memory.head_id,
         maker=told_of_versions([row for row in rows if row.id == version.pk], store).get(version.number),
-        previous=version.number - 1, next=version.number + 1 if version.number < memory.version_count else None,
+        **removed.beside(memory, version.number),
     ))  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from memoryhub.actions.review import LOOK_BACK
-from memoryhub.diffs import Diff, compare
+from memoryhub.diffs import Diff
 from memoryhub.models import (
     AuditEntry,
     Claim,
@@ -25,10 +25,11 @@ from memoryhub.models import (
     Session,
     User,
 )
+from memoryhub.web import masking
 from memoryhub.web.blame_history import line_counts
 from memoryhub.web.review_inbox import Row
 from memoryhub.web.sessions_calls import shown_lines
-from memoryhub.web.versions import text_of
+from memoryhub.web.versions import text_before, text_of
 
 MOST_ROWS = 60
 """So many lines of a comparison are shown in place."""
@@ -71,6 +72,7 @@ class Item:
     claim: Claim | None = None
     flagged: Review | None = None
     decided: Review | None = None
+    cover: masking.Cover = masking.NOTHING
 
     @property
     def is_open(self) -> bool:
@@ -132,6 +134,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
     reads = _Reads(store.pk)
     claims = _claims(store.pk, memories, user, at)
     flags = _flags(store.pk, [memory.pk for memory in memories.values() if memory.flagged])
+    covers = masking.covers(store.pk, memories)
     decided = _decided(store.pk, [v.pk for v in versions if v.review_state != ReviewState.UNREVIEWED], memories)
     return [
         Item(
@@ -140,6 +143,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
             session=sessions.get(entry.session or "", entry.session) if entry else None, may_decide=may_decide,
             earlier=version.earlier, reads=reads.before(entry), claim=claims.get(version.memory_id),
             flagged=flags.get(version.memory_id), decided=decided.get(version.pk),
+            cover=covers.get(version.memory_id, masking.NOTHING),
         )
         for version in versions
     ]  # fmt: skip
@@ -250,12 +254,13 @@ class _Budget:
 
 def _compared(item: Item, budget: _Budget) -> Item:
     before, version = item.before, item.version
-    old, new = text_of(before), text_of(version)
+    old, new = text_before(before, version), text_of(version)
     if old is None or new is None:
         return item
     if not budget.take(len(old) + len(new)):
         return replace(item, too_large=True)
-    diff = compare(old, new)
+    known = item.cover
+    diff = masking.compared(masking.masked(old, known), masking.masked(new, known), known)
     return replace(
         item, diff=replace(diff, parts=diff.parts[:MOST_ROWS]), hidden_rows=max(0, len(diff.parts) - MOST_ROWS)
     )

@@ -1,6 +1,7 @@
 """The search page: a part of the answer at once, and where to go on for the rest."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Sum
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_safe
 from memoryhub.models import Agent, Directory, MemoryStore, User
 from memoryhub.web.audit_filters import Filter, Malformed, resolved
 from memoryhub.web.door import person, signed_in
+from memoryhub.web.masking_entries import not_curated
 from memoryhub.web.search_results import results
 from memoryhub.web.search_scan import MOST_VERSIONS, BadPlace, Part, Place, Wanted, scan
 from memoryhub.web.search_words import CONTENTS, NOTES, PATHS, Query
@@ -50,7 +52,7 @@ def search(request: HttpRequest) -> HttpResponse:
 def _found(user: User, query: Query, parameters: Mapping[str, str]) -> dict[str, Any]:
     """A part of the search, or with `stop` only how far it has come."""
     stores = _stores(user, query)
-    wanted = wanted_of(query, list(stores))
+    wanted = replace(wanted_of(query, list(stores)), masked=not_curated(user, stores))
     written = parameters.get("at")
     place = Place.of(written) if written else Place(total=_total(stores, wanted.path))
     part = Part(place)

@@ -9,7 +9,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.folding import fold, spans
 from memoryhub.models import AuditEntry, Memory, MemoryStore
-from memoryhub.web import stores_pages
+from memoryhub.web import masking, stores_pages
+from memoryhub.web.masking import Cover
 from memoryhub.web.memories_text import LINES as LINES_OF_A_PAGE
 from memoryhub.web.search_marks import marked, marked_path, with_marks
 from memoryhub.web.search_rows import OLD
@@ -64,19 +65,22 @@ def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Seque
         seqs = [hit.row.seq for hit in hits if hit.row.store == store_id]
         told |= {(store_id, seq): entry for seq, entry in stores_pages.entries(stores[store_id], *seqs).items()}
     flagged = Memory.objects.flagged_among(hit.row.memory for hit in hits)
+    covers: dict[str, Cover] = {}
+    for store_id in {hit.row.store for hit in hits}:
+        covers |= masking.covers(store_id, {hit.row.memory for hit in hits if hit.row.store == store_id})
     groups = groupby(hits, key=lambda hit: (hit.row.kind, hit.row.memory))
-    return [_result(list(group), stores, words, told, flagged) for _, group in groups]
+    return [_result(list(group), stores, words, told, flagged, covers) for _, group in groups]
 
 
 def _result(
     hits: list[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str],
-    told: Mapping[tuple[str, int], AuditEntry], flagged: Collection[str],
+    told: Mapping[tuple[str, int], AuditEntry], flagged: Collection[str], covers: Mapping[str, Cover],
 ) -> Result:  # fmt: skip
     newest = hits[-1].row
     entry = {hit.row.version: told.get((hit.row.store, hit.row.seq)) for hit in hits}
     versions: list[Version] = []
     for hit in hits:
-        version = _version(hit, words, entry[hit.row.version])
+        version = _version(hit, words, entry[hit.row.version], covers.get(hit.row.memory, masking.NOTHING))
         if versions and _is_same(versions[-1], version):
             version = _joined(versions.pop(), version)
         versions.append(version)
@@ -87,13 +91,14 @@ def _result(
     )  # fmt: skip
 
 
-def _version(hit: Hit, words: Sequence[str], entry: AuditEntry | None) -> Version:
+def _version(hit: Hit, words: Sequence[str], entry: AuditEntry | None, cover: Cover) -> Version:
     row = hit.row
     if row.kind == OLD:
         url = reverse("version", args=[row.store, row.version])
     else:
         url = reverse("memory", args=[row.store, row.memory])
-    shown = excerpt(hit.text or "", words, url, "first" if row.kind == OLD else "from")
+    text = hit.text or ""
+    shown = excerpt(text, words, url, "first" if row.kind == OLD else "from", masking.masked(text, cover))
     note = marked(hit.note, words) if hit.note and spans(hit.note, words, 1) else None
     return Version(row.number, row.number, url, shown, note, entry, row.kind == OLD)
 
@@ -108,9 +113,13 @@ def _joined(one: Version, other: Version) -> Version:
     return Version(one.first, other.last, other.url, other.excerpt, other.note, other.entry, is_old=True)
 
 
-def excerpt(text: str, words: Sequence[str], url: str, parameter: str) -> Excerpt:
-    """The first lines in which a text has the folded words, of every word the first, with links to each line."""
+def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
+    """The first lines in which a text has the folded words, of every word the first, with links to each line.
+
+    `masked` is the text as it is shown, where values of it are masked; its lines are those of the text.
+    """
     numbers, over = found_lines(text, words)
+    text = text if masked is None else masked
     chosen = _chosen(numbers)
     shown = sorted({line for number in chosen for line in (number - 1, number, number + 1) if line >= 0})
     lines = text.split("\n", shown[-1] + 1)[: shown[-1] + 1] if shown else []

@@ -15,7 +15,7 @@ from django.core import signing
 
 from memoryhub.folding import fold
 from memoryhub.models import AuditEntry, MemoryText
-from memoryhub.web import search_rows
+from memoryhub.web import masking, search_rows
 from memoryhub.web.search_rows import LIVE, OLD, TRASH, Key, Row
 
 MOST_MEMORIES = 30
@@ -31,7 +31,10 @@ class BadPlace(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for: folded words, where they may stand, and what the version and its entry must be."""
+    """What is looked for: folded words, where they may stand, and what the version and its entry must be.
+
+    In the stores of `masked` what pages mask is not found either: else one could guess a value digit by digit.
+    """
 
     words: Sequence[str]
     contents: bool = True
@@ -44,6 +47,7 @@ class Wanted:
     end: datetime | None = None
     old: bool = False
     trash: bool = False
+    masked: frozenset[str] = frozenset()
 
     @property
     def kinds(self) -> list[str]:
@@ -190,13 +194,13 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
             yield row, None
             continue
         if wanted.contents and wanted.words and row.text and row.text not in texts:
-            texts = _texts([other for other in rows[at:] if id(other) in candidates])
+            texts = _texts([other for other in rows[at:] if id(other) in candidates], store in wanted.masked)
         facts = told.get(row.seq)
         hit = Hit(row, texts.get(row.text or ""), facts[2] if facts else None)
         yield row, hit if _has_words(wanted, hit) else None
 
 
-def _texts(rows: Sequence[Row]) -> dict[str, str]:
+def _texts(rows: Sequence[Row], masked: bool) -> dict[str, str]:
     """The contents of the first rows, as many as one reads at once."""
     ids: list[str] = []
     size = 0
@@ -206,7 +210,7 @@ def _texts(rows: Sequence[Row]) -> dict[str, str]:
         if row.text:
             ids.append(row.text)
             size += row.size
-    return dict(MemoryText.objects.filter(pk__in=ids).values_list("id", "content"))
+    return masking.texts(ids) if masked else dict(MemoryText.objects.filter(pk__in=ids).values_list("id", "content"))
 
 
 Facts = tuple[str | None, str | None, str | None]

@@ -55,6 +55,8 @@ def _delete(request: HttpRequest, store: MemoryStore, posted: Posted) -> HttpRes
             done = selection.delete(store.pk, posted.chosen, posted.digest, act(request, form.cleaned_data["note"]))
         except NotDone as error:
             problem = _faster() if error.changed else _nothing_left()
+        except ToolError as error:
+            problem = for_people(error)
         else:
             said = ngettext(
                 "%(count)s memory is in the trash now.", "%(count)s memories are in the trash now.", done.count
@@ -107,7 +109,8 @@ def _export(request: HttpRequest, store: MemoryStore, posted: Posted) -> HttpRes
         exported = selection.note_export(store, posted.chosen, posted.format, act(request))
     except NotDone as error:
         return _page(request, store, posted, "selection/nothing.html", vanished=error.plan.vanished)
-    return selection_export.answer(exported, posted.format)
+    is_viewer = not request.role.includes(Role.CURATOR)  # type: ignore[attr-defined]
+    return selection_export.answer(exported, posted.format, masked=is_viewer)
 
 
 _ACTS: dict[str, Callable[[HttpRequest, MemoryStore, Posted], HttpResponse]] = {

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from django.db.models import F, Q
@@ -13,6 +14,7 @@ from memoryhub.actions.selection import Exported
 from memoryhub.chain import moment
 from memoryhub.models import MemoryVersion, Operation
 from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.web import masking
 from memoryhub.web.selection_names import Names
 from memoryhub.web.tables import attachment
 
@@ -22,26 +24,38 @@ _FIRST_YEAR = 1980
 """A ZIP archive knows no earlier one."""
 
 
-def answer(exported: Exported, form: str) -> HttpResponse:
-    """The download, in one of FORMATS. What is written meanwhile does not change it: it is as of the export's entry."""
+def answer(exported: Exported, form: str, *, masked: bool) -> HttpResponse:
+    """The download, in one of FORMATS. What is written meanwhile does not change it: it is as of the export's entry.
+
+    `masked`: without the values that pages mask, for a person who may not reveal them.
+    """
     if form == "zip":
-        return attachment(as_zip(exported), "memories.zip", "application/zip")
-    return attachment(as_lines(exported), "memories.jsonl", "application/jsonl")
+        return attachment(as_zip(exported, masked), "memories.zip", "application/zip")
+    return attachment(as_lines(exported, masked), "memories.jsonl", "application/jsonl")
 
 
-def as_lines(exported: Exported) -> Iterator[bytes]:
+def _seen(exported: Exported, masked: bool) -> Iterator[MemoryVersion]:
+    """The versions with their texts, as the person may see them."""
+    found = _versions(exported, with_text=True)
+    while versions := list(islice(found, _PART)):
+        if masked:
+            masking.cover(versions)
+        yield from versions
+
+
+def as_lines(exported: Exported, masked: bool = False) -> Iterator[bytes]:
     """One memory a line, ASCII-escaped; `text` is null where it was redacted."""
-    for version in _versions(exported, with_text=True):
+    for version in _seen(exported, masked):
         told = _told(version) | {"text": version.content}
         yield json.dumps(told, ensure_ascii=True).encode() + b"\n"
 
 
-def as_zip(exported: Exported) -> Iterator[bytes]:
+def as_zip(exported: Exported, masked: bool = False) -> Iterator[bytes]:
     """The texts at their paths beneath `memories/`, then `manifest.json`, which tells what is what."""
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
         names = Names()
-        for version in _versions(exported, with_text=True):
+        for version in _seen(exported, masked):
             if version.content is not None:
                 archive.writestr(_member(version, names), version.content.encode("utf-8", "surrogatepass"))
                 yield from pipe.taken()

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
+from memoryhub.web.sentences_kinds import KIND_PHRASES
 
 
 def for_people(error: ToolError) -> str:
@@ -22,6 +23,8 @@ def for_people(error: ToolError) -> str:
 def _shown(name: str, value: str) -> str:
     if name == "refused":  # a path as it was checked, beneath the tool's root
         return value.removeprefix(paths.ROOT)
+    if name == "kind":
+        return str(KIND_PHRASES.get(value, value))
     return str(_REASONS.get(value, value)) if name == "why" else value
 
 
@@ -77,6 +80,22 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
     (
         _pattern(results.store_too_large, "size", "limit"),
         _("This memory store would hold %(size)s bytes; its limit is %(limit)s. Delete or shorten some memories."),
+    ),
+    (
+        _pattern(results.held, "path"),
+        _("%(path)s is under a legal hold and cannot be deleted until the hold is released."),
+    ),
+    (
+        _pattern(results.held_in, "path", "directory"),
+        _("%(path)s cannot be moved: %(directory)s is under a legal hold, and what is held stays in it."),
+    ),
+    (
+        _pattern(results.blocked, "path", "kind", "line"),
+        _("Line %(line)s of %(path)s would hold %(kind)s, which this memory store does not keep. Leave it out."),
+    ),
+    (
+        _pattern(results.path_blocked, "kind"),
+        _("This path would hold %(kind)s, which this memory store does not keep. Choose another path."),
     ),
     (_pattern(results.nothing_to_restore), _("This memory version has no text that could be restored.")),
 )

@@ -1,6 +1,6 @@
 """The calls of a session in the order in which they came, each with what it read or wrote."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,10 +12,11 @@ from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Sessio
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.commands import WRITES
 from memoryhub.web.audit_entry import before_each
-from memoryhub.web.audit_rows import first_line, in_time, memory_url
+from memoryhub.web.audit_rows import error_of, in_time, memories_there, memory_url
 from memoryhub.web.audit_search import Search, newer_page, older_page
 from memoryhub.web.blame_history import line_counts
-from memoryhub.web.versions import text_of
+from memoryhub.web.masking_entries import Entries
+from memoryhub.web.versions import text_before, text_of
 
 PAGE = 100
 MOST_STORES = 50
@@ -109,32 +110,35 @@ def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> l
     with_text = MemoryVersion.objects.select_related("text").in_bulk([version.pk for version in made])
     before = before_each(list(with_text.values())) if with_text else {}
     totals = line_counts({entry.version for entry in entries if entry.version and entry.command == "view"})
-    texts = _Texts(versions, with_text, before, totals)
-    return [_row(entry, stores[entry.chain], texts) for entry in entries]
+    texts = _Texts(versions, with_text, before, totals, memories_there(entries))
+    seen = Entries([entry for entry in entries if not entry.ok])
+    return [_row(entry, stores[entry.chain], texts, seen) for entry in entries]
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
     """What is known of the versions of a page's calls: those that were made with their texts and those `before` them.
 
-    `totals` are the numbers of lines of those that were read.
+    `totals` are the numbers of lines of those that were read, `there` the memories that were not removed for good.
     """
 
     versions: Mapping[str, MemoryVersion]
     made: Mapping[str, MemoryVersion]
     before: Mapping[str, MemoryVersion]
     totals: Mapping[str, int]
+    there: Collection[str]
 
 
-def _row(entry: AuditEntry, store: MemoryStore, texts: _Texts) -> Call:
+def _row(entry: AuditEntry, store: MemoryStore, texts: _Texts, seen: Entries) -> Call:
     id = entry.version or ""
     version, made, before = texts.versions.get(id), texts.made.get(id), texts.before.get(id)
     lines = shown_lines(entry.first_line, entry.last_line, texts.totals.get(id))
     added, removed = _counts(before, made) if made and _wrote(entry) else (None, None)
     return Call(
         entry, store, version, entry.command in WRITES, _version_url(entry, version, lines), lines,
-        before.number if before else None, added, removed, memory_url(entry),
-        "" if entry.ok else first_line(getattr(entry, "message_start", None)), in_time(entry.duration),
+        before.number if before else None, added, removed, memory_url(entry) if entry.memory in texts.there else None,
+        error_of(entry, seen),
+        in_time(entry.duration),
         is_whole=lines == (1, texts.totals.get(id)),
     )  # fmt: skip
 
@@ -161,7 +165,7 @@ def _counts(before: MemoryVersion | None, version: MemoryVersion) -> tuple[int |
     """How many lines were added and removed."""
     if before is not None and before.text_id == version.text_id:
         return 0, 0
-    old, new = text_of(before), text_of(version)
+    old, new = text_before(before, version), text_of(version)
     if old is None or new is None:
         return None, None
     areas = blame.changes(blame.ended(old), blame.ended(new), blame.Work())

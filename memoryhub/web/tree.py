@@ -8,12 +8,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions import curation
+from memoryhub.actions.findings import NeedsReason
 from memoryhub.models import Directory, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web import agents_snippets, memories_facts, stores_pages, tree_addresses, tree_branches, tree_pages
 from memoryhub.web.door import act, in_store
 from memoryhub.web.memories_forms import NoteForm, RenameForm
+from memoryhub.web.overrides import ask_reason
 from memoryhub.web.sentences import for_people
 from memoryhub.web.stores_pages import see_other
 from memoryhub.web.undo_banner import tell_done
@@ -61,11 +63,14 @@ def rename(request: HttpRequest, store: MemoryStore, path: str) -> HttpResponse:
     directory = _find(store, path)
     form = RenameForm(request.POST) if request.method == "POST" else RenameForm(initial={"new_path": directory.path})
     if request.method == "POST" and form.is_valid():
-        new_path, note = form.cleaned_data["new_path"], form.cleaned_data["note"]
+        given, new_path = form.cleaned_data, form.cleaned_data["new_path"]
         try:
-            done = curation.rename(store.id, directory.path, new_path, act(request, note))
+            by = act(request, given["note"])
+            done = curation.rename(store.id, directory.path, new_path, by, override=given["override"])
         except ToolError as error:
             form.add_error("new_path", for_people(error))
+        except NeedsReason as needed:
+            ask_reason(form, needed)
         else:
             said = _("%(old)s is now %(new)s.") % {"old": directory.path, "new": new_path}
             tell_done(request, store.id, said, done.seq)

@@ -1,13 +1,14 @@
 """The changes of a plan as a preview shows them: problems first, each with diff, later writers and its choices."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryhub.actions.changes import Change, Choice, Plan, State
-from memoryhub.diffs import Diff, compare
+from memoryhub.diffs import Diff
 from memoryhub.models import AuditEntry, MemoryStore, MemoryText, MemoryVersion
-from memoryhub.web import stores_pages
+from memoryhub.web import masking, stores_pages
+from memoryhub.web.masking import Cover
 from memoryhub.web.undo_form import MOST_ASKED, Given, Option, options
 
 MOST_DIFFS = 50
@@ -58,7 +59,7 @@ def preview(store: MemoryStore, plan: Plan, given: Given) -> Preview:
     """The rows of a plan with what has been chosen so far."""
     changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
     shown = changes[: max(MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
-    diffs = _diffs(shown)
+    diffs = _diffs(shown, masking.covers(store.pk, [change.memory for change in shown[:MOST_DIFFS]]))
     told = stores_pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
     rows = [_row(change, place, given, diffs, told) for place, change in enumerate(changes)]
     problems = [change for change in changes if change.problem]
@@ -92,8 +93,10 @@ def _row(
     )  # fmt: skip
 
 
-def _diffs(changes: Sequence[Change]) -> dict[str, tuple[Diff | None, Diff | None]]:
-    """The two diffs of each change, as long as they are few and short."""
+def _diffs(
+    changes: Sequence[Change], covers: Mapping[str, Cover]
+) -> dict[str, tuple[Diff | None, Diff | None]]:  # fmt: skip
+    """The two diffs of each change, as long as they are few and short; their texts are masked."""
     chosen, budget = [], MOST_BYTES
     for change in changes[:MOST_DIFFS]:
         size = change.now.size + change.then.size + (change.before.size if change.before else 0)
@@ -101,10 +104,14 @@ def _diffs(changes: Sequence[Change]) -> dict[str, tuple[Diff | None, Diff | Non
             chosen.append(change)
             budget -= size
     texts = _texts(state for change in chosen for state in (change.now, change.then, change.before) if state)
-    return {change.memory: (_diff(change.now, change.then, texts), _before(change, texts)) for change in chosen}
+    seen = {change.memory: _Texts(texts, covers.get(change.memory, masking.NOTHING)) for change in chosen}
+    return {
+        change.memory: (_diff(change.now, change.then, seen[change.memory]), _before(change, seen[change.memory]))
+        for change in chosen
+    }
 
 
-def _before(change: Change, texts: dict[str, str]) -> Diff | None:
+def _before(change: Change, texts: "_Texts") -> Diff | None:
     if change.before is None or Choice.BEFORE not in change.choices:
         return None
     return _diff(change.now, change.before, texts)
@@ -115,15 +122,22 @@ def _texts(states: Iterable[State]) -> dict[str, str]:
     return dict(MemoryText.objects.filter(pk__in=ids).values_list("pk", "content"))
 
 
-def _diff(old: State, new: State, texts: dict[str, str]) -> Diff | None:
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Texts by their ids, and what is masked in those of one memory."""
+
+    by_id: Mapping[str, str]
+    cover: Cover
+
+    def of(self, state: State) -> str | None:
+        if not state.is_there:
+            return ""
+        text = state.content if state.content is not None else self.by_id.get(state.text or "")
+        return None if text is None else masking.masked(text, self.cover)
+
+
+def _diff(old: State, new: State, texts: _Texts) -> Diff | None:
     """What differs between two states; null where the texts are the same, or one is gone."""
-    before, after = _content(old, texts), _content(new, texts)
-    if before is None or after is None or (old.is_there and new.is_there and before == after):
-        return None
-    return compare(before, after)
-
-
-def _content(state: State, texts: dict[str, str]) -> str | None:
-    if not state.is_there:
-        return ""
-    return state.content if state.content is not None else texts.get(state.text or "")
+    before, after = texts.of(old), texts.of(new)
+    same = old.is_there and new.is_there and before == after
+    return None if before is None or after is None or same else masking.compared(before, after, texts.cover)

@@ -38,7 +38,7 @@ class Task:
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
     """The store, a directory or a memory to what it was after an entry."""
     if moments_past.entry_at(store.id, seq) is None:
-        raise Http404
+        raise Http404  # of one that has been removed too: the pages of that moment say so
     path, memory = scope.path or None, scope.memory or None
 
     def apply(choices: Mapping[str, Choice], digest: str, act: Act) -> Done:

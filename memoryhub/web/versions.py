@@ -13,12 +13,14 @@ from memoryhub.diffs import counts
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
-from memoryhub.web import tree_addresses, tree_branches
+from memoryhub.web import masking, removed, tree_addresses, tree_branches
 from memoryhub.web.audit_rows import by_actor
 from memoryhub.web.door import in_store
+from memoryhub.web.erasure_marks import Mark, mark_of
 from memoryhub.web.memories_facts import last_with_text
 from memoryhub.web.memories_text import numbered_lines
 from memoryhub.web.merges import MergedWith, merged_with
+from memoryhub.web.removed import Gap, newer_than, older_than
 from memoryhub.web.stores_pages import context, entries
 
 PAGE = 50
@@ -28,8 +30,8 @@ PAGE = 50
 class Row:
     """A version with what the timeline shows of it.
 
-    `added` and `removed` count lines against the version before; both null where one of the texts has been redacted.
-    `moved_from` is the path before, where the version has another.
+    `added` and `removed` count lines against the version before; both null where one of the texts has been redacted
+    or removed. `moved_from` is the path before, where the version has another. `gap` is what is missing below it.
     """
 
     version: MemoryVersion
@@ -42,6 +44,8 @@ class Row:
     moved_from: str | None
     is_current: bool
     merged: MergedWith | None
+    redaction: Mark | None
+    gap: Gap | None
 
 
 @require_GET
@@ -55,6 +59,7 @@ def versions(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRe
     numbers = [version.number for version in shown]
     return render(request, "versions/list.html", page_context(
         request, store, memory, rows=_rows(store, memory, found), total=memory.version_count,
+        kept=memory.version_count - memory.removed_versions,
         newer=numbers[0] if numbers and numbers[0] < memory.version_count else None,
         older=numbers[-1] if len(found) > PAGE else None,
         restorable=None if memory.is_live else last_with_text(memory),
@@ -66,14 +71,15 @@ def versions(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRe
 def version(request: HttpRequest, store: MemoryStore, version_id: str) -> HttpResponse:
     found = version_of(store, version_id)
     memory = memory_of(store, found.memory_id)
-    numbers = MemoryVersion.objects.of_memory(memory).filter(number__in=[found.number - 1, found.number + 1])
-    beside = {other.number: other for other in numbers}
-    content = found.content
+    previous, following = older_than(memory, found.number).first(), newer_than(memory, found.number).first()
+    missing = removed.gaps_between([found.number], previous.number if previous else 0)
+    seen = masking.shown(found.content, masking.cover_of(store.id, memory.pk))
+    content, told = seen.text, entries(store, found.seq, found.redacted_seq)
     return render(request, "versions/version.html", page_context(
-        request, store, memory, version=found, entry=entries(store, found.seq).get(found.seq),
-        is_current=found.pk == memory.head_id, content=content, total=memory.version_count,
-        lines=None if content is None else numbered_lines(content, number_of(request, "first") or 1),
-        previous=beside.get(found.number - 1), next=beside.get(found.number + 1),
+        request, store, memory, version=found, entry=told.get(found.seq), redaction=mark_of(found, told),
+        is_current=found.pk == memory.head_id, content=content, total=memory.version_count, seen=seen,
+        lines=None if content is None else numbered_lines(content, number_of(request, "first") or 1, seen.signs),
+        previous=previous, next=following, gap=next(iter(removed.told(memory, missing)), None),
     ))  # fmt: skip
 
 
@@ -123,29 +129,39 @@ def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -
 def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) -> list[Row]:
     """The rows of a page; the version after its end is only there to be compared with."""
     shown = found[:PAGE]
-    told = entries(store, *(version.seq for version in shown))
+    told = entries(store, *(version.seq for version in shown), *(version.redacted_seq for version in shown))
     merges = merged_with(store.pk, told.values())
     names = {entry.session for entry in told.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=names).values_list("id", "name"))
     keys = Key.objects.in_bulk({entry.actor_id for entry in told.values() if entry.actor_id})
+    gaps = _gaps(memory, found)
     rows = []
-    for version, before in zip(shown, [*found[1:], None][: len(shown)], strict=True):
-        entry = told.get(version.seq)
-        added, removed = _counts(before, version)
+    for version, older in zip(shown, [*found[1:], None][: len(shown)], strict=True):
+        entry, gap = told.get(version.seq), gaps.get(version.number - 1)
+        before = None if gap else older
+        plus, minus = _counts(before, version)
         rows.append(Row(
             version=version, entry=entry, actor_query=by_actor(entry) if entry else None,
             session=sessions.get(entry.session or "", entry.session) if entry else None,
-            key=keys.get(entry.actor_id or "") if entry else None, added=added, removed=removed,
+            key=keys.get(entry.actor_id or "") if entry else None, added=plus, removed=minus,
             moved_from=before.path if before and before.path != version.path else None,
             is_current=version.pk == memory.head_id, merged=merges.get(version.seq),
+            redaction=mark_of(version, told), gap=gap,
         ))  # fmt: skip
     return rows
+
+
+def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
+    """What is missing below the versions of a page, by the highest number of each gap."""
+    numbers = [version.number for version in found]
+    low = numbers.pop() if len(found) > PAGE else 0
+    return {gap.last: gap for gap in removed.told(memory, removed.gaps_between(numbers, low))}
 
 
 def _counts(before: MemoryVersion | None, version: MemoryVersion) -> tuple[int | None, int | None]:
     if before is not None and before.text_id == version.text_id:
         return 0, 0
-    old, new = text_of(before), text_of(version)
+    old, new = text_before(before, version), text_of(version)
     return (None, None) if old is None or new is None else counts(old, new)
 
 
@@ -154,3 +170,8 @@ def text_of(version: MemoryVersion | None) -> str | None:
     if version is None or version.operation == Operation.DELETED:
         return ""
     return version.content
+
+
+def text_before(before: MemoryVersion | None, version: MemoryVersion) -> str | None:
+    """The text of the version before; null too where that one has been removed."""
+    return None if before is None and version.number > 1 else text_of(before)

@@ -10,11 +10,13 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions import curation
-from memoryhub.diffs import Diff, compare
+from memoryhub.diffs import Diff
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.errors import ToolError
+from memoryhub.web import masking
 from memoryhub.web.door import act, in_store
 from memoryhub.web.memories_forms import NoteForm, PathField
+from memoryhub.web.overrides import said_of_masked
 from memoryhub.web.sentences import for_people
 from memoryhub.web.stores_pages import see_other
 from memoryhub.web.undo_banner import tell_done
@@ -68,7 +70,7 @@ def _restored(request: HttpRequest, store: MemoryStore, version: MemoryVersion, 
         form.add_error("path" if "path" in form.fields else None, for_people(error))
         return False
     said = gettext("Restored the text of version %(number)s.") % {"number": version.number}
-    tell_done(request, store.id, said, done.seq)
+    tell_done(request, store.id, said + said_of_masked(done.masked), done.seq)
     return True
 
 
@@ -76,5 +78,5 @@ def difference(memory: Memory, version: MemoryVersion) -> Diff | None:
     """From what the memory is now to what it will be; null where the version has no text to restore."""
     if version.content is None:
         return None
-    current = text_of(memory.head) or ""
-    return compare(current, version.content)
+    known = masking.cover([memory.head, version]).get(memory.pk, masking.NOTHING)
+    return masking.compared(text_of(memory.head) or "", version.content or "", known)

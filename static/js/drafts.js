@@ -166,6 +166,14 @@ function showComparison(button, banner, template, form, text) {
   form.elements.text.dispatchEvent(new CustomEvent("editor:compare", { detail: { parent, text, labels } }));
 }
 
+// What was typed before something of the memory was redacted may hold what is redacted: it is not offered, but dropped.
+function forgetRedacted(form) {
+  const { draft, draftRedacted } = about(form);
+  if (!draftRedacted) return;
+  const before = (kept) => kept.at < (Number(draftRedacted) + 1) * 1000;
+  forget(draftsOf(`${PREFIX}${draft}:`).filter((kept) => before(kept.draft)).map(({ key }) => key));
+}
+
 function offer(template, form, kept) {
   const same = (draft) => draft.text === form.elements.text.value.replaceAll("\r\n", "\n");
   const others = draftsOf(`${PREFIX}${about(form).draft}:`).filter(({ key }) => !kept.own.includes(key));
@@ -198,6 +206,7 @@ function start() {
   if (sent && !form && arrived(sent)) forget(sent.keys);
   forgetOld();
   if (!form) return;
+  forgetRedacted(form);
   const kept = keep(form, sent?.keys ?? []);
   const template = document.querySelector("template[data-draft-offer]");
   if (template) offer(template, form, kept);

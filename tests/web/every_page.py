@@ -5,7 +5,20 @@ from typing import Any
 
 from django.urls import reverse
 
-from memoryhub.models import Agent, AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Session
+from memoryhub.models import (
+    Agent,
+    AuditEntry,
+    Hold,
+    Key,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Receipt,
+    RetentionPolicy,
+    Run,
+    Scan,
+    Session,
+)
 
 Page = tuple[str, str]
 """A name for the picture, and the address."""
@@ -24,6 +37,9 @@ def pages() -> Iterator[Page]:
     yield from _of_review(store, memory)
     yield from _of_time(store, memory)
     yield from _of_finding(store)
+    yield from _of_erasure(store, memory)
+    yield from _of_findings(store)
+    yield from _of_retention(store, memory)
 
 
 def page(name: str, query: str = "", *, called: str = "", **parts: Any) -> Page:
@@ -34,12 +50,13 @@ def page(name: str, query: str = "", *, called: str = "", **parts: Any) -> Page:
 def _of_the_hub() -> Iterator[Page]:
     for name in ("stores", "new_store", "agents", "new_agent", "people", "account", "overview", "saved_views"):
         yield page(name)
+    yield page("hub_limits")
 
 
 def _of_a_store(store: MemoryStore) -> Iterator[Page]:
     names = (
         "store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit", "trash",
-        "store_overview", "store_sessions",
+        "store_overview", "store_sessions", "limits",
     )  # fmt: skip
     for name in names:
         yield page(name, store_id=store.id)
@@ -125,3 +142,40 @@ def _of_finding(store: MemoryStore) -> Iterator[Page]:
     yield page("find", "?q=problems", called="find-with-flag", store_id=store.id)
     yield page("search", "?q=in:paths problems", called="search-with-flag")
     yield page("palette", f"?q=ref&store={store.id}")
+
+
+def _of_erasure(store: MemoryStore, memory: Memory) -> Iterator[Page]:
+    for name in ("erase", "receipts", "scans"):
+        yield page(name, store_id=store.id)
+    versions = MemoryVersion.objects.of_memory(memory).order_by("number")
+    yield page("redact_version", store_id=store.id, version_id=versions[0].pk)
+    yield page("redact_version", called="redact-the-newest", store_id=store.id, version_id=str(memory.head_id))
+    for scan in Scan.objects.filter(store=store)[:1]:
+        yield page("scan", store_id=store.id, scan_id=scan.pk)
+    for receipt in Receipt.objects.filter(store=store.id)[:1]:
+        yield page("receipt", store_id=store.id, receipt_id=receipt.pk)
+
+
+def _of_findings(store: MemoryStore) -> Iterator[Page]:
+    yield page("findings")
+    yield page("findings", "?q=kind:iban path:/nowhere", called="findings-nothing")
+    yield page("store_findings", store_id=store.id)
+    yield page("store_findings", "?state=dismissed", called="findings-dismissed", store_id=store.id)
+    yield page("rules", store_id=store.id)
+    yield page("hub_rules")
+
+
+def _of_retention(store: MemoryStore, memory: Memory) -> Iterator[Page]:
+    for name in ("retention", "new_policy", "rehearsal", "rehearsal_weeks", "runs", "holds", "explain_path"):
+        yield page(name, store_id=store.id)
+    yield page("explain_path", f"?path={memory.path}", called="explain-path-of-a-memory", store_id=store.id)
+    yield page("holds", f"?memory={memory.id}&kind=hold", called="hold-a-memory", store_id=store.id)
+    yield page("hub_retention")
+    yield page("new_hub_policy")
+    for policy in RetentionPolicy.objects.filter(store=store)[:1]:
+        yield page("policy", policy_id=policy.pk)
+        yield page("delete_policy", policy_id=policy.pk)
+    for run in Run.objects.filter(store=store).order_by("-pk")[:1]:
+        yield page("run", run_id=run.pk)
+    for hold in Hold.objects.filter(store=store)[:1]:
+        yield page("release_hold", store_id=store.id, hold_id=hold.pk)

@@ -156,7 +156,7 @@ def test_what_a_redaction_took_is_said(caller: Caller, bob: User) -> None:
     response = blame(bob, memory)
     a, harmless = items(response)
     assert "This line came with version 1." in a
-    assert "This line came with version 2, whose text was redacted, or with version 3." in harmless
+    assert "This line came with version 2, which was redacted or removed, or with version 3." in harmless
     assert "v2–3" in harmless
     assert "Of one line it cannot be known" in response.content.decode()
     assert "has been removed for good" in blame(bob, memory, "?version=2").content.decode()
@@ -171,7 +171,7 @@ def test_more_versions_than_a_page_looks_at_are_told(
         caller.replace("/a.md", old, new)
     response = blame(bob, memory)
     assert origins(response) == [2, 4]
-    assert "v2 or before" in items(response)[0]
+    assert "v2 or earlier" in items(response)[0]
     assert "more versions than one page looks at" in response.content.decode()
     assert origins(blame(bob, memory, "?version=2")) == [1, 2]
 

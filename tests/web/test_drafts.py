@@ -3,10 +3,11 @@
 import json
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions import curation
+from memoryhub.actions import curation, redaction
 from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import axe, sign_in_as
 from tests.web.memory_pages import act, text_of, write
@@ -205,6 +206,16 @@ def test_drafts_are_forgotten_after_a_month(desk: Page, live_server: LiveServer,
         assert len(desk.evaluate(KEYS)) == left
         if left:
             expect(desk.locator(".draft-offer")).to_contain_text("29 days ago")
+
+
+def test_a_draft_from_before_a_redaction_is_dropped_unseen(desk: Page, edit_url: str, memory: Memory) -> None:
+    left_with_a_draft(desk, edit_url)
+    first = memory.head_id
+    curation.edit(memory.store_id, memory.id, "other\n", memory.sha256, act())
+    redaction.redact_version(memory.store_id, first, act()._replace(at=timezone.now()))
+    desk.goto(edit_url)
+    expect_no_drafts(desk)
+    expect(desk.locator(".draft-offer")).to_have_count(0)
 
 
 def test_leaving_is_asked_about_only_where_no_draft_could_be_kept(

@@ -1,0 +1,51 @@
+"""What an administrator has done in the demo: policies with a run of each, a hold and a pin, an erasure, a scan."""
+
+from datetime import datetime, timedelta
+
+from memoryhub.actions import curation, erasure, holds, policies, runs, scans
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.policies import PolicySettings
+from memoryhub.demo import texts
+from memoryhub.models import Door, HoldKind, Memory, MemoryStore, User
+
+TICKETS = PolicySettings(
+    "Answered tickets", "/tickets/", expire_unchanged_days=14, keep_versions=5, keep_version_days=30
+)
+SHOPS = PolicySettings("Shops that nobody looks up", "/scraper/shops/", expire_unread_days=8, grace_days=14)
+ASKED_TO_BE_FORGOTTEN = ("Robin Ashby", "robin.ashby@bay-cycles.example")
+
+
+def decide(service: MemoryStore, workshop: MemoryStore, mina: User, at: datetime) -> None:
+    """Policies for both stores; what a dispute needs is held, and what every agent reads is pinned."""
+    act = Act(Actor.person(mina), Door.WEB, at)
+    policies.save_policy(service.id, TICKETS, act)
+    policies.save_policy(workshop.id, SHOPS, act)
+    acme = Memory.objects.filter(store=service).at("/customers/acme.md").get()
+    reason = "Dispute about invoice 2291: our lawyers need what we knew of it"
+    holds.place(service.id, act, kind=HoldKind.HOLD, memory=acme.id, reason=reason, ends_at=at + timedelta(days=90))
+    refunds = Memory.objects.filter(store=service).at("/refund_policies.xml").get()
+    reason = "Every ticket is answered with it"
+    holds.place(service.id, act, kind=HoldKind.PIN, memory=refunds.id, reason=reason)
+
+
+def remember(service: MemoryStore, mina: User, at: datetime) -> None:
+    """A customer's contact, by name."""
+    act = Act(Actor.person(mina), Door.WEB, at, note="From the first call")
+    curation.create(service.id, "/customers/bay_cycles.md", texts.BAY_CYCLES, act, override="A customer's contact")
+
+
+def forget(service: MemoryStore, mina: User, at: datetime) -> None:
+    """The contact has asked to be forgotten; afterwards the history is looked through for what else there is."""
+    act = Act(Actor.person(mina), Door.WEB, at, note="Request 2025-118")
+    found = erasure.search(service.id, ASKED_TO_BE_FORGOTTEN, at)
+    erasure.erase(service.id, ASKED_TO_BE_FORGOTTEN, found.digest, act)
+    scan = scans.start(service.id, (), act._replace(note=None), by=mina)
+    while scans.step(scan.pk, at):
+        pass
+
+
+def run(store: MemoryStore, at: datetime) -> None:
+    """What the policies did by themselves."""
+    started = runs.start(store.id, Act(Actor.system("retention"), Door.COMMAND, at), at)
+    while runs.step(started.pk, at):
+        pass

@@ -1,0 +1,87 @@
+"""The workbench for erasing one subject: which texts, where they stand, what keeps them, and the act.
+
+The texts travel from page to page in the body of the requests only, and no answer may be kept by a browser.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions import erasure
+from memoryhub.actions.erasure import Found, FoundChanged, Held
+from memoryhub.models import Hold, MemoryStore, Receipt, Role
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web import erasure_alike, erasure_forms, erasure_found
+from memoryhub.web.door import act, in_store
+from memoryhub.web.erasure_forms import BadTerms, EraseForm
+from memoryhub.web.sentences import for_people
+from memoryhub.web.stores_pages import context, see_other
+
+MOST_HOLDS = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_post_parameters()
+@never_cache
+@in_store(Role.ADMIN)
+def erase(request: HttpRequest, store: MemoryStore) -> HttpResponse:
+    """GET asks for the texts; POST shows where they stand, and with `step` erase and the store's name erases them."""
+    if request.method != "POST":
+        return _ask(request, store)
+    try:
+        terms = erasure_forms.terms_of(request.POST)
+        if request.POST.get("step") == "erase":
+            return _erase(request, store, terms)
+        return _list(request, store, terms, erasure.search(store.id, terms, timezone.now()))
+    except (BadTerms, ToolError) as error:
+        typed = [line for line in (request.POST.get("terms", ""), *request.POST.getlist("term")) if line]
+        said = for_people(error) if isinstance(error, ToolError) else str(error)
+        return _ask(request, store, "\n".join(typed), said)
+
+
+def _ask(request: HttpRequest, store: MemoryStore, typed: str = "", problem: str = "") -> HttpResponse:
+    """The first step, again with what was typed where that cannot be looked for."""
+    receipts = Receipt.objects.filter(store=store.id).exists()
+    return render(request, "erasure/ask.html", context(
+        request, store, typed=typed, problem=problem, receipts=receipts, shortest=erasure_forms.SHORTEST,
+    ))  # fmt: skip
+
+
+def _list(
+    request: HttpRequest, store: MemoryStore, terms: Sequence[str], found: Found, *, form: EraseForm | None = None,
+    problem: str = "",
+) -> HttpResponse:  # fmt: skip
+    """The second step: everything that would change, holds in conflict first."""
+    most = erasure_found.MANY if request.POST.get("all") else erasure_found.FEW
+    held = sorted({hit.held_by for hit in found.hits if hit.held_by})
+    holds = list(Hold.objects.of_store(store.id).filter(pk__in=held[:MOST_HOLDS]).select_related("owner"))
+    shown: dict[str, Any] = {
+        "terms": terms, "found": found, "total": len(found.hits), "holds": holds,
+        "groups": erasure_found.groups(store.id, found, terms, most=most), "shows_all": bool(request.POST.get("all")),
+        "looked": erasure_alike.alike(store.id, terms), "form": form or EraseForm(store, terms), "problem": problem,
+    }  # fmt: skip
+    return render(request, "erasure/found.html", context(request, store, **shown))
+
+
+def _erase(request: HttpRequest, store: MemoryStore, terms: Sequence[str]) -> HttpResponse:
+    """The last step; where something has changed, or the form is not right, the list again and nothing is done."""
+    form = EraseForm(store, terms, request.POST)
+    now = timezone.now()
+    if not form.is_valid():
+        return _list(request, store, terms, erasure.search(store.id, terms, now), form=form)
+    try:
+        done = erasure.erase(store.id, terms, request.POST.get("digest", ""), act(request, form.cleaned_data["note"]))
+    except FoundChanged as changed:
+        said = _("Something was written since you looked: nothing was erased. This is the list as it is now.")
+        return _list(request, store, terms, changed.found, problem=said)
+    except Held:
+        said = _("A legal hold keeps some of it: nothing was erased.")
+        return _list(request, store, terms, erasure.search(store.id, terms, now), problem=said)
+    return see_other("receipt", store.id, done.pk)

@@ -1,0 +1,28 @@
+"""What tells a person that something of a version was redacted: by whom, when, and whether all of it is gone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryhub.models import AuditEntry, MemoryVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The newest redaction of a version; `by` is null where its entry has been removed or the hub itself did it."""
+
+    whole: bool
+    by: str | None
+    at: datetime | None
+    seq: int | None
+
+
+def mark_of(version: MemoryVersion, told: Mapping[int, AuditEntry]) -> Mark | None:
+    """Null where nothing of it was redacted; `told` has the entry that redacted it, as `entries` gives them."""
+    if version.redacted_seq is None and version.redacted_at is None:
+        return None
+    whole = version.redacted_at is not None
+    entry = told.get(version.redacted_seq or 0)
+    if entry is None:
+        return Mark(whole, None, version.redacted_at, None)
+    return Mark(whole, entry.label, version.redacted_at or entry.at, entry.seq)
