@@ -129,7 +129,7 @@ class Ledger:
         memory.head = [
             version, self.store, memory.id, memory.number, operation, memory.path, None if gone else text.id,
             None if gone else text.size, sha256, moment(self.now), self.next_seq, None,
-            "unreviewed" if from_agent else None, salt, commitment, None, None,
+            "unreviewed" if from_agent else None, salt, commitment, None, None, None, None,
         ]  # fmt: skip
         self.versions.append(memory.head)
         if from_agent:
@@ -181,9 +181,10 @@ class Ledger:
             text, parent = memory.text, paths.parent(memory.path)
             self.bulk.add(Memory, (
                 memory.id, self.store, None if memory.deleted else directories[parent], memory.path,
-                paths.name(memory.path), memory.head[0], text.id, text.size, text.sha256, memory.number,
+                paths.name(memory.path), memory.head[0], text.id, text.size, text.sha256, memory.number, 0,
                 moment(memory.created), moment(memory.updated), memory.last_read and moment(memory.last_read),
-                memory.last_read_seq, memory.reads, memory.flagged, memory.deleted and moment(memory.deleted),
+                memory.last_read_seq, memory.reads, memory.flagged, memory.deleted and moment(memory.deleted), None,
+                None,
             ))  # fmt: skip
         self.bulk.flush()
         AuditChain.objects.filter(pk=self.store).update(last_seq=self.seq, last_hash=self.hash)

@@ -20,7 +20,7 @@ from benchmarks.page_line import (
 HUB = (
     page(TRIVIAL), page("sign_in", who=""), page("stores"), page("stores", who=ADA, called="stores (all)"),
     page("new_store", who=ADA), page("account"), page("people", who=ADA), page("agents"),
-    page("agents", who=ADA, called="agents (all)"), page("new_agent", who=ADA),
+    page("agents", who=ADA, called="agents (all)"), page("new_agent", who=ADA), page("hub_limits", who=ADA),
     Line("agent: common", "agent", {"agent_id": "agent"}), Line("agent: rare", "agent", {"agent_id": "rare_agent"}),
     Line("edit_agent", "edit_agent", {"agent_id": "agent"}, who=ADA),
     Line("issue_key", "issue_key", {"agent_id": "agent"}, who=ADA),
@@ -29,7 +29,7 @@ HUB = (
 
 STORE = (
     store("store"), store("edit_store", who=ADA), store("archive_store", who=ADA), store("new_memory"),
-    store("members", who=ADA), store("store_keys", who=ADA), store("trash"),
+    store("members", who=ADA), store("store_keys", who=ADA), store("limits"), store("trash"),
     store("trash", "?before={trash_middle}", "trash: middle"), store("trash", "?before={trash_last}", "trash: last"),
     place("directory", "wide"), place("directory", "wide", "?after=m/{wide_middle}", "wide, middle"),
     place("directory", "wide", "?after=m/{wide_last}", "wide, last"), place("directory", "many"),
@@ -37,6 +37,16 @@ STORE = (
     place("directory", "japanese"), place("directory", "small"), place("directory", "nowhere", status=(404,)),
     place("tree_children", "wide", htmx=True), place("tree_children", "many", htmx=True),
     place("rename_directory", "wide"), place("delete_directory", "wide"),
+)  # fmt: skip
+
+ERASURE = (
+    store("erase", who=ADA), store("receipts", who=ADA), store("scans", who=ADA),
+    version("redact_version", "typical_middle", who=ADA), version("redact_version", "handbook_middle", who=ADA),
+)  # fmt: skip
+RETENTION = (
+    page("hub_retention", who=ADA), page("new_hub_policy", who=ADA), store("retention", who=ADA),
+    store("new_policy", who=ADA), store("runs"), store("holds"), store("explain_path"),
+    store("explain_path", "?path={typical_path}", "explain_path: typical"),
 )  # fmt: skip
 
 MEMORY = (
@@ -139,6 +149,9 @@ REVIEW = (
         "path:/nowhere/", "path:{typical_path}", "memory:{handbook}", "store:{store}", "before:{day_1}",
         "after:{day_2}", "agent:{agent} path:{wide_path}/", "agent:{rare_agent} path:{wide_path}/",
     )),
+    page("findings"), page("findings", who=ADA, called="findings (all)"), store("store_findings"),
+    page("findings", "?q=kind:card path:{wide_path}/", "findings: kind and path"), store("rules"),
+    page("hub_rules", who=ADA),
     memory("flag", "typical"),
     Line("undo_decision", "undo_decision", {"store_id": "store", "seq": "a_decision"}),
 )  # fmt: skip
@@ -164,16 +177,25 @@ GLANCE = (
     store("store_overview"), store("store_overview", "?days=90", "store_overview: 90"), page("saved_views"),
 )  # fmt: skip
 
-LINES: tuple[Line, ...] = (*HUB, *STORE, *MEMORY, *AUDITS, *EXPOSURE, *TIME, *NEWS, *REVIEW, *FINDING, *GLANCE)
+LINES: tuple[Line, ...] = (
+    *HUB, *STORE, *RETENTION, *ERASURE, *MEMORY, *AUDITS, *EXPOSURE, *TIME, *NEWS, *REVIEW, *FINDING, *GLANCE,
+)  # fmt: skip
 
 NOT_PAGES = {
-    "invitation": "the page of a secret link, which has no store", "save_view": "a form about one filter",
+    "invitation": "the page of a secret link, which has no store", "receipt": "one row by its id",
+    "scan": "one row by its id", "save_view": "a form about one filter",
     "rename_view": "a form about one filter", "delete_view": "a form about one filter",
+    "policy": "one row by its id", "delete_policy": "reads every memory, as the rehearsal does",
+    "rehearsal": "reads every memory: benchmarks/retention.py measures it", "release_hold": "one row by its id",
+    "rehearsal_weeks": "reads every memory, as the rehearsal does",
+    "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",
 } | dict.fromkeys((
     "sign_out", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active", "password_link",
     "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many", "claim",
-    "selection",
+    "start_run", "allow_run", "cancel_run", "undo_run",
+    "selection", "reveal", "decide_findings", "decide_all_findings", "cancel_scan", "download_receipt",
 ), "POST") | dict.fromkeys((
     "export_audit", "export_trash", "export_versions", "export_agents", "export_overview", "export_store_overview",
+    "export_rehearsal",
 ), "POST, streams")  # fmt: skip
 """Routes without a line, and why."""

@@ -46,7 +46,7 @@ def server(threads: int) -> Iterator[tuple[int, str, str]]:
         [*manage, "serve", "--port", str(port), "--threads", str(threads)], env=environment, stdout=subprocess.DEVNULL
     )
     try:
-        _wait_until_up(port, process)
+        wait_until_up(port, process)
         store = _last_line([*manage, "create_store", "Benchmark"], environment)
         key = _last_line([*manage, "issue_key", "benchmark", "--store", store], environment)
         yield port, store, key
@@ -60,7 +60,7 @@ def _last_line(command: list[str], environment: dict[str, str]) -> str:
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()[-1]
 
 
-def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
+def wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
     for _ in range(300):
         if process.poll() is not None:
             raise SystemExit("the server did not start")

@@ -13,12 +13,20 @@ from memoryhub.actions.transactions import writing
 from memoryhub.models import (
     HUB,
     AuditEntry,
+    Hold,
+    HoldKind,
     Invitation,
     Key,
     MemoryStore,
     MemoryVersion,
+    Receipt,
+    RetentionPolicy,
     Role,
+    Run,
+    RunState,
     SavedView,
+    Scan,
+    ScanState,
     Session,
     User,
 )
@@ -61,7 +69,8 @@ def _walk(resolver: URLResolver, prefix: str) -> Iterator[Address]:
             yield from _walk(pattern, route)
 
 
-IN_A_STORE = [address for address in addresses() if address.parts() & {"store_id", "chain", "memory_id", "version_id"}]
+OF_A_STORE = {"store_id", "chain", "memory_id", "version_id", "policy_id", "run_id"}
+IN_A_STORE = [address for address in addresses() if address.parts() & OF_A_STORE]
 PAGES = [address for address in addresses() if address.name not in PUBLIC]
 
 
@@ -81,11 +90,21 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         view = SavedView.objects.create(
             id="view_1", owner=alice, store=store, page="store_audit", name="of Alice", created_at=AT
         )
+        receipt = Receipt.objects.create(id="receipt_1", store=store.id, at=AT, content={}, signature="of Alice")
+        policy = RetentionPolicy.objects.create(
+            id="policy_1", store=store, name="of Alice", created_at=AT, updated_at=AT
+        )
+        run = Run.objects.create(id="run_1", store=store, at=AT, state=RunState.DONE, started_at=AT, ended_at=AT)
+        hold = Hold.objects.create(
+            id="hold_1", store=store, kind=HoldKind.PIN, path="/d", reason="of Alice", created_at=AT, seq=1
+        )
+        scan = Scan.objects.create(id="scan_1", store=store, state=ScanState.DONE, started_at=AT, ended_at=AT)
     agent_key, session = Key.objects.get(), Session.objects.get()
     return {
         "store_id": store.id, "memory_id": version.memory_id, "version_id": version.id, "path": "d", "chain": store.id,
         "seq": version.seq, "session_id": session.pk, "view_id": view.pk, "user_id": alice.id,
         "key_id": agent_key.pk, "agent_id": agent_key.agent_id, "invitation_id": invitation.id, "token": token,
+        "receipt_id": receipt.pk, "scan_id": scan.pk, "policy_id": policy.pk, "run_id": run.pk, "hold_id": hold.pk,
     }  # fmt: skip
 
 
@@ -141,7 +160,7 @@ def test_a_role_in_another_store_opens_nothing_of_this_one(
     own = new_store()
     access.set_role(own, charlie, Role.ADMIN, **BY)
     client = signed_in(charlie)
-    inner = address.parts() & {"memory_id", "version_id"}
+    inner = address.parts() & {"memory_id", "version_id", "hold_id"}
     mixed = {**values, "store_id": own.id, "chain": own.id, "seq": 999}
     for method in ("GET", "POST"):
         assert answer(client, method, address.filled(values))[0] in (404, 405)
