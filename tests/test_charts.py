@@ -52,8 +52,8 @@ def test_mirrored_bars_begin_at_the_base_line(pairs: list[tuple[int, int]]) -> N
 def test_a_line_has_a_dot_for_each_value_in_its_height(values: list[int]) -> None:
     drawn = charts.line(values)
     assert [dot.value for dot in drawn.dots] == values
-    highest = min(drawn.dots, key=lambda dot: dot.y)
-    assert highest.value == max(values)
+    top = min(dot.y for dot in drawn.dots)  # two values can round to one height
+    assert max(values) in {dot.value for dot in drawn.dots if dot.y == top}
     assert all(0 < dot.x < 100 and -0.01 <= dot.y <= charts.HEIGHT for dot in drawn.dots)
     assert len(drawn.points.split()) == len(values)
 
