@@ -9,7 +9,7 @@ NEEDED := requirements.txt $(if $(filter postgres%,$(DATABASE_URL)),requirements
 DEVELOPED := requirements.txt requirements-postgres.txt requirements-dev.txt
 PORT ?= 8000
 # Many tests wait for a disk or a browser: more of them at once than two cores.
-PYTEST_OPTIONS ?= -n 4
+PYTEST_OPTIONS ?= -n 3
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-postgres lint format benchmark benchmark-pages benchmark-retention pictures clean needed developed
@@ -24,7 +24,7 @@ test: developed ## Run every test on SQLite, browser tests where a Chromium is o
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
 	$(PY) -m pytest $(PYTEST_OPTIONS)
 
-test-postgres: developed ## Run the same tests on a private PostgreSQL cluster
+test-postgres: developed ## Run the tests that ask the database on a private PostgreSQL cluster
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
 	MEMORYHUB_TEST_DATABASE=postgres $(PY) -m pytest $(PYTEST_OPTIONS)
 

@@ -32,13 +32,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 PLACES = {"actions", "api", "redaction", "web"}
 DATABASE = {"db", "transactional_db", "live_server"}
+LOOKS = {
+    "test_blame_browser", "test_browser_hostile", "test_browser_keyboard", "test_browser_pages", "test_browser_shortcuts",
+    "test_dashboards_browser", "test_drafts", "test_look", "test_markdown",
+}  # fmt: skip
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL the modules that never ask a database are left out: pure text is the same on both."""
+    """On PostgreSQL what cannot depend on the database is left out: pure text, and what a browser does with a page."""
     if os.environ.get("MEMORYHUB_TEST_DATABASE") != "postgres":
         return
-    asking = {item.path for item in items if _may_ask_a_database(item)}
+    asking = {item.path for item in items if item.path.stem not in LOOKS and _may_ask_a_database(item)}
     config.hook.pytest_deselected(items=[item for item in items if item.path not in asking])
     items[:] = [item for item in items if item.path in asking]
 

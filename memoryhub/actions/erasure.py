@@ -26,6 +26,9 @@ from memoryhub.protocol.errors import ToolError
 SHORTEST = 3
 """Characters of a text to erase: a shorter one stands everywhere."""
 
+MOST_TOLD = 100
+"""So many memories' newest versions, before and after, stand in the entry; it made all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -169,12 +172,23 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
     held = holds.holds_of(store.store, store.at)
     if keeping := {_hold_over(held, hit) for hit in found.hits} - {None}:
         raise Held(list(Hold.objects.filter(pk__in=keeping).order_by("pk")))
+    before = _heads(store.store, found.memories)
     redactions = Erasing(store, terms).everywhere(found.hits)
     told = {"texts": len(terms.texts), "places": found.counts, "memories": len(found.memories)}
-    record = Record("erase", input=audit.to_json(told), versions=tuple(store.made), redactions=redactions)
+    after = _heads(store.store, found.memories)
+    newest = {"newest": [[before[id], after[id]] for id in before if before[id] != after[id]][:MOST_TOLD]}
+    record = Record("erase", input=audit.to_json(told | newest), versions=tuple(store.made), redactions=redactions)
     made = tree.commit(store, record)
     database_remains.note(store.at)
     return _receipt(store, made, told)
+
+
+def _heads(store_id: str, memories: Sequence[str]) -> dict[str, str]:
+    """The newest version of each memory."""
+    found: dict[str, str] = {}
+    for part in in_parts(memories):
+        found |= Memory.objects.among(store_id, part).values_list("pk", "head_id")
+    return found
 
 
 def _key(hit: Hit) -> tuple[str, str, str]:

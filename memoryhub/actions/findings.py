@@ -281,7 +281,7 @@ def reveal(store_id: str, version_id: str, act: Act) -> str | None:
         version = MemoryVersion.objects.among(store_id, [version_id]).select_related("text").first()
         if version is None or version.content is None:
             return None
-        told = audit.to_json({"version": version.pk})
+        told = audit.to_json({"version": version.pk, "state": ["masked", "shown"]})
         record = Record("reveal", path=version.path, memory=version.memory_id, version=version.pk, input=told)
         tree.commit(store, record)
         return version.content

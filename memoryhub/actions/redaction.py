@@ -31,8 +31,9 @@ def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
         if memory.is_live and memory.head_id == version.pk:
             raise ToolError(results.cannot_redact_newest())
         holds.require_free(store, [(memory.pk, memory.path)])
+        before = "whole" if version.redacted_seq is None else "passages redacted"
         redactions = _redact(store, memory, version)
-        told = {"version": version.pk, "number": version.number, "of": "text and path"}
+        told = {"version": version.pk, "number": version.number, "state": [before, "redacted"]}
         record = Record(
             "redact", memory=memory.pk, version=version.pk, input=audit.to_json(told), redactions=redactions
         )

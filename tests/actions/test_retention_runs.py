@@ -4,7 +4,7 @@ import random
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from memoryhub.actions import rehearsal, runs
 from memoryhub.actions.verification import verify
@@ -24,7 +24,8 @@ from tests.actions.retention_stores import (
 )  # fmt: skip
 
 pytestmark = pytest.mark.django_db
-STORES, ROUNDS = 8, 30
+STORES, ROUNDS = (20, 50) if connection.vendor == "sqlite" else (8, 25)
+"""A thousand rounds, fewer on the slower database: each has policies and a clock of its own, in a random store."""
 
 
 @pytest.mark.parametrize("seed", range(STORES))

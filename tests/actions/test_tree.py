@@ -191,7 +191,7 @@ def test_locks_are_taken_in_the_order_store_chain_hub(filled: Hub, statements: l
 
 def test_locks_are_for_postgresql_alone() -> None:
     for statement in (sql.STORE, sql.CHAIN):
-        assert statement.text.endswith(" for update") == (connection.vendor == "postgresql")
+        assert (" for update" in statement.text) == (connection.vendor == "postgresql")
 
 
 def test_an_act_that_cannot_be_audited_does_not_happen(filled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
