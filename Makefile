@@ -42,7 +42,7 @@ format: developed ## Write code and templates in the one style
 	git ls-files -z 'templates/*.html' 'memoryhub/*.html' | xargs -0 .venv/bin/djade --target-version 5.2 || true
 
 benchmark: developed ## Measure tool calls on a fresh hub (some minutes)
-	$(PY) benchmarks/tool_calls.py
+	$(PY) -m benchmarks.tool_calls
 
 benchmark-pages: developed ## Measure every page in a large store and in a small one (about half an hour)
 	$(PY) -m benchmarks.pages

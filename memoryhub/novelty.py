@@ -24,9 +24,13 @@ class Novelty:
     Lines are looked at whole, so that a value is found that two edits put together.
     """
 
-    def __init__(self, old: str | None, new: str) -> None:
+    def __init__(self, old: str | None, new: str, written: tuple[int, int] | None = None) -> None:
+        """`written`: where in the new text, if that is known, what was written stands."""
         self.old, self.new = old, new
-        self.start, self.end = (0, len(new)) if old is None else _changed(old, new)
+        if old is None:
+            self.start, self.end = 0, len(new)
+        else:
+            self.start, self.end = _lines_around(new, *written) if written else _changed(old, new)
         self._old_lines: frozenset[str] | None = None
 
     def has_any(self, kinds: frozenset[str]) -> bool:
@@ -120,8 +124,13 @@ def _changed(old: str, new: str) -> tuple[int, int]:
     before = _alike(most, lambda low, high: old[low:high] == new[low:high])
     o, n = len(old), len(new)
     after = _alike(most - before, lambda low, high: old[o - high : o - low] == new[n - high : n - low])
-    start, end = new.rfind("\n", 0, before) + 1, new.find("\n", n - after)
-    return start, n if end < 0 else end
+    return _lines_around(new, before, n - after)
+
+
+def _lines_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """From the beginning of the line of a place to the end of the line where it ends."""
+    following = text.find("\n", end)
+    return text.rfind("\n", 0, start) + 1, len(text) if following < 0 else following
 
 
 def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:

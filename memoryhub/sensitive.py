@@ -1,8 +1,9 @@
 """What must not be remembered: secrets, personal data and signs of poisoning, found in a text and masked."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from memoryhub import sensitive_personal as personal
@@ -75,6 +76,26 @@ needs no decision by an agent. Two kinds are blocked: a private key and a key of
 and are found without doubt. E-mail addresses, telephone numbers and IP addresses are in so many good memories that
 flagging them would bury the rest; who has to keep them out turns them on."""
 
+_GATES: dict[str, Callable[[Text], object]] = {
+    "hub_key": lambda text: "mh_" in text.text,
+    "provider_key": lambda text: text.long_words,
+    "jwt": lambda text: text.long_words,
+    "encoded": lambda text: text.long_words,
+    "url_credentials": lambda text: "@" in text.text,
+    "email": lambda text: "@" in text.text,
+    "placeholder_url": lambda text: "http" in text.low,
+    "iban": lambda text: text.has_letters_and_digits,
+    "national_id": lambda text: text.numbers or text.has_letters_and_digits,
+    "card": lambda text: text.numbers,
+    "phone": lambda text: text.numbers,
+    "bidirectional": lambda text: not text.is_ascii,
+    "invisible": lambda text: not text.is_ascii,
+}
+"""What a text must have for some kinds to be in it at all: most texts have none of it."""
+
+MARKS = {"private_key": secrets.PRIVATE_KEY_MARKS, "hub_key": ("mh_",)}
+"""Kinds of which every finding has one of these in it."""
+
 _RANKS = {name: rank for rank, name in enumerate(_DETECTORS)}
 
 KINDS: dict[str, Kind] = {name: Kind(name, group, action) for name, (group, action, _) in _DETECTORS.items()}
@@ -85,14 +106,24 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
     looked_at = Text(text)
     values: list[Span] = []
     signs: list[Span] = []
-    for name, (group, _, detector) in _DETECTORS.items():
-        if kinds is None or name in kinds:
-            spans = signs if group is Group.POISON else values
-            spans += (Span(start, end, name) for start, end in detector(looked_at))
+    for name, is_sign, gate, detector in _wanted(None if kinds is None else frozenset(kinds)):
+        if gate is None or gate(looked_at):
+            spans = signs if is_sign else values
+            spans += [Span(start, end, name) for start, end in detector(looked_at)]
     if not signs:
-        return _united(values)
+        return _united(values) if values else values
     values = _united(values)
     return sorted([*values, *_outside(values, _united(signs), text)])
+
+
+@lru_cache(maxsize=256)
+def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, bool, Callable[[Text], object] | None, Detector]]:
+    """(kind, whether it is a sign of poisoning, its gate, its detector) of these kinds."""
+    return [
+        (name, group is Group.POISON, _GATES.get(name), detector)
+        for name, (group, _, detector) in _DETECTORS.items()
+        if kinds is None or name in kinds
+    ]
 
 
 def mask(text: str, spans: Iterable[Span]) -> str:

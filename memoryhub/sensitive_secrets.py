@@ -21,6 +21,7 @@ _BARE_PRIVATE = re.compile(
 _PUTTY = "PuTTY-User-Key-File-"
 _PUTTY_END = re.compile(r"Private-MAC: ?[0-9a-f]{32,64}")
 _BARE_MARKS = ("b3BlbnNzaC1rZXktdjE", "AGE-SECRET-KEY-1", "PrivateKey", _PUTTY)
+PRIVATE_KEY_MARKS = ("PRIVATE KEY", *_BARE_MARKS)
 _HUB_KEY = re.compile(r"mh_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
 _TOKEN_PART = re.compile(r"[A-Za-z0-9_-]+")
 LONGEST_TOKEN_HEADER = 2_000

@@ -54,6 +54,10 @@ class Text:
         """The text in small letters, each where it stands in the text."""
 
     @cached_property
+    def is_ascii(self) -> bool:
+        return self.text.isascii()
+
+    @cached_property
     def has_digits(self) -> bool:
         return _DIGIT.search(self.text) is not None
 

@@ -33,8 +33,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 PLACES = {"actions", "api", "redaction", "web"}
 DATABASE = {"db", "transactional_db", "live_server"}
 LOOKS = {
-    "test_blame_browser", "test_browser_hostile", "test_browser_keyboard", "test_browser_pages", "test_browser_shortcuts",
-    "test_dashboards_browser", "test_drafts", "test_look", "test_markdown",
+    "test_blame_browser", "test_browser_hostile", "test_browser_keyboard", "test_browser_pages",
+    "test_browser_shortcuts", "test_dashboards_browser", "test_drafts", "test_look", "test_markdown",
 }  # fmt: skip
 
 

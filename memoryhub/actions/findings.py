@@ -60,15 +60,18 @@ class NeedsReason(Exception):
 # ------------------------------------------------------------------------------------------------ looking
 
 
-def screen(store: Tree, path: str, old: str | None, new: str) -> Screened:
+def screen(
+    store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None
+) -> Screened:  # fmt: skip
     """What of a new text may be stored; only lines that the old one does not have are looked at.
 
-    Raises the ToolError that names a blocked kind and its line.
+    `written`: where in the new text, if that is known, what was written stands. Raises the ToolError that names a
+    blocked kind and its line.
     """
     rules = store.ruling
     if rules.is_idle or old == new:
         return Screened(new)
-    novelty = Novelty(old, new)
+    novelty = Novelty(old, new, written)
     if not novelty.has_any(rules.watched):
         store.clean = new if old is None else None
         return Screened(new)

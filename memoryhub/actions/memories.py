@@ -65,7 +65,9 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
     edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
-    screened = findings.screen(store, command.path, memory.content, edit.text)
+    start = memory.content.find(command.old_str)
+    written = (start, start + len(command.new_str))
+    screened = findings.screen(store, command.path, memory.content, edit.text, written=written)
     answer = rendering.edited_again(screened.text, edit.first, edit.last)
     record = _changed(store, command.name, memory, screened, answer)
     if screened.masked:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memoryhub import novelty, sensitive
-from memoryhub.sensitive import KINDS, Action, Span
+from memoryhub.sensitive import KINDS, MARKS, Action, Span
 
 SHORTEST_NUMBER = 6
 """No number with fewer digits is anybody's."""
@@ -16,12 +16,16 @@ SHORTEST_NUMBER = 6
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What becomes of each kind. `kept_out` are masked or blocked: nothing of them is stored anywhere."""
+    """What becomes of each kind. `kept_out` are masked or blocked: nothing of them is stored anywhere.
+
+    `marks` are texts of which every value that is kept out has one (null: there are no such texts).
+    """
 
     actions: Mapping[str, Action]
     watched: frozenset[str]
     flagged: frozenset[str]
     kept_out: frozenset[str]
+    marks: tuple[str, ...] | None
 
     @property
     def is_idle(self) -> bool:
@@ -34,7 +38,9 @@ class Ruling:
 
     def spans(self, text: str) -> list[Span]:
         """What of a text is kept out."""
-        return novelty.find(text, self.kept_out) if self.kept_out else []
+        if self.marks is not None and not any(mark in text for mark in self.marks):
+            return []
+        return novelty.find(text, self.kept_out)
 
     def masked_in(self, value: Any) -> Any:
         """The same JSON value with every string, name and number in it masked."""
@@ -57,7 +63,9 @@ def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
     actions = {name: own.get(name) or hubs.get(name) or kind.default for name, kind in KINDS.items()}
     flagged = frozenset(name for name, action in actions.items() if action == Action.FLAG)
     kept_out = frozenset(name for name, action in actions.items() if action in (Action.MASK, Action.BLOCK))
-    return Ruling(MappingProxyType(actions), flagged | kept_out, flagged, kept_out)
+    marked = [MARKS.get(kind) for kind in sorted(kept_out)]
+    marks = None if None in marked else tuple(mark for of_kind in marked if of_kind for mark in of_kind)
+    return Ruling(MappingProxyType(actions), flagged | kept_out, flagged, kept_out, marks)
 
 
 def actions_of(store_rules: str, hub_rules: str | None) -> Mapping[str, Action]:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,8 +73,8 @@ def test_every_text_that_a_door_stores_is_one_that_was_screened(monkeypatch: pyt
     unscreened: list[str] = []
     screen, add_text = findings.screen, tree.add_text
 
-    def noting(store: Tree, path: str, old: str | None, new: str) -> Screened:
-        result = screen(store, path, old, new)
+    def noting(store: Tree, path: str, old: str | None, new: str, **more: Any) -> Screened:
+        result = screen(store, path, old, new, **more)
         screened.add(result.text)
         return result
 
