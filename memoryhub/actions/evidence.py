@@ -6,6 +6,7 @@ The entry of the act holds a commitment to what stands in each place now; see `m
 from collections.abc import Iterable, Sequence
 
 from memoryhub import chain, ids
+from memoryhub.actions.plans import in_parts
 from memoryhub.actions.tree import Tree
 from memoryhub.models import AuditEntry, MemoryVersion, Redaction
 
@@ -69,16 +70,12 @@ class Evidence:
         """What stood there before is guarded by its salt no longer: there is none left to try guesses with."""
         older = Redaction.objects.of_chain(self.store.store).filter(salt__isnull=False)
         versions = [row.version for row in self.rows if row.version]
-        for part in _parts(versions):
+        for part in in_parts(versions):
             memories = {row.memory for row in self.rows if row.version in set(part)}
             older.filter(memory__in=memories, version__in=part).update(salt=None)
         for row in self.rows:
             if row.field:
                 older.filter(entry_seq=row.entry_seq, field=row.field).update(salt=None)
-
-
-def _parts(values: Sequence[str], most: int = 500) -> Iterable[Sequence[str]]:
-    return (values[start : start + most] for start in range(0, len(values), most))
 
 
 def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[str, str | None]) -> None:
