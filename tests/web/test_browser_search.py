@@ -105,6 +105,7 @@ def test_an_answer_that_comes_too_late_is_dropped(desk: Page) -> None:
 
 def test_the_finders_page_follows_what_is_typed(desk: Page, memory: Memory, live_server: LiveServer) -> None:
     desk.goto(live_server.url + reverse("find", args=[memory.store_id]))
+    expect(desk.get_by_role("searchbox", name="Parts of a path")).to_be_focused()
     desk.keyboard.type("REFUNDS")
     link = desk.get_by_role("link", name="/policies/refunds.md")
     expect(link).to_be_visible()
