@@ -17,6 +17,9 @@ TRIES = 20
 AT_ONCE_BYTES = 256 * 1024 * 1024
 """A file up to this size is written anew by whoever redacts (about a second); a larger one in the background."""
 
+_rewritten: dict[str, datetime] = {}
+"""For which redaction this process has written the file anew: a log that a reader keeps is no reason to do it again."""
+
 
 def note(at: datetime) -> None:
     """Inside the transaction of a redaction: that SQLite's file has to be written anew, or PostgreSQL's samples.
@@ -24,6 +27,7 @@ def note(at: datetime) -> None:
     `secure_delete` zeroes what is deleted, but not the copies that a page keeps when its rows move to another one.
     PostgreSQL cleans its files by itself in time, or at once by `VACUUM FULL`, but keeps values for its planner.
     """
+    _rewritten.clear()
     HubSettings.objects.update_or_create(pk=1, defaults={"scrub_since": at})
 
 
@@ -44,20 +48,24 @@ def _size() -> int:
 def scrub() -> bool:
     """Takes the remains away, if there may be any; gives whether none are left.
 
-    It writes the file anew (about five seconds for a gigabyte, and as much free disk), while calls wait, and then
-    empties the write-ahead log, which a reader can keep for a moment; the next try follows in the background.
+    It writes the file anew (about five seconds for a gigabyte, and as much free disk), while calls wait, once for each
+    redaction; then it empties the write-ahead log, which a reader can keep: the next try follows in the background.
     """
-    if not HubSettings.objects.filter(scrub_since__isnull=False).exists():
+    since = HubSettings.objects.filter(pk=1).values_list("scrub_since", flat=True).first()
+    if since is None:
         return True
     for _ in range(TRIES):
         try:
             with transactions.write_lock, connection.wrap_database_errors:
-                done = sql.rewrite()
+                if _rewritten.get("since") != since:
+                    sql.rewrite()
+                    _rewritten["since"] = since
+                done = sql.empty_log()
         except Error:
             done = False
         if done:
             with writing():
-                HubSettings.objects.update(scrub_since=None)
+                HubSettings.objects.filter(scrub_since=since).update(scrub_since=None)
             return True
         time.sleep(0.05)
     logger.warning("What was redacted is not scrubbed from the disk yet: somebody is reading. Trying again")

@@ -24,7 +24,7 @@ from memoryhub.models import (
     RetentionPolicy,
     SavedView,
     Session,
-)  # fmt: skip
+)
 from memoryhub.protocol import paths
 
 

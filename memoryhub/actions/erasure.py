@@ -53,7 +53,6 @@ class Found:
     counts: dict[str, int] = field(default_factory=dict)
     memories: tuple[str, ...] = ()
     digest: str = ""
-    complete: bool = True
 
 
 class FoundChanged(Exception):

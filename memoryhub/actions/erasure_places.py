@@ -25,7 +25,7 @@ from memoryhub.models import (
     Review,
     SavedView,
     Session,
-)  # fmt: skip
+)
 from memoryhub.models.fields import PlainJSONField
 
 REDACTED = "[redacted]"

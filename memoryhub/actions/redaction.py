@@ -6,13 +6,13 @@ from django.db.models import Q
 
 from memoryhub.actions import audit, database_remains, holds, removal, tree
 from memoryhub.actions.audit import Act, Record
+from memoryhub.actions.erasure_places import REDACTED
 from memoryhub.actions.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.tree import Tree
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryVersion
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
 
-REDACTED = "[redacted]"
 _TEXTS = ("file_text", "old_str", "new_str", "insert_text")
 _QUOTING = ("create", "str_replace", "insert")
 

@@ -25,7 +25,7 @@ from memoryhub.models import (
     MemoryVersion,
     Redaction,
     Review,
-)  # fmt: skip
+)
 from memoryhub.models.redaction import RedactionQuerySet
 
 MOST_ENTRIES = 1_000

@@ -67,17 +67,16 @@ def keep_snapshot() -> None:
     _run(Statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"), ())
 
 
-def rewrite() -> bool:
-    """Outside a transaction: on SQLite writes the file anew and empties the log; on PostgreSQL takes new samples.
-
-    Gives whether it could be done to its end: a reader can keep SQLite's log.
-    """
+def rewrite() -> None:
+    """Outside a transaction: on SQLite writes the whole file anew; on PostgreSQL takes new samples for its planner."""
     connect()
-    if not _SQLITE:
-        _run(Statement("ANALYZE"), ())
-        return True
-    _run(Statement("VACUUM"), ())
-    row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)"))
+    _run(Statement("VACUUM" if _SQLITE else "ANALYZE"), ())
+
+
+def empty_log() -> bool:
+    """On SQLite, outside a transaction, copies the log to its end and empties it; whether no reader kept it."""
+    connect()
+    row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)")) if _SQLITE else (0,)
     return row is not None and not row[0]
 
 

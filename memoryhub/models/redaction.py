@@ -14,10 +14,6 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
     def of_chain(self, chain: str) -> RedactionQuerySet:
         return self.filter(chain=chain)
 
-    def by_entry(self, chain: str, seq: int) -> RedactionQuerySet:
-        """Those that one entry tells, in the order in which its digest holds them."""
-        return self.filter(chain=chain, seq=seq).order_by("id")
-
     def removed(self) -> RedactionQuerySet:
         """Those of versions whose row is gone."""
         return self.filter(number__isnull=False)
