@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -35,6 +36,11 @@ class Summary:
     @property
     def is_open(self) -> bool:
         return self.is_running or self.is_waiting
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it is over and took less than a minute."""
+        return self.run.ended_at is not None and self.run.ended_at - self.run.started_at < timedelta(minutes=1)
 
     @property
     def is_clock(self) -> bool:
