@@ -83,7 +83,8 @@ def claim(request: HttpRequest, store: MemoryStore) -> HttpResponse:
     item = item_of(request, version)
     if not item.is_open:
         answer = _answer(request, item)
-        answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = f"#item-{version.pk}", "outerHTML"
+        # "this" is the item that asked: it may be gone from the page, where its id would not be found any more
+        answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "this", "outerHTML"
         return answer
     standing = review.claim(store.pk, version.memory_id, person(request), timezone.now())
     other = standing if standing.by_id != person(request).pk else None

@@ -161,7 +161,7 @@ def test_claiming_tells_who_else_looks_and_what_was_decided(caller: Caller, alic
     assert "Alice is looking at this" in claim(signed_in(curator), made[0]).content.decode()
     decide(signed_in(alice), made[0], "approve")
     response = claim(signed_in(curator), made[0])
-    assert response.headers["HX-Retarget"] == f"#item-{made[0].pk}"
+    assert response.headers["HX-Retarget"] == "this"
     assert "Alice approved this version" in response.content.decode()
 
 
