@@ -66,10 +66,15 @@ def new_salt() -> str:
 
 
 def version_commitment(
-    salt: str, *, id: str, memory: str, number: int, operation: str, path: str, sha256: str | None, at: str
-) -> str:
-    """What an entry holds of a memory version; the text is bound through its SHA-256 (null for `deleted`)."""
-    value = _encode([FORMAT, id, memory, number, operation, path, sha256, at])
+    salt: str, *, id: str, memory: str, number: int, operation: str, path: str, sha256: str | None, at: str,
+    origin: object = None,
+) -> str:  # fmt: skip
+    """What an entry holds of a memory version; the text is bound through its SHA-256 (null for `deleted`).
+
+    `origin` says who wrote a version that an import brought; those without one are as they were before there was any.
+    """
+    values = [FORMAT, id, memory, number, operation, path, sha256, at]
+    value = _encode(values if origin is None else [*values, origin])
     return hmac.digest(bytes.fromhex(salt), value.encode(), "sha256").hex()
 
 

@@ -26,6 +26,10 @@ FINDING = "find_"
 SCAN = "scan_"
 REDACTION = "redact_"
 RECEIPT = "receipt_"
+IMPORT = "import_"
+WEBHOOK = "webhook_"
+EVENT = "whevt_"
+DELIVERY = "delivery_"
 REQUEST = "req_"
 
 
@@ -37,6 +41,11 @@ def milliseconds(at: datetime) -> int:
 def new_id(prefix: str, at: datetime) -> str:
     """A fresh identifier; those of a later millisecond sort after those of an earlier one."""
     return prefix + _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, os.urandom(10))
+
+
+def derived_id(prefix: str, at: datetime, random: bytes) -> str:
+    """The identifier of a moment and ten given bytes: always the same, and in their order within a millisecond."""
+    return prefix + _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, random[:10])
 
 
 def _base32(moment: int, random: bytes) -> str:

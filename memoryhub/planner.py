@@ -50,14 +50,16 @@ STATISTICS = {
     "memoryhub_memoryversion": {
         "sqlite_autoindex_memoryhub_memoryversion_1": "1000000 1",
         "sqlite_autoindex_memoryhub_memoryversion_2": "1000000 250000 10 1",
-        "version_by_entry": "1000000 250000 1",
+        "version_by_entry": "1000000 250000 1 1",
         "version_by_path": "1000000 250000 8 1",
+        "version_imported": "100000 100000 1 1",
         "version_unreviewed": "100000 100000 1",
     },
     "memoryhub_redaction": {
         "redaction_by_entry": "1000000 250000 50 1",
         "redaction_of_entry": "1000000 250000 1",
         "redaction_of_memory": "1000000 250000 10 1",
+        "redaction_of_version": "1000000 250000 1",
         "sqlite_autoindex_memoryhub_redaction_1": "1000000 1",
     },
     "memoryhub_review": {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from memoryhub import chain, ids
 from memoryhub.actions.plans import in_parts
 from memoryhub.actions.tree import Tree
-from memoryhub.models import AuditEntry, MemoryVersion, Redaction
+from memoryhub.models import AuditEntry, Door, MemoryVersion, Redaction
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
@@ -22,9 +22,10 @@ def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
 def left_of(version: MemoryVersion) -> list[object]:
     """What a redacted version still is, of which a redaction speaks."""
     redacted = chain.moment(version.redacted_at) if version.redacted_at else None
-    return [
+    left: list[object] = [
         version.path, version.sha256, version.size, version.operation, chain.moment(version.created_at), redacted,
     ]  # fmt: skip
+    return left if version.origin is None else [*left, version.origin]
 
 
 class Evidence:
@@ -81,8 +82,11 @@ class Evidence:
 def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[str, str | None]) -> None:
     """Takes the salts of answers that showed the versions: with them a guess at the text could be tried.
 
-    `paths` has by version the path that it had (null: known no more), at which it was read while it was the newest.
+    `paths` has by version the path that it had (null: known no more), at which it was read while it was the newest;
+    through other doors than the tool's also later, by its id.
     """
+    versions = list(versions)
+    _forget_later_answers(store, versions, paths)
     for version in versions:
         shown = AuditEntry.objects.of_chain(store.store).filter(version=version.pk, message=None)
         path = paths.get(version.pk)
@@ -91,6 +95,21 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
         read = read.between(version.seq + 1, version.superseded_seq or store.seq)
         for entry in [*made.only(*_SALTED), *read.only(*_SALTED)]:
             forget_answer(entry)
+
+
+def _forget_later_answers(store: Tree, versions: Sequence[MemoryVersion], paths: dict[str, str | None]) -> None:
+    """The entries at a path are looked through once for all the versions that had it."""
+    by_path: dict[str | None, list[str]] = {}
+    for version in versions:
+        by_path.setdefault(paths.get(version.pk), []).append(version.pk)
+    for path, named in by_path.items():
+        for door in (Door.API, Door.MCP):
+            shown = AuditEntry.objects.of_chain(store.store).through_other(door).filter(message=None)
+            if path is not None:
+                shown = shown.at_path(path)
+            for part in in_parts(named):
+                for entry in shown.filter(version__in=part).only(*_SALTED):
+                    forget_answer(entry)
 
 
 _SALTED = ("chain", "seq", "message", "salts")

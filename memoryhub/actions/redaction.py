@@ -24,23 +24,32 @@ def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
     MemoryVersion.DoesNotExist. The size stays: figures count it.
     """
     with tree.locked(store_id, act) as store:
-        version = MemoryVersion.objects.get(store_id=store_id, pk=version_id)
-        if version.redacted_at is not None:
+        version, record = redact_on(store, version_id)
+        if record is None:
             return version
-        memory = Memory.objects.get(store_id=store_id, pk=version.memory_id)
-        if memory.is_live and memory.head_id == version.pk:
-            raise ToolError(results.cannot_redact_newest())
-        holds.require_free(store, [(memory.pk, memory.path)])
-        before = "whole" if version.redacted_seq is None else "passages redacted"
-        redactions = _redact(store, memory, version)
-        told = {"version": version.pk, "number": version.number, "state": [before, "redacted"]}
-        record = Record(
-            "redact", memory=memory.pk, version=version.pk, input=audit.to_json(told), redactions=redactions
-        )
         tree.commit(store, record)
-        database_remains.note(act.at)
     database_remains.scrub_small()
     return version
+
+
+def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | None]:
+    """The same on a locked store; gives the entry that tells it, null where the version had been redacted.
+
+    `database_remains.scrub_small` is to follow when that is committed.
+    """
+    version = MemoryVersion.objects.get(store_id=store.store, pk=version_id)
+    if version.redacted_at is not None:
+        return version, None
+    memory = Memory.objects.get(store_id=store.store, pk=version.memory_id)
+    if memory.is_live and memory.head_id == version.pk:
+        raise ToolError(results.cannot_redact_newest())
+    holds.require_free(store, [(memory.pk, memory.path)])
+    before = "whole" if version.redacted_seq is None else "passages redacted"
+    redactions = _redact(store, memory, version)
+    told = {"version": version.pk, "number": version.number, "state": [before, "redacted"]}
+    database_remains.note(store.at)
+    record = Record("redact", memory=memory.pk, version=version.pk, input=audit.to_json(told), redactions=redactions)
+    return version, record
 
 
 def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, ...]:

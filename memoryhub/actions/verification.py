@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 
 from memoryhub import chain
-from memoryhub.actions import calls, checkpoints, reviewing, verification_redactions
+from memoryhub.actions import calls, checkpoints, deleting, reviewing, verification_redactions
 from memoryhub.actions.audit import KEY_NAME, to_json
 from memoryhub.actions.derived import derived_problems
 from memoryhub.actions.snapshot import snapshot
@@ -105,6 +105,7 @@ class _Verification:
         self.numbers = self.start.numbers
         self.redacted = Redacted()
         self.texts: dict[str, str | None] = {}
+        self.closed = AuditChain.objects.filter(pk=chain_id).values_list("closed_at", flat=True).first()
         self.reviewed = _reviewed(chain_id)
 
     def problems(self) -> Iterator[int | Problem]:
@@ -130,6 +131,15 @@ class _Verification:
         told = Redaction.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
         if told:
             yield Problem(self.chain, told.seq, f"redaction {told.pk} is told by an entry that is missing")
+        yield from self._problems_of_end()
+
+    def _problems_of_end(self) -> Iterator[Problem]:
+        """A chain is closed by the deletion of its store, and by nothing else."""
+        last = AuditEntry.objects.filter(chain=self.chain, seq=self.seq).values_list("command", "ok", "at").first()
+        deleted_at = last[2] if last and last[:2] == (deleting.COMMAND, True) else None
+        if deleted_at != self.closed:
+            what = "is closed, and its last entry does not say so" if self.closed else "has ended, and is not closed"
+            yield Problem(self.chain, None, f"the chain {what}")
 
     def _problems_of_start(self) -> Iterator[str]:
         try:
@@ -186,9 +196,14 @@ class _Verification:
         if not written_as_read(entry):
             yield "it was changed: it is not written as the hub writes it"
         yield from self._commitments(entry)
+        yield from verification_redactions.told_problems(self.redacted, entry.seq)
+        if not self.closed:
+            yield from self._made(entry, versions)
+
+    def _made(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
+        """What is wrong with the versions of an entry; those of a deleted store are gone."""
         if chain.digest(verification_redactions.commitments(self.redacted, entry.seq, versions)) != entry.digest:
             yield "the versions that it made, or what it redacted, are not those that it names"
-        yield from verification_redactions.told_problems(self.redacted, entry.seq)
         for memory, number, id in self._numbered(entry.seq, versions):
             if self.start.seq and memory not in self.numbers:
                 self.numbers[memory] = number - 1  # all that was made before the start has been removed
@@ -215,8 +230,8 @@ class _Verification:
             if not verification_redactions.fits(self.redacted.of_field[entry.seq, field], [getattr(entry, field)]):
                 yield f"what is left of its {field} was changed"
         for field in chain.COMMITTED:
-            if field in hidden:
-                continue
+            if field in hidden or (field == "message" and self.closed and entry.message is None):
+                continue  # an answer that was rendered from a text went with the text
             value = self._answer(entry) if field == "message" else getattr(entry, field)
             if (value is None) != (field not in entry.commitments):
                 yield f"its {field} is missing or was added"

@@ -73,6 +73,7 @@ def content_problems(version: MemoryVersion, redaction: Redaction | None) -> Ite
     commitment = chain.version_commitment(
         version.salt, id=version.id, memory=version.memory_id, number=version.number,
         operation=version.operation, path=version.path, sha256=version.sha256, at=chain.moment(version.created_at),
+        origin=version.origin,
     )  # fmt: skip
     if commitment != version.commitment or not written_as_read(version):
         yield f"{name} was changed"

@@ -83,7 +83,9 @@ class User(AbstractBaseUser):
         return check_password(raw_password, self.password)
 
     def role_in(self, store: MemoryStore) -> Role | None:
-        """None where the person has no role; a superuser is an admin everywhere."""
+        """None where the person has no role; a superuser is an admin everywhere. Nobody has one in a deleted store."""
+        if store.deleted_at is not None:
+            return None
         if self.is_superuser:
             return Role.ADMIN
         role = Member.objects.filter(user=self, store=store).values_list("role", flat=True).first()

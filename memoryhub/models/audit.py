@@ -120,6 +120,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
         return self.filter(ok=ok)
 
+    def of_memory(self, memory_id: str) -> AuditEntryQuerySet:
+        """Those that name a memory and no other, of entries that something else has bounded."""
+        return self.filter(memory=memory_id)
+
     def at_path(self, path: str) -> AuditEntryQuerySet:
         return self.filter(path=path)
 

@@ -15,7 +15,7 @@ from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.lookups import Exact
 
 from memoryhub.models.audit import UNINDEXED_PATH, AuditEntry, at_or_beneath
-from memoryhub.models.fields import IdField, Literal, PathField
+from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
 from memoryhub.models.stores import MemoryStore
 from memoryhub.protocol import paths
 
@@ -232,6 +232,9 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
 class MemoryVersion(models.Model):
     """What a memory was after one operation. Immutable but for redaction, `superseded_seq` and `review_state`.
 
+    `origin` stands where an import brought the version with its history: {"import": …, "type": …, "id": …}, the import
+    and the API's form of the actor that its source names. `created_at` is then the source's moment, too.
+
     `redacted_seq` is the newest entry that redacted something of it; `redacted_at` is set where all of it is gone. With
     a `seal` the entry that made it has been removed, and the seal speaks for it.
     """
@@ -255,13 +258,15 @@ class MemoryVersion(models.Model):
     redacted_by = models.TextField(null=True)
     redacted_seq = models.BigIntegerField(null=True)
     seal = models.TextField(null=True)
+    origin = PlainJSONField(null=True)
 
     objects = MemoryVersionQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "memory", "number"], name="version_number")]
         indexes = [
-            models.Index(fields=["store", "seq"], name="version_by_entry"),
+            models.Index(fields=["store", "seq", "id"], name="version_by_entry"),
+            models.Index(fields=["store", "seq", "id"], condition=Q(origin__isnull=False), name="version_imported"),
             models.Index(fields=["store", "path", "seq"], name="version_by_path"),
             models.Index(
                 fields=["store", "seq"], condition=Q(review_state=ReviewState.UNREVIEWED), name="version_unreviewed"

@@ -18,6 +18,9 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
         """Those of versions whose row is gone."""
         return self.filter(number__isnull=False)
 
+    def of_versions(self, store_id: str, ids: Collection[str]) -> RedactionQuerySet:
+        return self.filter(chain=store_id, version__in=ids)
+
     def of_memories(self, store_id: str, ids: Collection[str]) -> RedactionQuerySet:
         return self.filter(chain=store_id, memory__in=ids)
 
@@ -53,6 +56,7 @@ class Redaction(models.Model):
             models.Index(
                 fields=["chain", "memory", "number"], condition=Q(memory__isnull=False), name="redaction_of_memory"
             ),
+            models.Index(fields=["chain", "version"], condition=Q(version__isnull=False), name="redaction_of_version"),
         ]
 
 

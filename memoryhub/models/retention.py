@@ -136,6 +136,7 @@ class Run(models.Model):
     """One run of the policies over a store (null: over the hub's own audit), as of the moment `at`.
 
     The id is the group of its audit entries. `expected` counts the items when it began; what it did is in its items.
+    `told` is the state that webhooks have been told of.
     """
 
     id = IdField(primary_key=True)
@@ -154,6 +155,7 @@ class Run(models.Model):
     entries = models.BigIntegerField(default=0)
     bytes = models.BigIntegerField(default=0)
     skipped = models.BigIntegerField(default=0)
+    told = models.CharField(max_length=9, default="", blank=True)
 
     objects = RunQuerySet.as_manager()
 

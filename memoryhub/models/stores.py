@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -19,6 +20,10 @@ class MemoryStoreQuerySet(models.QuerySet["MemoryStore"]):
         """Those in which a person has a role; all of them for a superuser."""
         return self if user.is_superuser else self.filter(members__user=user)
 
+    def reached_by(self, key: str) -> MemoryStoreQuerySet:
+        """Those that a key reaches, by its id."""
+        return self.filter(keystore__key=key)
+
     def active(self) -> MemoryStoreQuerySet:
         return self.filter(archived_at=None)
 
@@ -33,8 +38,25 @@ class MemoryStoreQuerySet(models.QuerySet["MemoryStore"]):
         """In `by_name`, those after a store."""
         return self.filter(Q(name__gt=store.name) | Q(name=store.name, id__gt=store.id))
 
+    def older_than(self, at: datetime, store_id: str) -> MemoryStoreQuerySet:
+        """In `newest_first`, those after the store of that moment and id."""
+        return self.filter(created_at__lte=at).exclude(created_at=at, id__gte=store_id)
+
+    def newest_first(self) -> MemoryStoreQuerySet:
+        return self.order_by("-created_at", "-id")
+
     def by_name(self) -> MemoryStoreQuerySet:
         return self.order_by("name", "id")
+
+
+_Stores = models.Manager.from_queryset(MemoryStoreQuerySet)
+
+
+class PresentStores(_Stores["MemoryStore"]):
+    """Those that have not been deleted: of the others only the background work knows, which takes their rows away."""
+
+    def get_queryset(self) -> models.QuerySet[MemoryStore]:
+        return super().get_queryset().filter(deleted_at=None)
 
 
 class Governed(models.Model):
@@ -55,7 +77,10 @@ class Governed(models.Model):
 
 
 class MemoryStore(Governed):
-    """A tree of memories with its settings and counters. `updated_at` moves with the store, not with its memories."""
+    """A tree of memories with its settings and counters. `updated_at` moves with the store, not with its memories.
+
+    With `deleted_at` it is there for nobody any more, and what it held is being removed.
+    """
 
     id = IdField(primary_key=True)
     name = models.CharField(max_length=255)
@@ -67,8 +92,10 @@ class MemoryStore(Governed):
     overwrite_on_create = models.BooleanField(default=False)
     memory_count = models.BigIntegerField(default=0)
     total_bytes = models.BigIntegerField(default=0)
+    deleted_at = models.DateTimeField(null=True)
 
-    objects = MemoryStoreQuerySet.as_manager()
+    objects = PresentStores()
+    every = MemoryStoreQuerySet.as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["created_at", "id"], name="store_by_creation")]

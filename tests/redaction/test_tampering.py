@@ -286,7 +286,7 @@ def _guarded(store: MemoryStore) -> list[Cell]:
 
 
 UNGUARDED = {("AuditChain", "closed_at")}
-"""What no hash covers: an entry, the last of its chain, tells it."""
+"""What is no moment reads as null there, and changes nothing; a moment is noticed, as the tests of deletion show."""
 
 
 def test_any_edit_of_what_stands_for_something_gone_is_noticed(late: MemoryStore) -> None:

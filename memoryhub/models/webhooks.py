@@ -1,0 +1,157 @@
+"""Webhooks: where events are sent to, each delivery with its attempts, and how far the audit has been read for them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.lookups import Exact
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models.access import User
+from memoryhub.models.fields import IdField, Literal, PlainJSONField
+from memoryhub.models.stores import MemoryStore
+
+
+class Pause(models.TextChoices):
+    """Why a webhook is paused."""
+
+    PERSON = "person", _("Paused by a person")
+    GONE = "gone", _("The receiver said that it is gone")
+    FAILING = "failing", _("Nothing arrived for days")
+
+
+class WebhookQuerySet(models.QuerySet["Webhook"]):
+    def active(self) -> WebhookQuerySet:
+        return self.filter(paused_at=None)
+
+    def due(self, at: datetime) -> WebhookQuerySet:
+        """Those with something to be sent at that moment, which nobody is sending to, the longest wait first."""
+        free = Q(leased_until=None) | Q(leased_until__lte=at)
+        return self.active().filter(free, next_at__lte=at).order_by("next_at", "id")
+
+    def of_place(self, store_id: str | None) -> WebhookQuerySet:
+        """Those of a store itself, or (null) of the hub, by name."""
+        return self.filter(store_id=store_id).order_by("name", "id")
+
+
+_Webhooks = models.Manager.from_queryset(WebhookQuerySet)
+
+
+class PresentWebhooks(_Webhooks["Webhook"]):
+    """Those that have not been deleted: of the others only the background work knows, which takes their rows away."""
+
+    def get_queryset(self) -> models.QuerySet[Webhook]:
+        return super().get_queryset().filter(deleted_at=None)
+
+
+class Webhook(models.Model):
+    """An address that is told of events of one store, or (null) of all. Its secret is never stored: it is derived
+    from the audit key, the id and `generation`; the one before it is valid until `previous_until`.
+
+    `next_at` is when something of it is to be sent next (null: nothing waits). Whoever sends has it for itself until
+    `leased_until`. `failing_since` is when the first try failed that no delivery has followed, `problem` and
+    `status` what the last one met.
+    """
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, null=True, related_name="webhooks")
+    name = models.CharField(max_length=100)
+    url = models.TextField()
+    events = PlainJSONField(default=list)
+    generation = models.BigIntegerField(default=1)
+    previous_until = models.DateTimeField(null=True)
+    may_be_private = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
+    paused_at = models.DateTimeField(null=True)
+    paused_for = models.CharField(max_length=7, choices=Pause.choices, default="", blank=True)
+    failing_since = models.DateTimeField(null=True)
+    problem = models.CharField(max_length=40, default="", blank=True)
+    status = models.BigIntegerField(null=True)
+    delivered_at = models.DateTimeField(null=True)
+    next_at = models.DateTimeField(null=True)
+    leased_until = models.DateTimeField(null=True)
+    deleted_at = models.DateTimeField(null=True)
+
+    objects = PresentWebhooks()
+    every = _Webhooks()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DeliveryState(models.TextChoices):
+    WAITING = "waiting", _("Waiting")
+    DELIVERED = "delivered", _("Delivered")
+    FAILED = "failed", _("Failed")
+
+
+class DeliveryQuerySet(models.QuerySet["Delivery"]):
+    def waiting(self) -> DeliveryQuerySet:
+        """The literal lets SQLite use the indexes made for it."""
+        return self.filter(Exact(F("state"), Literal(DeliveryState.WAITING.value)))
+
+    def failed(self) -> DeliveryQuerySet:
+        return self.filter(Exact(F("state"), Literal(DeliveryState.FAILED.value)))
+
+    def newest(self) -> DeliveryQuerySet:
+        return self.order_by("-id")
+
+
+class Delivery(models.Model):
+    """One event on its way to one webhook: entry `seq` of a chain, as the `payload` that is sent, byte for byte.
+
+    The ids of a webhook's deliveries are in the order of the events. One that is `aside` holds up nobody: it was
+    refused, failed often, or is sent again. `attempts` counts those since it was made or sent again.
+    """
+
+    id = IdField(primary_key=True)
+    webhook = models.ForeignKey(Webhook, models.CASCADE, db_index=False, related_name="deliveries")
+    chain = IdField()
+    seq = models.BigIntegerField()
+    event = models.CharField(max_length=60)
+    payload = models.TextField()
+    state = models.CharField(max_length=9, choices=DeliveryState.choices, default=DeliveryState.WAITING)
+    attempts = models.BigIntegerField(default=0)
+    aside = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    next_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    objects = DeliveryQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["webhook", "id"], name="delivery_of_webhook"),
+            models.Index(fields=["webhook", "id"], condition=Q(state=DeliveryState.WAITING), name="delivery_waiting"),
+            models.Index(
+                fields=["webhook", "id"], condition=Q(state=DeliveryState.WAITING, aside=False), name="delivery_first"
+            ),
+            models.Index(
+                fields=["webhook", "next_at", "id"],
+                condition=Q(state=DeliveryState.WAITING, aside=True),
+                name="delivery_aside",
+            ),
+            models.Index(fields=["webhook", "id"], condition=Q(state=DeliveryState.FAILED), name="delivery_failed"),
+            models.Index(fields=["created_at"], name="delivery_by_time"),
+        ]
+
+
+class Attempt(models.Model):
+    """One try of a delivery: the status that came back, or a code of why none did; never what the receiver said."""
+
+    delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="tries")
+    number = models.BigIntegerField()
+    at = models.DateTimeField()
+    status = models.BigIntegerField(null=True)
+    problem = models.CharField(max_length=40, default="", blank=True)
+    duration = models.BigIntegerField()
+
+
+class WebhookCursor(models.Model):
+    """Up to which entry a chain has been read for events."""
+
+    chain = IdField(primary_key=True)
+    seq = models.BigIntegerField()
