@@ -129,7 +129,7 @@ class Ledger:
         memory.head = [
             version, self.store, memory.id, memory.number, operation, memory.path, None if gone else text.id,
             None if gone else text.size, sha256, moment(self.now), self.next_seq, None,
-            "unreviewed" if from_agent else None, salt, commitment, None, None, None, None,
+            "unreviewed" if from_agent else None, salt, commitment, None, None, None, None, None,
         ]  # fmt: skip
         self.versions.append(memory.head)
         if from_agent:

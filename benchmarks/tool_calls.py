@@ -35,6 +35,14 @@ DIRECTORY_SIZE = 1000
 @contextmanager
 def server(threads: int) -> Iterator[tuple[int, str, str]]:
     """A fresh hub in a process of its own: (port, store id, key)."""
+    with running(threads) as (port, command):
+        store = command("create_store", "Benchmark")
+        yield port, store, command("issue_key", "benchmark", "--store", store)
+
+
+@contextmanager
+def running(threads: int) -> Iterator[tuple[int, Callable[..., str]]]:
+    """A fresh hub in a process of its own: its port, and what runs a management command and gives its last word."""
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -47,16 +55,14 @@ def server(threads: int) -> Iterator[tuple[int, str, str]]:
     )
     try:
         wait_until_up(port, process)
-        store = _last_line([*manage, "create_store", "Benchmark"], environment)
-        key = _last_line([*manage, "issue_key", "benchmark", "--store", store], environment)
-        yield port, store, key
+        yield port, lambda *arguments: last_word([*manage, *arguments], environment)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(20)
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _last_line(command: list[str], environment: dict[str, str]) -> str:
+def last_word(command: list[str], environment: dict[str, str]) -> str:
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()[-1]
 
 

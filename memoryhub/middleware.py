@@ -9,17 +9,20 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from memoryhub.api import door
+from memoryhub.mcp import door as mcp_door
 from memoryhub.web import errors
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 def machines_door(get_response: GetResponse) -> GetResponse:
-    """Answers everything under /v1 with JSON, before (and without) the middleware that only people need."""
+    """Answers all under /v1 and /mcp with JSON, before (and without) the middleware that only people need."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.path_info.startswith(door.PREFIX):
             return door.answer(request)
+        if mcp_door.is_here(request.path_info):
+            return mcp_door.answer(request)
         return get_response(request)
 
     return middleware

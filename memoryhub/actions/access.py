@@ -108,6 +108,11 @@ def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
             audit.on_hub(Act(actor, door, at), Record("revoke_key", input=audit.to_json(told)))
 
 
+def reaches_all(caller: calls.Caller) -> bool:
+    """Whether a key is for all memory stores, those to come too."""
+    return Key.objects.filter(pk=caller.key, all_stores=True).exists()
+
+
 def note_refusal(caller: calls.Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
     """A valid key was answered 403 or 404: an entry in the hub's chain."""
     told = {"memory_store": store_id[:LONGEST_ID], "status": status}

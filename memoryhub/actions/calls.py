@@ -126,7 +126,7 @@ def _call(
 ) -> Outcome | TooManyCalls:  # fmt: skip
     """A refusal is given and not raised: an error would make those run again that are committed with this one."""
     with tree.locked(store_id, act) as store:
-        made = _count(store, caller.key, counts)
+        made = count(store, caller.key, counts)
         if isinstance(made, TooManyCalls):
             return made
         first = _first_of(store, caller.key, digest)
@@ -137,7 +137,7 @@ def _call(
     return Outcome(record.answer or "", record.ok, seq, usage, first is not None)
 
 
-def _count(store: tree.Tree, key: str, counts: int) -> int | TooManyCalls | None:
+def count(store: tree.Tree, key: str, counts: int) -> int | TooManyCalls | None:
     """Counts calls of a key where the store limits them; gives those of the last minute."""
     limit = store.limits.calls
     if limit is None or not counts:

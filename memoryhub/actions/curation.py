@@ -109,18 +109,23 @@ def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None
     A deleted memory goes to `path`, or to where the version was; refused where that place is taken.
     """
     with tree.locked(store_id, act) as store:
-        tree.require_active(store)
-        version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).select_related("text").first()
-        if version is None or version.text is None or version.size is None or version.sha256 is None:
-            raise ToolError(results.nothing_to_restore())
-        memory = tree.memory_by_id(store, version.memory_id)
-        if memory is not None:
-            head = _restore_live(store, memory, version)
-        else:
-            head = _restore_deleted(store, version, path or version.path or "")
-        place = memory.path if memory else path or version.path
-        record = Record("restore", path=place, memory=version.memory_id, version=head, versions=tuple(store.made))
-        return _done(store, record, {"version": version_id, "path": place})
+        return _done(store, *put_back(store, version_id, path))
+
+
+def put_back(store: Tree, version_id: str, path: str | None) -> tuple[Record, dict[str, object]]:
+    """What `restore` does, on the locked tree: its record, and what the entry's input tells."""
+    tree.require_active(store)
+    version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).select_related("text").first()
+    if version is None or version.text is None or version.size is None or version.sha256 is None:
+        raise ToolError(results.nothing_to_restore())
+    memory = tree.memory_by_id(store, version.memory_id)
+    if memory is not None:
+        head = _restore_live(store, memory, version)
+    else:
+        head = _restore_deleted(store, version, path or version.path or "")
+    place = memory.path if memory else path or version.path
+    record = Record("restore", path=place, memory=version.memory_id, version=head, versions=tuple(store.made))
+    return record, {"version": version_id, "path": place}
 
 
 def _is_person(act: Act) -> bool:

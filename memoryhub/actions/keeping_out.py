@@ -45,6 +45,21 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
     return _without_paths(store, record)
 
 
+def of_api(store: Tree, record: Record, told: Mapping[str, str | None]) -> Record:
+    """The record of what a key asked through the API, whose input names ids, paths and digests, and no text."""
+    rules = store.ruling
+    told = {name: value for name, value in told.items() if value is not None}
+    if rules.kept_out:
+        told = {name: rules.masked(value) if value and name in _PATHS else value for name, value in told.items()}
+        if not record.ok and record.answer is not None:
+            record = record._replace(answer=rules.masked(record.answer))
+        record = _without_paths(store, record)
+    return record.given(audit.to_json(told))
+
+
+_PATHS = frozenset({"path", "new_path"})
+
+
 def _may_hold(rules: Ruling, input: Mapping[str, Any], clean: str | None) -> bool:
     """Whether any string of a plain input may hold what is kept out: all of them are looked through at once."""
     values = [value for value in input.values() if value is not clean and value is not None]

@@ -92,7 +92,8 @@ CALLER = Statement(
     " or exists (select 1 from memoryhub_keystore ks where ks.key_id = k.id and ks.store_id = s.id)),"
     " coalesce(s.limit_body_bytes, h.limit_body_bytes)"
     " from memoryhub_key k join memoryhub_agent a on a.id = k.agent_id"
-    " left join memoryhub_memorystore s on s.id = %s left join memoryhub_hubsettings h on h.id = 1"
+    " left join memoryhub_memorystore s on s.id = %s and s.deleted_at is null"
+    " left join memoryhub_hubsettings h on h.id = 1"
     " where k.digest = %s and k.revoked_at is null and (k.expires_at is null or k.expires_at > %s)"
 )
 KEY_USED = Statement("update memoryhub_key set last_used_at = %s where id = %s")
@@ -110,7 +111,7 @@ STORE = Statement(
     " coalesce(s.limit_view_characters, h.limit_view_characters), coalesce(s.limit_calls, h.limit_calls),"
     " s.memory_count, s.total_bytes, c.last_seq, c.last_hash"
     " from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"
-    " left join memoryhub_hubsettings h on h.id = 1 where s.id = %s",
+    " left join memoryhub_hubsettings h on h.id = 1 where s.id = %s and s.deleted_at is null",
     locking=" for update of s, c",
 )
 CHAIN = Statement(
@@ -257,20 +258,21 @@ NAMES_AT = Statement(
 
 
 @lru_cache(maxsize=64)
-def _for_paths(text: str, count: int) -> Statement:
+def for_paths(text: str, count: int) -> Statement:
+    """A statement with so many places in `{paths}`."""
     return Statement(text.format(paths=", ".join(["%s"] * count)))
 
 
 def directories_at(store: str, paths: Sequence[str]) -> list[Row]:
     """(path, id) of those directories that exist."""
     text = "select path, id from memoryhub_directory where store_id = %s and path in ({paths})"
-    return rows(_for_paths(text, len(paths)), store, *paths)
+    return rows(for_paths(text, len(paths)), store, *paths)
 
 
 def memories_at(store: str, paths: Sequence[str]) -> list[Row]:
     """(path,) of the live memories at those paths."""
     text = "select path from memoryhub_memory where store_id = %s and path in ({paths}) and deleted_at is null"
-    return rows(_for_paths(text + " order by path", len(paths)), store, *paths)
+    return rows(for_paths(text + " order by path", len(paths)), store, *paths)
 
 
 def count_directories(store: str, paths: Sequence[str], memories: int, size: int, at: object) -> None:
@@ -279,7 +281,7 @@ def count_directories(store: str, paths: Sequence[str], memories: int, size: int
         "update memoryhub_directory set memory_count = memory_count + %s, total_bytes = total_bytes + %s,"
         " changed_at = %s where store_id = %s and path in ({paths})"
     )
-    run(_for_paths(text, len(paths)), memories, size, at, store, *paths)
+    run(for_paths(text, len(paths)), memories, size, at, store, *paths)
 
 
 def remove_empty_directories(store: str, paths: Sequence[str]) -> None:
@@ -287,4 +289,4 @@ def remove_empty_directories(store: str, paths: Sequence[str]) -> None:
     text = (
         "delete from memoryhub_directory where store_id = %s and path in ({paths}) and memory_count = 0 and path <> ''"
     )
-    run(_for_paths(text, len(paths)), store, *paths)
+    run(for_paths(text, len(paths)), store, *paths)

@@ -43,18 +43,30 @@ def create_store(
     """A new, empty store with its root directory and its chain; `admin` gets the role of an admin in it."""
     act = Act(actor, door, at)
     with writing():
-        store = MemoryStore.objects.create(
-            id=ids.new_id(ids.MEMORY_STORE, at), created_at=at, updated_at=at,
-            metadata=dict(metadata or {}),  # type: ignore[misc]
-            **settings.as_json(),
-        )  # fmt: skip
-        Directory.objects.create(id=ids.new_id(ids.DIRECTORY, at), store=store, path="", changed_at=at)
+        store = add_store(settings, metadata or {}, at)
         head = audit.open_chain(store.id)
-        audit.append(head, act, Record("create_store", input=audit.to_json(settings.as_json())))
+        audit.append(head, act, creation(store))
         if admin is not None:
             write_role(store, admin, Role.ADMIN, at)
             audit.append(head, act, Record("set_role", input=audit.to_json({"user": admin.id, "role": Role.ADMIN})))
     return store
+
+
+def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime) -> MemoryStore:
+    """The rows of a new, empty store; its chain and first entry are for whoever makes it."""
+    store = MemoryStore.objects.create(
+        id=ids.new_id(ids.MEMORY_STORE, at), created_at=at, updated_at=at,
+        metadata=dict(metadata),  # type: ignore[misc]
+        **settings.as_json(),
+    )  # fmt: skip
+    Directory.objects.create(id=ids.new_id(ids.DIRECTORY, at), store=store, path="", changed_at=at)
+    return store
+
+
+def creation(store: MemoryStore) -> Record:
+    """The first entry of a store."""
+    told = StoreSettings.of(store).as_json() | ({"metadata": store.metadata} if store.metadata else {})
+    return Record("create_store", input=audit.to_json(told))
 
 
 def edit_store(

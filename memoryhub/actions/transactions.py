@@ -101,6 +101,11 @@ def my_turn() -> Iterator[None]:
         _give_up_turn()
 
 
+def let_others() -> None:
+    """Gives up the turn of `my_turn` before work that takes longer than a call."""
+    _give_up_turn()
+
+
 def _give_up_turn() -> None:
     if getattr(_thread, "has_turn", False):
         _thread.has_turn = False

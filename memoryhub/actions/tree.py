@@ -221,6 +221,21 @@ def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
     sql.remove_empty_directories(tree.store, paths.ancestors(memory.path))
 
 
+def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) -> str:
+    """Puts a live memory at another free path and gives it another text, as one version; gives the version's id."""
+    encoded = content.encode()
+    size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
+    text = add_text(tree, memory.id, content)
+    directory = make_directories(tree, path)
+    version = next_version(tree, memory, Operation.MODIFIED, path, text, size, sha256)
+    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, memory.id)
+    set_text(tree, memory.id, text, size, sha256)
+    count(tree, paths.ancestors(path), 1, size)
+    count(tree, paths.ancestors(memory.path), -1, -memory.size)
+    sql.remove_empty_directories(tree.store, paths.ancestors(memory.path))
+    return version
+
+
 def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: int) -> None:
     """Puts a directory (its row's id) with all beneath it, of `size` bytes, at another free path."""
     memories = memories_under(tree, path)
@@ -295,7 +310,7 @@ def add_text(tree: Tree, memory: str, content: str) -> str:
 
 
 def set_text(tree: Tree, memory: str, text: str, size: int, sha256: str) -> None:
-    """Points a memory that is coming out of the trash to one of its texts."""
+    """Points a memory to one of its texts, without a version."""
     sql.run(sql.POINT_TO_TEXT, text, size, sha256, memory)
 
 

@@ -1,30 +1,33 @@
 """The machines' door: every answer under /v1 is JSON in one envelope with a request id."""
 
 import logging
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError, connection
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.urls import ResolverMatch, resolve
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.urls import resolve
 from django.utils import timezone
 
 from memoryhub import ids
-from memoryhub.api.errors import Problem
+from memoryhub.api.app import find
+from memoryhub.machines.errors import Problem
 
 PREFIX = "/v1/"
 
 logger = logging.getLogger(__name__)
 
 
-def answer(request: HttpRequest) -> HttpResponse:
+def answer(request: HttpRequest) -> HttpResponseBase:
     """The view's answer, or the envelope of what went wrong; a cookie means nothing here."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
+    response: HttpResponseBase
     try:
-        match = _match(request.path_info)
+        view, ids_of_path = find(request.path_info[len(PREFIX) :]) or _resolved(request.path_info)
         with connection.wrap_database_errors:  # the tool's path asks the driver itself
-            response = match.func(request, *match.args, **match.kwargs)
+            response = view(request, **ids_of_path)
     except Problem as problem:
         response = envelope(problem, request_id)
     except Http404:
@@ -39,22 +42,23 @@ def answer(request: HttpRequest) -> HttpResponse:
         logger.exception("Request %s failed", request_id)
         response = envelope(Problem(500, "api_error", "The hub failed to answer; its log says why."), request_id)
     response.headers["request-id"] = request_id
-    if not response.streaming:
+    if isinstance(response, HttpResponse):
         response.headers["Content-Length"] = str(len(response.content))
     return response
 
 
-@lru_cache(maxsize=512)
-def _match(path: str) -> ResolverMatch:
-    """The view of an address: agents ask for the same few again and again, and finding it costs 50 microseconds."""
-    return resolve(path)
+@lru_cache(maxsize=64)
+def _resolved(path: str) -> tuple[Callable[..., Any], dict[str, str]]:
+    """What answers at an address that is none of the API's."""
+    match = resolve(path)
+    return match.func, match.kwargs
 
 
 def envelope(problem: Problem, request_id: str) -> HttpResponse:
     """The error as every endpoint says it."""
     body: dict[str, Any] = {
         "type": "error",
-        "error": {"type": problem.type, "message": problem.message},
+        "error": {"type": problem.type, "message": problem.message, **problem.details},
         "request_id": request_id,
     }
     return JsonResponse(body, status=problem.status, headers=problem.headers)

@@ -8,15 +8,19 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from ninja import Router
 
-from memoryhub import tool
+from memoryhub import strict_json, tool
 from memoryhub.actions import calls, tree
 from memoryhub.actions.calls import Caller
 from memoryhub.actions.limits import Usage
 from memoryhub.actions.transactions import my_turn
-from memoryhub.api import requests, strict_json
-from memoryhub.api.errors import Problem
+from memoryhub.api.openapi_tool import TOOL_CALLS
+from memoryhub.machines import requests
+from memoryhub.machines.errors import Problem
 from memoryhub.tool import ToolResult, ToolUse
+
+router = Router()
 
 TOOL_NAME = "memory"
 LONGEST_ID = 128
@@ -36,8 +40,17 @@ class Incoming:
     session: str | None
 
 
+@router.post(
+    "/memory_stores/{memory_store_id}/tool_calls", auth=None, summary="Run memory tool calls",
+    openapi_extra=TOOL_CALLS,
+)  # fmt: skip
 def tool_calls(request: HttpRequest, memory_store_id: str) -> HttpResponse:
-    """POST /v1/memory_stores/{memory_store_id}/tool_calls"""
+    """Runs the calls of one `tool_use` block or of an assistant message, and gives what to send back to the model.
+
+    Each block runs in its own transaction and has its own audit entry. An error of the tool is 200 with `is_error`: it
+    is an answer for the model, a write with a key that may only read too. A block that is sent again with the same `id`
+    (or `Idempotency-Key`) within 7 days gives the same answer and changes nothing.
+    """
     elapsed = requests.stopwatch()
     body = requests.body_of(request)
     requests.require_method(request, "POST")

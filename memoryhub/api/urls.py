@@ -5,8 +5,7 @@ import os
 from django.http import HttpRequest, JsonResponse
 from django.urls import path
 
-from memoryhub.api import memory_versions
-from memoryhub.api.tool_calls import tool_calls
+from memoryhub.api.app import ENDPOINTS
 
 
 def trivial(request: HttpRequest) -> JsonResponse:
@@ -15,12 +14,8 @@ def trivial(request: HttpRequest) -> JsonResponse:
 
 
 urlpatterns = [
-    path("memory_stores/<str:memory_store_id>/tool_calls", tool_calls, name="tool_calls"),
-    path(
-        "memory_stores/<str:memory_store_id>/memory_versions/<str:memory_version_id>/redact",
-        memory_versions.redact,
-        name="redact_memory_version",
-    ),
+    path(address.replace("{", "<str:").replace("}", ">"), endpoint, name=endpoint.name)
+    for address, endpoint in ENDPOINTS.items()
 ]
 
 if os.environ.get("MEMORYHUB_BENCHMARK"):

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     READ_ONLY = "read_only"
     ARCHIVED = "archived"
     HELD = "held"
+    PRECONDITION = "precondition_failed"
     OTHER = "other"
 
 
@@ -26,6 +27,7 @@ LONGEST = 60
 _BEGINNINGS = (
     ("The path ", Kind.NOT_FOUND),
     ("Error: The path ", Kind.NOT_FOUND),
+    ("Error: this memory version has no text", Kind.NOT_FOUND),
     ("No replacement was performed, old_str", Kind.NO_MATCH),
     ("No replacement was performed. Multiple", Kind.SEVERAL),
     ("Error: File ", Kind.EXISTS),
@@ -40,10 +42,12 @@ _BEGINNINGS = (
     ("Error: /memories", Kind.LIMIT),
     ("Error: this memory store holds ", Kind.LIMIT),
     ("Error: this memory store would hold ", Kind.LIMIT),
+    ("Error: this memory store would have ", Kind.LIMIT),
     ("Error: line ", Kind.SENSITIVE),
     ("Error: this path would hold ", Kind.SENSITIVE),
     ("Error: this memory store is archived", Kind.ARCHIVED),
     ("Error: A legal hold is on ", Kind.HELD),
+    ("Error: the precondition failed", Kind.PRECONDITION),
     ("Error: this key may not write", Kind.READ_ONLY),
 )
 

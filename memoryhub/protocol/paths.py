@@ -33,6 +33,13 @@ LEVELS = "too many levels of percent-encoding"
 SPACES = "names must not start or end with spaces"
 LONG = "longer than 1024 bytes (or 255 per name)"
 DEEP = "deeper than 20 levels"
+NAMELESS = "it names no memory"
+DOUBLED = "names must not be empty"
+COMPOSED = "it must be in Unicode's normalization form C"
+MARKED = "it is the marker of the SDK's own copies of a memory store"
+
+SYNC_MARKER = "/.anthropic-memory-store"
+"""The SDK writes it beside its copies: the API neither lists nor takes it, at the root of a store."""
 
 
 def from_tool(value: object, *, creates: bool = False) -> str:
@@ -53,6 +60,24 @@ def from_tool(value: object, *, creates: bool = False) -> str:
     if creates and path and value.endswith("/"):
         raise _refused(value, "a file path must not end with /")
     return _composed(value, path)
+
+
+def from_api(value: str) -> str:
+    """A memory's path as the API sends it, which must be exactly as it is stored; raises a ToolError."""
+    if not value.startswith("/"):
+        raise ToolError(results.path_relative(value))
+    path = from_tool(ROOT + value, creates=True)
+    if path != value or not path:
+        why = DOUBLED if "//" in value else COMPOSED if path else NAMELESS
+        raise _refused(ROOT + value, why)
+    if is_sync_marker(path):
+        raise _refused(ROOT + value, MARKED)
+    return path
+
+
+def is_sync_marker(path: str) -> bool:
+    """Whether it is the SDK's marker at the root of a store, or would be beneath it."""
+    return path == SYNC_MARKER or path.startswith(SYNC_MARKER + "/")
 
 
 def _refuse_meaning(value: str) -> None:

@@ -64,6 +64,11 @@ def path_outside(path: object) -> str:
     return f"Error: Path must start with /memories, got: {echo(path)}"
 
 
+def path_relative(path: str) -> str:
+    """For the API, whose paths begin at the root of the memory store."""
+    return f"Error: Path must start with /, got: {echo(path)}"
+
+
 def path_escapes(path: str) -> str:
     return f"Error: Path {echo(path)} would escape /memories directory"
 
@@ -212,6 +217,11 @@ def store_archived() -> str:
     return "Error: this memory store is archived and cannot be changed"
 
 
+def too_many_pairs(count: int, most: int) -> str:
+    """For the API: metadata that a patch would make too large."""
+    return f"Error: this memory store would have {count} pairs of metadata; {most} are the most"
+
+
 def held(path: str) -> str:
     return f"Error: A legal hold is on {ROOT}{path}, which cannot be deleted"
 
@@ -232,6 +242,11 @@ def too_many_memories(count: int) -> str:
 
 def store_too_large(size: int, limit: int) -> str:
     return f"Error: this memory store would hold {size} bytes; its limit is {limit}. Delete or shorten some memories."
+
+
+def precondition_failed(path: str) -> str:
+    """For the API: a write that expects another text."""
+    return f"Error: the precondition failed: {ROOT}{path} has another text than the request expects"
 
 
 def too_many_versions(path: str, count: int) -> str:
@@ -302,8 +317,13 @@ def cannot_erase(term: str, least: int) -> str:
 
 
 def nothing_to_restore() -> str:
-    """For a person: the version has no text, or is of another memory."""
+    """For people and the API: the version has no text, or is of another memory."""
     return "Error: this memory version has no text that could be restored"
+
+
+def lives_elsewhere(path: str, place: str) -> str:
+    """For the API: only a deleted memory can be restored to another path."""
+    return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 
 def choice_missing(path: str) -> str:

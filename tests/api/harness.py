@@ -27,6 +27,7 @@ from memoryhub.models import (
     Session,
 )
 from memoryhub.protocol import paths
+from tests.api import documented
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": Actor.system("tests"), "door": Door.COMMAND, "at": AT}
@@ -71,7 +72,10 @@ class Hub:
         response = self.client.generic(
             method, url or self.url, data, type, headers=given, CONTENT_LENGTH=length, CONTENT_TYPE=type
         )
-        return Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.content)
+        answer = Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.content)
+        wrong = documented.problem(method, url or self.url, answer.status, answer.headers, answer.body)
+        assert wrong is None, wrong
+        return answer
 
     def block(self, id: str | None = None, **input: object) -> dict[str, Any]:
         return {"type": "tool_use", "id": id or f"toolu_{next(self.ids)}", "name": "memory", "input": input}

@@ -17,30 +17,44 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class MessagesApi:
-    """The model's turns in order, and the requests that asked for them."""
+    """The model's turns in order, and the requests that asked for them; one that continues a thread is shown whole."""
 
     turns: list[list[dict[str, Any]]]
     requests: list[dict[str, Any]] = field(default_factory=list)
+    threads: dict[str, dict[str, Any]] = field(default_factory=dict)
     port: int = 0
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """The next assistant message; raises Refused."""
+        request = self._whole(request)
         check(request)
         content = self.turns[len(self.requests)]
         self.requests.append(request)
         calls = any(block["type"] == "tool_use" for block in content)
+        id = f"msg_{len(self.requests):024}"
+        messages = [*request["messages"], {"role": "assistant", "content": content}]
+        self.threads[id] = {**request, "messages": messages}
         return {
-            "id": f"msg_{len(self.requests):024}", "type": "message", "role": "assistant", "model": request["model"],
+            "id": id, "type": "message", "role": "assistant", "model": request["model"],
             "content": content, "stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None,
             "usage": {"input_tokens": 1, "output_tokens": 1},
         }  # fmt: skip
+
+    def _whole(self, request: dict[str, Any]) -> dict[str, Any]:
+        """A request as it would be without a thread: with what the thread holds, up to the reply that it continues."""
+        thread = request.pop("thread", {"type": "create"})
+        if thread["type"] == "create":
+            return request
+        before = self.threads[thread["previous_message_id"]]
+        return {**before, **request, "messages": [*before["messages"], *request["messages"]]}
 
 
 def check(request: dict[str, Any]) -> None:
     """Raises Refused where the conversation is not one that the Messages API goes on with."""
     if not isinstance(request.get("model"), str) or not isinstance(request.get("max_tokens"), int):
         raise Refused("model and max_tokens are required")
-    if request.get("tools") != [{"type": "memory_20250818", "name": "memory"}]:
+    tools = [{k: v for k, v in tool.items() if k != "cache_control"} for tool in request.get("tools", [])]
+    if tools != [{"type": "memory_20250818", "name": "memory"}]:
         raise Refused("tools: the memory tool is missing")
     messages = request["messages"]
     if not messages or [m["role"] for m in messages] != ["user", "assistant"] * (len(messages) // 2) + ["user"]:
@@ -63,7 +77,8 @@ def _check_turn(before: dict[str, Any] | None, message: dict[str, Any]) -> None:
     for block in results:
         if block.keys() - {"type", "tool_use_id", "content", "is_error"} or not isinstance(block["content"], str):
             raise Refused(f"messages: a tool_result block has other fields: {sorted(block)}")
-        if not isinstance(block["is_error"], bool) or (block["is_error"] and not block["content"]):
+        is_error = block.get("is_error", False)
+        if not isinstance(is_error, bool) or (is_error and not block["content"]):
             raise Refused("messages: is_error must be a boolean and an error must say something")
 
 

@@ -67,7 +67,9 @@ def test_twice_is_the_same_answer_and_one_entry(managed: Hub) -> None:
 def test_the_newest_version_of_a_live_memory_is_400_and_of_a_deleted_one_goes(managed: Hub) -> None:
     counts = row_counts()
     assert refusal(redact(managed, version(managed, 2).pk)) == (400, "invalid_request_error")
-    assert row_counts() == counts
+    assert row_counts() == counts | {"entries": counts["entries"] + 1}
+    entry = newest_entry(managed.store.id)
+    assert (entry.command, entry.ok, entry.version) == ("redact", False, version(managed, 2).pk)
     managed.call(command="delete", path="/memories/a.md")
     assert redact(managed, version(managed, 2).pk).value["content"] is None
     assert redact(managed, version(managed, 3).pk).value["operation"] == "deleted"

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from memoryhub import strict_json
 from memoryhub.actions import access
 from memoryhub.models import HUB, Access, AuditEntry, IdempotentCall, Key
 from tests.api import malformed
@@ -92,6 +93,12 @@ def test_a_body_up_to_the_limit_is_read(hub: Hub, size: int) -> None:
 )
 def test_json_may_be_called_by_other_names(hub: Hub, type: str) -> None:
     assert hub.send(BLOCK, type=type).status == 200
+
+
+def test_a_string_without_an_end_is_looked_at_once() -> None:
+    """Its quotes were each taken for another beginning, which took minutes for a body of this size."""
+    with pytest.raises(strict_json.Malformed, match="not JSON"):
+        strict_json.loads(b"[" * 60 + b"[]," * 10 + b'"' + b'\\"' * 500_000)
 
 
 @pytest.mark.parametrize("depth", [1, 10, 62])
@@ -234,7 +241,7 @@ def test_the_content_type_is_looked_at_after_the_store(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["/v1/", "/v1/x", "/v1/memory_stores", "/v1/memory_stores/x/tool_calls/", "/v1//", "/v1/%00"]
+    "url", ["/v1/", "/v1/x", "/v1/memory_store", "/v1/memory_stores/x/tool_calls/", "/v1//", "/v1/%00"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_address_is_not_found_in_json(hub: Hub, url: str, method: str) -> None:

@@ -13,27 +13,31 @@ NO_ERRORS = {
     "echo", "created", "edited", "edited_with_snippet", "deleted", "renamed", "content_header", "cut_lines",
     "listing_header", "more_items", "redacted", "masked", "kind_name",
 }  # fmt: skip
-FOR_PEOPLE = {"nothing_to_restore", "choice_missing", "cannot_redact_newest", "cannot_erase"}
+FOR_PEOPLE = {"choice_missing", "cannot_redact_newest", "cannot_erase"}
 """A person is told so at once; no entry holds them."""
 
 EXPECTED = {
-    Kind.NOT_FOUND: {"path_not_found", "view_not_found", "does_not_exist"},
+    Kind.NOT_FOUND: {"path_not_found", "view_not_found", "does_not_exist", "nothing_to_restore"},
     Kind.EXISTS: {"already_exists", "destination_exists"},
     Kind.NO_MATCH: {"not_verbatim"},
     Kind.SEVERAL: {"many_occurrences"},
     Kind.PATH: {
-        "path_outside", "path_escapes", "path_not_allowed", "cannot_create", "cannot_rename", "inside_itself",
-        "cannot_delete_root", "cannot_rename_root",
+        "path_outside", "path_relative", "path_escapes", "path_not_allowed", "cannot_create", "cannot_rename",
+        "inside_itself", "cannot_delete_root", "cannot_rename_root", "lives_elsewhere",
     },
     Kind.MALFORMED: {
         "unrecognized_command", "missing_parameter", "empty_old_str", "not_a_string", "has_nul", "not_unicode",
         "invalid_insert_line", "invalid_range", "range_starts_past_end", "range_ends_before_start",
     },
-    Kind.LIMIT: {"too_many_lines", "memory_too_large", "too_many_memories", "store_too_large", "too_many_versions"},
+    Kind.LIMIT: {
+        "too_many_lines", "memory_too_large", "too_many_memories", "store_too_large", "too_many_versions",
+        "too_many_pairs",
+    },
     Kind.SENSITIVE: {"blocked", "path_blocked"},
     Kind.READ_ONLY: {"key_may_not_write"},
     Kind.ARCHIVED: {"store_archived"},
     Kind.HELD: {"held", "held_in"},
+    Kind.PRECONDITION: {"precondition_failed"},
 }  # fmt: skip
 HOSTILE = ("/a", "/ does not exist", "/x already exists", "", "/記", "No replacement was performed, old_str `")
 

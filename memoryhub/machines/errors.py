@@ -1,14 +1,25 @@
 """The errors of the machines' door."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.conf import settings
+
+_NO_RETRY = {"x-should-retry": "false"}
+"""Clients repeat a 409 by themselves unless they are told that it would be the same again."""
 
 
 class Problem(Exception):
-    """A request that is refused: HTTP status, the envelope's type and message, and headers of the answer."""
+    """A request that is refused: HTTP status, the envelope's type and message, headers of the answer, and what else
+    the envelope's `error` tells programs."""
 
-    def __init__(self, status: int, type: str, message: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, type: str, message: str, headers: dict[str, str] | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(message)
         self.status, self.type, self.message, self.headers = status, type, message, headers or {}
+        self.details = details or {}
 
     @classmethod
     def invalid(cls, message: str, status: int = 400) -> "Problem":
@@ -54,6 +65,21 @@ class Problem(Exception):
     @classmethod
     def forbidden(cls, message: str) -> "Problem":
         return cls(403, "permission_error", message)
+
+    @classmethod
+    def not_found(cls, message: str) -> "Problem":
+        return cls(404, "not_found_error", message)
+
+    @classmethod
+    def precondition(cls, message: str) -> "Problem":
+        """The memory is not what the request says it should be."""
+        return cls(409, "memory_precondition_failed_error", message, _NO_RETRY)
+
+    @classmethod
+    def path_conflict(cls, message: str, path: str | None, memory: str | None) -> "Problem":
+        """A path is taken: by which path, and by which memory if it is one."""
+        details = {"conflicting_path": path, "conflicting_memory_id": memory}
+        return cls(409, "memory_path_conflict_error", message, _NO_RETRY, details)
 
     @classmethod
     def no_store(cls) -> "Problem":

@@ -10,12 +10,13 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from memoryhub import strict_json
 from memoryhub.actions import access, calls
 from memoryhub.actions.calls import Caller
-from memoryhub.api import strict_json
-from memoryhub.api.errors import Problem
+from memoryhub.machines.errors import Problem
 from memoryhub.models import Door
 
+_BODILESS = frozenset(("GET", "HEAD", "DELETE"))
 _VISIBLE = re.compile(r"[!-~]+")
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
 
@@ -30,10 +31,14 @@ def body_of(request: HttpRequest) -> bytes:
     """The body, sent whole or in chunks; 413 past the limit."""
     limit = settings.MEMORYHUB_BODY_BYTES
     length = request.META.get("CONTENT_LENGTH") or ""
+    if length == "0":
+        return b""
     if length.isdecimal():
         if len(length) > 15 or int(length) > limit:
             raise Problem.too_large()
         return request.body
+    if request.method in _BODILESS and "HTTP_TRANSFER_ENCODING" not in request.META:
+        return b""
     body: bytes = request.environ["wsgi.input"].read(limit + 1)  # type: ignore[attr-defined]
     if len(body) > limit:
         raise Problem.too_large()
@@ -53,19 +58,22 @@ def require_method(request: HttpRequest, *methods: str) -> None:
         raise Problem.method(", ".join(methods))
 
 
-def caller_of(request: HttpRequest, store_id: str, at: datetime, door: Door = Door.TOOL) -> Caller:
-    """Whose key it is; 401 without a valid one; 404 where it does not reach the store, noted in the hub's audit."""
-    store_id = store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no store has either in its id
-    caller = calls.find_caller(_secret(request), store_id, at)
+def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Door = Door.TOOL) -> Caller:
+    """Whose key it is; 401 without a valid one; 404 where it does not reach the store, noted in the hub's audit.
+
+    `store_id` is None where a request names no memory store.
+    """
+    store_id = store_id and store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no store has either in its id
+    caller = calls.find_caller(secret_of(request), store_id or "", at)
     if caller is None:
         raise Problem.no_key()
-    if not caller.reaches:
+    if store_id is not None and not caller.reaches:
         access.note_refusal(caller, store_id, 404, door=door, at=at)
         raise Problem.no_store()
     return caller
 
 
-def _secret(request: HttpRequest) -> str:
+def secret_of(request: HttpRequest) -> str:
     """The key that a request shows: a Bearer token wins over `x-api-key`; empty where there is none."""
     scheme, _, token = str(request.META.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
     if scheme.lower() == "bearer":

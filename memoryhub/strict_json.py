@@ -8,7 +8,8 @@ from typing import Any
 MAX_DEPTH = 64
 MAX_DIGITS = 1_000
 
-_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
+_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+"""A string without its end goes on to the end of the text: else each quote in it would be tried as a beginning."""
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _DOUBTFUL_CHARACTER = re.compile("[\0\ud800-\udfff]")
 

@@ -1,0 +1,234 @@
+"""What entries must be, and the look through one chain for those that are so, whose work is bounded in any store.
+
+One filter alone reads its own index. Where several meet, the rarest of them names the entries to look at, a part at a
+time; what has no index, or is wide, is looked for entry by entry. A look ends when it has found enough or has looked
+at enough, and says how far it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from memoryhub.models import AuditChain, AuditEntry, Door, MemoryVersion
+from memoryhub.models.audit import UNINDEXED_PATH, AuditEntryQuerySet, at_or_beneath, by_path_alone
+from memoryhub.models.memories import MemoryVersionQuerySet
+
+MOST = 300
+"""So many entries a look looks at for one page."""
+
+FEW = 3_000
+"""What lies beneath a directory is put in order when it has at most so many entries."""
+
+_FIRST_PART, _PART = 100, 1_000
+
+Seqs = Callable[[int, int, int], Sequence[int]]
+"""(low, high, count): the first so many seqs between two of the entries that have to be looked at, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Entries that match, in order; `reached` is the last seq that was looked at, where the work ended first."""
+
+    entries: list[AuditEntry]
+    reached: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What the entries must be; null is anything. `path` with a final slash is everything beneath it.
+
+    An entry is about a path that it names first, or at which it made a memory version: a move's second path too.
+    """
+
+    author: str | None = None
+    session: str | None = None
+    command: str | None = None
+    path: str | None = None
+    door: str | None = None
+    ok: bool | None = None
+    memory: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+    def first(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True) -> list[AuditEntry]:
+        """The newest (or oldest) entries of one chain that match, between two seqs, however long that takes."""
+        return self.look(chain, low, high, limit, newest=newest, most=high - low + 1).entries
+
+    def look(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True, most: int = MOST) -> Look:
+        """The newest (or oldest) entries of one chain that match, between two seqs, after looking at `most`."""
+        entries = AuditEntry.objects.of_chain(chain)
+        if self.start is not None or self.end is not None:
+            first, last = entries.seqs_near(self.start, self.end)
+            low, high = max(low, first), min(high, last)
+        if low > high:
+            return Look([])
+        indexed = self._indexed(entries)
+        if self.path is None and len(indexed) == self._count() <= 1:
+            found = (indexed or [entries])[0].within(self.start, self.end).between(low, high)
+            return Look(list(found.in_order(newest=newest).in_brief()[:limit]))
+        return _Looking(self, chain, entries, indexed, newest).look(low, high, limit, most)
+
+    def _count(self) -> int:
+        """How many filters there are, besides the time, which bounds them all."""
+        filters = (self.author, self.session, self.command, self.path, self.door, self.ok, self.memory)
+        return sum(value is not None for value in filters)
+
+    def _indexed(self, entries: AuditEntryQuerySet) -> list[AuditEntryQuerySet]:
+        """For each filter with an index in the order of seq, what it lets pass."""
+        found = [
+            entries.of_session(self.session) if self.session is not None else None,
+            entries.by_author(self.author) if self.author is not None else None,
+            entries.that_ended(ok=False) if self.ok is False else None,
+            entries.through_other(self.door) if self.door is not None and self.door != Door.TOOL else None,
+            entries.of_command(self.command) if self.command is not None else None,
+        ]
+        return [each for each in found if each is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lead:
+    """A filter that names the entries to look at; `indexed` is null for that by path, which needs no other look."""
+
+    seqs: Seqs
+    indexed: AuditEntryQuerySet | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    """A look for entries that several filters let pass, or one without an index in the order of seq."""
+
+    search: Search
+    chain: str
+    entries: AuditEntryQuerySet
+    indexed: Sequence[AuditEntryQuerySet]
+    newest: bool
+
+    def look(self, low: int, high: int, limit: int, most: int) -> Look:
+        """Part after part, until enough was found or looked at."""
+        size, left = min(_FIRST_PART, most), most
+        lead, seqs = self._lead(low, high, size)
+        found: list[AuditEntry] = []
+        while seqs:
+            found += self._matching(lead, seqs)[: limit - len(found)]
+            if len(found) == limit or len(seqs) < size:
+                return Look(found)
+            low, high = (low, seqs[-1] - 1) if self.newest else (seqs[-1] + 1, high)
+            left -= size
+            if left <= 0:
+                return Look(found, reached=seqs[-1])
+            size = min(_PART, left)
+            seqs = lead.seqs(low, high, size)
+        return Look(found)
+
+    def _lead(self, low: int, high: int, size: int) -> tuple[_Lead, Sequence[int]]:
+        """The rarest filter, with its first part: the one that reaches furthest, or that is at its end."""
+        leads = [_Lead(_of_index(each, self.newest), each) for each in self.indexed]
+        path = self.search.path
+        if path is not None and not path.endswith("/"):
+            leads.append(_Lead(_of_path(self.chain, path, self.newest), None))
+        elif path is not None and (few := _beneath(self.chain, path[:-1], low, high, self.newest)) is not None:
+            leads.append(_Lead(few, None))
+        if not leads:
+            leads.append(_Lead(_of_chain(self.chain, self.newest), self.entries))
+        firsts = [(lead, lead.seqs(low, high, size)) for lead in leads]
+        return min(firsts, key=lambda first: _nearness(first[1], size, self.newest))
+
+    def _matching(self, lead: _Lead, seqs: Sequence[int]) -> AuditEntryQuerySet:
+        """Those of some entries that match, after all indexes have been asked about them."""
+        for each in self.indexed:
+            if each is not lead.indexed and seqs:
+                seqs = list(each.of_seqs(seqs).values_list("seq", flat=True))
+        if not seqs:
+            return self.entries.none()
+        found = self.entries.between(min(seqs), max(seqs)) if isinstance(seqs, range) else self.entries.of_seqs(seqs)
+        found = found.within(self.search.start, self.search.end).in_order(newest=self.newest).in_brief()
+        if self.search.door is not None:
+            found = found.through(self.search.door)
+        if self.search.ok is not None:
+            found = found.that_ended(self.search.ok)
+        if self.search.memory is not None:
+            found = found.of_memory(self.search.memory)
+        if self.search.path is None or lead.indexed is None:
+            return found
+        return _about(found, self.chain, self.search.path)
+
+
+def _about(found: AuditEntryQuerySet, chain: str, path: str) -> AuditEntryQuerySet:
+    """Those that name a path, or made a version there: who names none or no single memory may have made several."""
+    named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(F("new_path"), path)
+    versions = MemoryVersion.objects.filter(store_id=chain, seq=OuterRef("seq")).about(path)
+    several = Q(memory=None) | Q(path=None)
+    return found.filter(named | (several & Q(digest__isnull=False) & Q(Exists(versions))))
+
+
+def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
+    """Smaller for a filter whose first part reaches further; smallest for one that is at its end with it."""
+    if len(seqs) < size:
+        return False, len(seqs)
+    return True, seqs[-1] if newest else -seqs[-1]
+
+
+def _of_chain(chain: str, newest: bool) -> Seqs:
+    """Every entry."""
+    last = AuditChain.objects.filter(pk=chain).values_list("last_seq", flat=True).first() or 0
+
+    def seqs(low: int, high: int, count: int) -> Sequence[int]:
+        every = range(low, min(high, last) + 1)
+        return (every[::-1] if newest else every)[:count]
+
+    return seqs
+
+
+def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
+    """What a filter lets pass, from its index alone."""
+
+    def seqs(low: int, high: int, count: int) -> Sequence[int]:
+        found = entries.between(low, high).in_order(newest=newest)
+        return list(found.values_list("seq", flat=True)[:count])
+
+    return seqs
+
+
+def _of_path(chain: str, path: str, newest: bool) -> Seqs:
+    """The entries about a path: those that name it, and those that brought a memory there or took it away."""
+    named = _of_index(AuditEntry.objects.of_chain(chain).at_path(path), newest)
+    versions = MemoryVersion.objects.filter(store_id=chain).at(path)
+
+    def seqs(low: int, high: int, count: int) -> Sequence[int]:
+        found = set(named(low, high, count))
+        for made, superseded in _versions(versions, low, high, count, newest):
+            found |= {seq for seq in (made, superseded) if seq is not None and low <= seq <= high}
+        return sorted(found, reverse=newest)[:count]
+
+    return seqs
+
+
+def _versions(
+    versions: MemoryVersionQuerySet, low: int, high: int, count: int, newest: bool
+) -> Iterable[tuple[int, int | None]]:
+    """The seqs by which versions at one path came and went: the next between two seqs, and the one that was there."""
+    columns, order = ("seq", "superseded_seq"), versions.order_by("-seq" if newest else "seq")
+    found = list(order.filter(seq__gte=low, seq__lte=high).values_list(*columns)[:count])
+    return found + list(versions.order_by("-seq").filter(seq__lt=low).values_list(*columns)[:1])
+
+
+def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
+    """The entries about what lies beneath a directory; null where there are too many to be put in order."""
+    tables: tuple[QuerySet[Any], ...] = (
+        AuditEntry.objects.of_chain(chain).beneath(path),
+        MemoryVersion.objects.filter(store_id=chain).under(path),
+    )
+    if any(by_path_alone(rows, low, high).values("place")[: FEW + 1].count() > FEW for rows in tables):
+        return None
+    order = "-place" if newest else "place"
+
+    def seqs(low: int, high: int, count: int) -> Sequence[int]:
+        parts = (by_path_alone(rows, low, high).order_by(order).values_list("place", flat=True) for rows in tables)
+        return sorted({seq for part in parts for seq in part.distinct()[:count]}, reverse=newest)[:count]
+
+    return seqs

@@ -1,0 +1,65 @@
+"""What a key brings back through the API: an earlier version of a memory, and a memory store from the archive."""
+
+from memoryhub.actions import asked as asking
+from memoryhub.actions import audit, curation, keeping_out, memory_api, tree
+from memoryhub.actions.asked import Asked
+from memoryhub.actions.audit import Record
+from memoryhub.actions.tree import Tree
+from memoryhub.models import Memory, MemoryStore, MemoryVersion
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+
+class NoSuchVersion(Exception):
+    """The memory store has no version with the id."""
+
+
+def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
+    """Makes a version the newest again; a deleted memory comes back at `path`, or where the version was.
+
+    Raises NoSuchVersion, of which the audit tells nothing, ToolError (PathConflict where the place is taken), and as
+    `asked.on_store`.
+    """
+    version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
+    if version is None:
+        raise NoSuchVersion(version_id)
+    told = {"version": version_id, "path": path}
+
+    def restore(store: Tree) -> tuple[Memory | Exception, Record]:
+        try:
+            _require_place(store, version, path)
+            record, told_of = curation.put_back(store, version_id, path)
+        except ToolError as error:
+            refused = Record("restore", ok=False, answer=error.message, path=path, memory=version.memory_id)
+            return error, keeping_out.of_call(store, refused, told, audit.to_json(told))
+        record = record._replace(input=audit.to_json(told_of))
+        return Memory.objects.get(pk=version.memory_id), record
+
+    return asking.on_store(store_id, asked, Record("restore"), restore)
+
+
+def _require_place(store: Tree, version: MemoryVersion, path: str | None) -> None:
+    """A live memory stays where it is; a deleted one needs a free place."""
+    tree.require_active(store)
+    live = tree.memory_by_id(store, version.memory_id)
+    place = path or version.path
+    if live is None and place:
+        memory_api.require_free_path(
+            store, place, results.already_exists(place), lambda above: results.cannot_create(place, above)
+        )
+    elif live is not None and path is not None and path != live.path:
+        raise ToolError(results.lives_elsewhere(path, live.path))
+
+
+def unarchive_store(store_id: str, asked: Asked) -> MemoryStore:
+    """Takes a store out of the archive; nothing is written where it is in none."""
+
+    def unarchive(store: Tree) -> tuple[MemoryStore, Record | None]:
+        row = MemoryStore.objects.get(pk=store.store)
+        if not row.is_archived:
+            return row, None
+        row.archived_at, row.updated_at = None, store.at
+        MemoryStore.objects.filter(pk=row.pk).update(archived_at=None, updated_at=store.at)
+        return row, Record("unarchive_store")
+
+    return asking.on_store(store_id, asked, Record("unarchive_store"), unarchive)

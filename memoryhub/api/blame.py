@@ -1,0 +1,91 @@
+"""Who brought each line of a memory, at the machines' door."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from memoryhub import blame as lines_of
+from memoryhub import chain
+from memoryhub.actions import blame_history, reading
+from memoryhub.actions.blame_history import Texts
+from memoryhub.actions.transactions import let_others
+from memoryhub.api.frame import Json, call_of, needs
+from memoryhub.api.schemas import answers
+from memoryhub.api.schemas_further import BlameMemory, MemoryBlame
+from memoryhub.blame import Origin
+from memoryhub.machines import actors
+from memoryhub.machines.errors import Problem
+from memoryhub.models import Access, AuditEntry, Memory, MemoryVersion
+
+router = Router()
+
+
+@router.get(
+    "/memory_stores/{memory_store_id}/memories/{memory_id}/blame", auth=needs(Access.READ),
+    response=answers(MemoryBlame, 429), summary="Blame a memory",
+)  # fmt: skip
+def blame_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[BlameMemory]) -> Json:
+    """Which memory version brought each line of a memory, in stretches of lines that came together. The text is read,
+    and noted as read."""
+    memory = Memory.objects.live().filter(store_id=memory_store_id, pk=memory_id).first()
+    if memory is None:
+        raise Problem.not_found("This memory store has no such memory.")
+    id = query.memory_version_id or memory.head_id
+    version = MemoryVersion.objects.of_memory(memory).filter(pk=id).first()
+    if version is None:
+        raise Problem.not_found("The memory has no such memory version.")
+    if version.text_id is None:
+        raise Problem.invalid("This memory version has no text.")
+    found = reading.with_texts(memory_store_id, call_of(request).asked, [id], {"memory_version_id": id})
+    if not found or found[0].content is None:  # it went since
+        raise Problem.not_found("The memory has no such memory version.")
+    let_others()
+    return _blamed(memory, found[0])
+
+
+def _blamed(memory: Memory, version: MemoryVersion) -> Json:
+    history, work = blame_history.up_to(memory, version.number), lines_of.Work()
+    versions = history.versions()
+    origins = lines_of.blame(versions, Texts(lines_of.texts_of_blame(versions)), work, whole=history.whole)
+    brought = {origin.number for origin in origins}
+    by_number = {row.number: row.id for row in history.rows if row.number in brought}
+    rows = MemoryVersion.objects.among(memory.store_id, list(by_number.values())).defer("commitment", "salt")
+    told = {row.number: row for row in rows}
+    return {
+        "type": "memory_blame",
+        "memory_store_id": memory.store_id,
+        "memory_id": memory.pk,
+        "memory_version_id": version.pk,
+        "content": version.content,
+        "bounded": work.passed,
+        "lines": list(_stretches(origins, told, reading.entries_of(list(told.values())))),
+    }
+
+
+def _stretches(
+    origins: Sequence[Origin], told: Mapping[int, MemoryVersion], entries: Mapping[int, AuditEntry]
+) -> Iterator[Json]:
+    """The lines in order, those together that came with one version."""
+    first = 1
+    for (number, known), group in groupby(origins, key=lambda origin: (origin.number, origin.known)):
+        count = sum(1 for _ in group)
+        version = told.get(number)
+        entry = None if version is None else entries.get(version.seq)
+        yield {
+            "first_line": first,
+            "last_line": first + count - 1,
+            "known": known,
+            "number": number,
+            "memory_version_id": None if version is None else version.pk,
+            "created_at": None if version is None else chain.moment(version.created_at),
+            "created_by": _author(version, entry),
+        }
+        first += count
+
+
+def _author(version: MemoryVersion | None, entry: AuditEntry | None) -> Json | None:
+    if version is not None and version.origin is not None:
+        return actors.of_origin(version.origin)
+    return None if entry is None else actors.actor(entry.actor_kind, entry.actor_id, entry.session)

@@ -1,0 +1,144 @@
+"""What changed between two memory versions, at the machines' door."""
+
+from collections.abc import Iterator, Sequence
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from memoryhub import diffs
+from memoryhub.actions import reading
+from memoryhub.api.frame import Json, call_of, needs
+from memoryhub.api.schemas import answers
+from memoryhub.api.schemas_further import CompareVersions, VersionDiff
+from memoryhub.diffs import Diff, Row
+from memoryhub.machines.errors import Problem
+from memoryhub.models import Access, MemoryVersion
+
+router = Router()
+
+NO_VERSION = "This memory store has no such memory version."
+NO_NEWLINE = "\\ No newline at end of file\n"
+MARKS = {"same": " ", "removed": "-", "added": "+"}
+
+
+@router.get(
+    "/memory_stores/{memory_store_id}/memory_versions/{memory_version_id}/diff",
+    auth=needs(Access.READ), response=answers(VersionDiff, 429), summary="Compare memory versions",
+)  # fmt: skip
+def compare_memory_versions(
+    request: HttpRequest, memory_store_id: str, memory_version_id: str, query: Query[CompareVersions]
+) -> Json:
+    """What changed to this memory version from the one before it, or from another of the same memory store. Lines end
+    at a line feed and at nothing else. Each of the two texts is read, and noted as read."""
+    version = _find(memory_store_id, memory_version_id)
+    before = _find(memory_store_id, query.against) if query.against else _before(version)
+    ids = [version.pk] if before is None else [before.pk, version.pk]
+    told = {"memory_version_id": version.pk, "against": before.pk if before else None}
+    found = reading.with_texts(memory_store_id, call_of(request).asked, ids, told)
+    if len(found) != len(ids):
+        raise Problem.not_found(NO_VERSION)
+    return _difference(found[-1], found[0] if before else None, query.context)
+
+
+def _find(store_id: str, version_id: str) -> MemoryVersion:
+    """A version that has a text or had none; 404, and 400 for one that is redacted."""
+    version = MemoryVersion.objects.among(store_id, [version_id]).first()
+    if version is None:
+        raise Problem.not_found(NO_VERSION)
+    if version.redacted_at is not None:
+        raise Problem.invalid(f"The memory version {version.pk} is redacted: there is nothing to compare.")
+    return version
+
+
+def _before(version: MemoryVersion) -> MemoryVersion | None:
+    """The version before; None for the first, and where retention has removed it or it is redacted."""
+    earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
+    found = earlier.filter(number__lt=version.number).newest().first()
+    if found is not None and found.redacted_at is not None:
+        raise Problem.invalid(f"The memory version {found.pk} before it is redacted: name another in `against`.")
+    return found
+
+
+def _difference(version: MemoryVersion, before: MemoryVersion | None, context: int) -> Json:
+    old, new = (before.content or "") if before else "", version.content or ""
+    diff = diffs.compare(old, new, context=context)
+    hunks = list(_hunks(diff))
+    return {
+        "type": "memory_version_diff",
+        "memory_store_id": version.store_id,
+        "memory_version_id": version.pk,
+        "against": before.pk if before else None,
+        "old_path": before.path if before else None,
+        "new_path": version.path,
+        "identical": diff.identical,
+        "added_lines": diff.added,
+        "removed_lines": diff.removed,
+        "bounded": diff.bounded,
+        "hunks": hunks,
+        "unified": _unified(before, version, hunks, diff),
+    }
+
+
+def _hunks(diff: Diff) -> Iterator[Json]:
+    """The changes with their lines around; what is equal between them is left out."""
+    rows: list[Row] = []
+    at = (0, 0)
+    for part in diffs.unified(diff):
+        if isinstance(part, Row):
+            rows.append(part)
+            continue
+        if rows:
+            yield _hunk(rows, at)
+            rows = []
+        at = (part.old_first + part.count - 1, part.new_first + part.count - 1)
+    if rows:
+        yield _hunk(rows, at)
+
+
+def _hunk(rows: Sequence[Row], at: tuple[int, int]) -> Json:
+    """`at` are the last lines before it: where a side has no line in it, that is where it stands."""
+    old = [row.old_number for row in rows if row.old_number is not None]
+    new = [row.new_number for row in rows if row.new_number is not None]
+    return {
+        "old_start": old[0] if old else at[0],
+        "old_lines": len(old),
+        "new_start": new[0] if new else at[1],
+        "new_lines": len(new),
+        "lines": [_line(row) for row in rows],
+    }
+
+
+def _line(row: Row) -> Json:
+    spans = row.old if row.kind == "removed" else row.new
+    return {
+        "kind": row.kind,
+        "old_number": row.old_number,
+        "new_number": row.new_number,
+        "text": "".join(span.text for span in spans or ()),
+    }
+
+
+def _unified(before: MemoryVersion | None, version: MemoryVersion, hunks: Sequence[Json], diff: Diff) -> str:
+    """The hunks as `diff -u` writes them."""
+    if not hunks:
+        return ""
+    old_path = before.path if before and before.text_id else None
+    parts = [f"--- {_named(old_path)}\n", f"+++ {_named(version.path if version.text_id else None)}\n"]
+    for hunk in hunks:
+        old, new = _range(hunk["old_start"], hunk["old_lines"]), _range(hunk["new_start"], hunk["new_lines"])
+        parts.append(f"@@ -{old} +{new} @@\n")
+        for line in hunk["lines"]:
+            parts.append(MARKS[line["kind"]] + line["text"] + "\n")
+            ends_old = diff.old_no_newline and line["old_number"] == diff.old_lines
+            ends_new = diff.new_no_newline and line["new_number"] == diff.new_lines
+            if ends_old or ends_new:
+                parts.append(NO_NEWLINE)
+    return "".join(parts)
+
+
+def _named(path: str | None) -> str:
+    return "/dev/null" if path is None else path
+
+
+def _range(start: int, count: int) -> str:
+    return str(start) if count == 1 else f"{start},{count}"

@@ -1,0 +1,75 @@
+"""Exports at the machines' door: streamed, once their audit entry is written."""
+
+from typing import Literal
+
+from django.http import HttpRequest, StreamingHttpResponse
+from ninja import Router
+from pydantic import Field
+
+from memoryhub.actions import access, exporting
+from memoryhub.actions.asked import on_store
+from memoryhub.actions.audit import Record
+from memoryhub.actions.exporting import Export, NotDone, Wanted
+from memoryhub.actions.tree import Tree
+from memoryhub.api.frame import call_of, needs
+from memoryhub.api.schemas import Body, answers
+from memoryhub.machines.errors import Problem
+from memoryhub.models import Access, Door
+
+router = Router()
+
+ADDRESS = "/memory_stores/{memory_store_id}/export"
+AUDIT = (
+    "This export holds the audit and needs a key with `manage` access to the memory store: "
+    "leave out the history, or ask for zip or git."
+)
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+
+
+class ExportStore(Body):
+    format: Literal["zip", "jsonl", "git"] = Field(
+        description="`zip`: the texts at their paths. `jsonl`: JSON Lines, with the audit of a whole memory store if "
+        "its history comes along. `git`: a stream for `git fast-import`, one commit a memory version.",
+        examples=["zip"],
+    )
+    path_prefix: str | None = Field(
+        None,
+        max_length=1100,
+        description="The directory to export. Left out, the whole memory store.",
+        examples=["/notes/"],
+    )
+    history: bool = Field(
+        True,
+        description="Whether every memory version comes along, and the memories in the trash, or the newest alone.",
+    )
+
+
+@router.post(
+    ADDRESS, auth=needs(Access.READ), response=answers(None, 403, 429), summary="Export a memory store",
+    openapi_extra={"responses": {200: {
+        "description": "The export, in the format that was asked for.",
+        "content": dict.fromkeys(exporting.TYPES.values(), _BINARY),
+    }}},
+)  # fmt: skip
+def export_memory_store(request: HttpRequest, memory_store_id: str, body: ExportStore) -> StreamingHttpResponse:
+    """Streams memories with their versions, as they are after the audit entry that this writes. `jsonl` of a whole
+    memory store with its history holds the audit too and needs `manage` access; everything else needs `read`. The last
+    line of JSON Lines has type `end`, that of a git stream is `done`: without it the export is not whole."""
+    call = call_of(request)
+    wanted = Wanted(body.format, exporting.directory_of(body.path_prefix or ""), history=body.history)
+    if wanted.audit and not call.caller.access.includes(Access.MANAGE):
+        access.note_refusal(call.caller, memory_store_id, 403, door=Door.API, at=call.at)
+        raise Problem.forbidden(AUDIT)
+    if wanted.path and not wanted.path.startswith("/"):
+        raise Problem.invalid("path_prefix: must begin with a slash.")
+
+    def do(store: Tree) -> tuple[Export | Exception, Record | None]:
+        try:
+            return exporting.prepared(store, wanted)
+        except NotDone:
+            return Problem.not_found("This memory store has no such directory."), None
+
+    export = on_store(memory_store_id, call.asked, Record("export"), do)
+    response = StreamingHttpResponse(export.body(), content_type=export.content_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="{export.name}"'
+    return response

@@ -1,0 +1,121 @@
+"""Memories at the machines' API: created, listed, retrieved, updated, deleted."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from memoryhub.actions import memory_api, memory_api_lists
+from memoryhub.actions.memory_api import Change, MemoryTold, NoSuchMemory
+from memoryhub.api import objects
+from memoryhub.api.frame import Json, call_of, needs
+from memoryhub.api.schemas import answers
+from memoryhub.api.schemas_memories import (
+    FULL_LIMIT,
+    ChangedView,
+    CreateMemory,
+    DeletedMemory,
+    DeleteMemory,
+    ListMemories,
+    Memory,
+    MemoryPage,
+    RetrievedView,
+    UpdateMemory,
+)
+from memoryhub.machines import cursors
+from memoryhub.machines.errors import Problem
+from memoryhub.models import Access
+from memoryhub.protocol import paths
+
+router = Router()
+
+ALL = "/memory_stores/{memory_store_id}/memories"
+ONE = ALL + "/{memory_id}"
+
+
+@router.post(ALL, auth=needs(Access.WRITE), response=answers(Memory, 409, 429), summary="Create a memory")
+def create_memory(request: HttpRequest, memory_store_id: str, query: Query[ChangedView], body: CreateMemory) -> Json:
+    """Never overwrites: 409 where a memory or a directory has the path, or a memory stands where a directory above it
+    would have to be. Directories come into being with the memories beneath them."""
+    path = paths.from_api(body.path)
+    made = memory_api.create(memory_store_id, path, body.content, call_of(request).asked)
+    return objects.memory(memory_store_id, made, full=query.view == "full")
+
+
+@router.get(ALL, auth=needs(Access.READ), response=answers(MemoryPage, 429), summary="List memories")
+def list_memories(request: HttpRequest, memory_store_id: str, query: Query[ListMemories]) -> Json:
+    """Memories in the byte order of their paths. With `depth` 1 what lies deeper is rolled up into `memory_prefix`
+    items, which stand among them and count like them."""
+    full = query.view == "full"
+    filters = {"store": memory_store_id, "prefix": query.path_prefix, "depth": query.depth, "view": query.view}
+    after = cursors.decode("memories", filters, query.page, (str,))
+    wanted = memory_api_lists.Wanted(
+        directory=_directory(query.path_prefix),
+        children=query.depth == 1,
+        full=full,
+        limit=min(query.limit, FULL_LIMIT) if full else query.limit,
+        after=after[0] if after else None,
+    )
+    page = memory_api_lists.memories(memory_store_id, wanted, call_of(request).asked)
+    return {
+        "data": [_item(memory_store_id, item, full=full) for item in page.items],
+        "next_page": cursors.encode("memories", filters, [page.next]) if page.next else None,
+    }
+
+
+@router.get(ONE, auth=needs(Access.READ), response=answers(Memory, 429), summary="Retrieve a memory")
+def retrieve_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[RetrievedView]) -> Json:
+    """One memory; a deleted one is 404, and its versions are still there."""
+    full = query.view == "full"
+    try:
+        found = memory_api.retrieve(memory_store_id, memory_id, call_of(request).asked, full=full)
+    except NoSuchMemory:
+        raise _missing() from None
+    return objects.memory(memory_store_id, found, full=full)
+
+
+@router.api_operation(
+    ["POST", "PATCH"], ONE, auth=needs(Access.WRITE), response=answers(Memory, 409, 429), summary="Update a memory"
+)
+def update_memory(
+    request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[ChangedView], body: UpdateMemory
+) -> Json:
+    """Another text, another path or both, as one version; the id stays. With a `precondition` only if the memory has
+    the text that it names, else 409, unless the memory already is what the request asks for. A request that changes
+    nothing is 200 and makes no version."""
+    if body.content is None and body.path is None:
+        raise Problem.invalid("An update needs `content`, `path` or both.")
+    expected = body.precondition.content_sha256 if body.precondition else None
+    change = Change(body.content, None if body.path is None else paths.from_api(body.path), expected)
+    try:
+        made = memory_api.update(memory_store_id, memory_id, change, call_of(request).asked)
+    except NoSuchMemory:
+        raise _missing() from None
+    return objects.memory(memory_store_id, made, full=query.view == "full")
+
+
+@router.delete(ONE, auth=needs(Access.WRITE), response=answers(DeletedMemory, 409, 429), summary="Delete a memory")
+def delete_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[DeleteMemory]) -> Json:
+    """Its versions stay, and one more says that it was deleted."""
+    try:
+        memory_api.delete(memory_store_id, memory_id, query.expected_content_sha256, call_of(request).asked)
+    except NoSuchMemory:
+        raise _missing() from None
+    return {"type": "memory_deleted", "id": memory_id}
+
+
+def _missing() -> Problem:
+    return Problem.not_found("This memory store has no such memory.")
+
+
+def _directory(prefix: str | None) -> str:
+    """The path of the directory that a prefix names; 400 for one that none can have."""
+    if prefix is None or prefix == "/":
+        return paths.ROOT_DIRECTORY
+    if not prefix.endswith("/"):
+        raise Problem.invalid("`path_prefix` must end with `/`.")
+    return paths.from_api(prefix[:-1])
+
+
+def _item(store_id: str, item: MemoryTold | str, *, full: bool) -> dict[str, Any]:
+    return objects.memory_prefix(item) if isinstance(item, str) else objects.memory(store_id, item, full=full)

@@ -1,0 +1,61 @@
+"""Memories, versions and actors as JSON."""
+
+import json
+from typing import Any
+
+from memoryhub.actions import sql_lists
+from memoryhub.actions.memory_api import MemoryTold
+from memoryhub.actions.memory_api_versions import VersionTold
+from memoryhub.machines.actors import actor, of_origin
+
+Json = dict[str, Any]
+
+
+def memory(store_id: str, told: MemoryTold, *, full: bool) -> Json:
+    """A memory; its text only in a full view."""
+    return {
+        "type": "memory",
+        "id": told.id,
+        "memory_store_id": store_id,
+        "memory_version_id": told.head,
+        "path": told.path,
+        "content": told.content if full else None,
+        "content_sha256": told.sha256,
+        "content_size_bytes": told.size,
+        "created_at": told.created_at,
+        "updated_at": told.updated_at,
+    }
+
+
+def memory_prefix(path: str) -> Json:
+    """A directory, by its path with the final slash, in the place of what lies beneath it."""
+    return {"type": "memory_prefix", "path": path}
+
+
+def memory_version(store_id: str, told: VersionTold) -> Json:
+    """A version; nothing that it held is there once it is redacted, but who wrote it and when is."""
+    is_redacted = told.redacted_at is not None
+    return {
+        "type": "memory_version",
+        "id": told.id,
+        "memory_store_id": store_id,
+        "memory_id": told.memory,
+        "operation": told.operation,
+        "path": None if is_redacted else told.path,
+        "content": None if is_redacted else told.content,
+        "content_sha256": None if is_redacted else told.sha256,
+        "content_size_bytes": None if is_redacted else told.size,
+        "created_at": sql_lists.moment(told.created_at),
+        "created_by": _author(told),
+        "redacted_at": sql_lists.moment(told.redacted_at) if told.redacted_at else None,
+        "redacted_by": actor(told.redacted_by_kind, told.redacted_by, told.redacted_by_session)
+        if is_redacted
+        else None,
+    }
+
+
+def _author(told: VersionTold) -> Json | None:
+    """Who wrote a version: here, or where an import brought it from."""
+    if told.origin is None:
+        return actor(told.kind, told.actor, told.session)
+    return of_origin(json.loads(told.origin))

@@ -1,0 +1,120 @@
+"""The OpenAPI 3.1 document of everything under /v1: what Ninja makes of the operations, with the errors, headers, keys
+and names that they share."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from ninja import NinjaAPI
+from ninja.operation import Operation
+
+from memoryhub.api import openapi_parts as parts
+from memoryhub.api.frame import Json, needs
+from memoryhub.api.openapi_examples import example_of
+from memoryhub.models import Access
+
+METHODS = frozenset(("get", "post", "patch", "delete"))
+
+
+def document(api: NinjaAPI) -> Json:
+    """The document of an API; every operation of its routers is in it."""
+    made = copy.deepcopy(dict(api.get_openapi_schema(path_prefix="v1/")))
+    operations = {operation.view_func.__name__: operation for operation in _operations(api)}
+    for address in made["paths"].values():
+        for method, told in address.items():
+            _complete(told, method, operations[told["operationId"]])
+    made["paths"] = {path: _in_order(address) for path, address in made["paths"].items()}
+    components = made["components"]
+    components["schemas"] = _plain(components["schemas"] | _schemas())
+    for shape in components["schemas"].values():
+        if shape.get("type") == "object" and shape.get("properties"):
+            shape.setdefault("examples", [example_of(shape, components["schemas"])])
+    components["securitySchemes"] = parts.SECURITY_SCHEMES
+    components["parameters"] = parts.HEADERS_OF_REQUESTS
+    components["headers"] = parts.HEADERS
+    components["responses"] = parts.RESPONSES
+    made["security"] = [{name: []} for name in parts.SECURITY_SCHEMES]
+    made["servers"] = [{"url": "/"}]
+    made["tags"] = [{"name": name, "description": about} for name, about in parts.TAGS.items()]
+    return made
+
+
+def _operations(api: NinjaAPI) -> Iterator[Operation]:
+    for router in api._get_bound_routers():
+        for view in router.path_operations.values():
+            yield from view.operations
+
+
+def _in_order(address: Json) -> Json:
+    """The methods of an address; an alias is an operation of its own and needs an id of its own."""
+    told = {method: copy.deepcopy(operation) for method, operation in address.items()}
+    if "patch" in told and "post" in told and told["patch"]["operationId"] == told["post"]["operationId"]:
+        told["patch"]["operationId"] += "_by_patch"
+        told["patch"]["summary"] += " (the same with PATCH)"
+    return told
+
+
+def _complete(told: Json, method: str, operation: Operation) -> None:
+    """Adds to an operation what it shares with others; one that two methods share comes twice and changes once."""
+    is_open = "security" in told
+    for parameter in told["parameters"]:
+        if "$ref" not in parameter:
+            _complete_parameter(parameter)
+    if not is_open and parts.SESSION not in told["parameters"]:
+        told["parameters"].append(parts.SESSION)
+    good = {str(status): answer for status, answer in told["responses"].items() if int(status) < 400}
+    for answer in good.values():
+        answer.setdefault("headers", {}).setdefault("request-id", parts.REQUEST_ID)
+    bad = {int(status) for status in told["responses"] if int(status) >= 400} | _errors(operation, method, is_open)
+    told["responses"] = good | {str(status): {"$ref": parts.response(status)} for status in sorted(bad)}
+    if "requestBody" in told:
+        told["requestBody"] = _plain(told["requestBody"])
+
+
+def _errors(operation: Operation, method: str, is_open: bool) -> set[int]:
+    """Errors that the frame itself gives."""
+    asks = operation.auth_param
+    found = {405, 413, 500}
+    if not is_open:
+        found |= {400, 401, 503}
+    if method in ("post", "patch"):
+        found.add(415)
+    if "memory_store_id" in operation.path:
+        found.add(404)
+    if isinstance(asks, needs) and (asks.access != Access.READ or not asks.session or asks.all_stores):
+        found.add(403)
+    return found
+
+
+def _complete_parameter(parameter: Json) -> None:
+    schema = _plain(parameter["schema"])
+    choices = schema.get("anyOf", [])
+    if {"type": "null"} in choices:  # a parameter that is absent is not null
+        left = [choice for choice in choices if choice != {"type": "null"}]
+        schema = {**(left[0] if len(left) == 1 else {"anyOf": left}), **_without(schema, "anyOf", "default")}
+    if parameter["in"] == "path":
+        schema |= parts.IDS.get(parameter["name"], {})
+    about = schema.pop("description", None) or parts.ABOUT.get(parameter["name"])
+    if about:
+        parameter["description"] = about
+    parameter["schema"] = schema
+
+
+def _schemas() -> Json:
+    """Shapes that only the document's own parts name."""
+    return parts.schemas()
+
+
+def _plain(schema: Any) -> Any:
+    """A schema without the titles that are made up from names."""
+    if isinstance(schema, dict):
+        return {
+            name: value if name == "examples" else _plain(value)
+            for name, value in schema.items()
+            if not (name == "title" and isinstance(value, str))
+        }
+    return [_plain(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _without(schema: Json, *names: str) -> Json:
+    return {name: value for name, value in schema.items() if name not in names}

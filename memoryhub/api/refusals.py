@@ -1,0 +1,17 @@
+"""What a memory store refuses, as the API tells it: with its paths, and a type for what programs tell apart."""
+
+from memoryhub.machines.errors import Problem
+from memoryhub.protocol.errors import PathConflict, PreconditionFailed, ToolError
+from memoryhub.protocol.plain import for_api
+
+
+def problem_of(error: ToolError) -> Problem:
+    """409 for what is there already and for another text than the expected one, else 400."""
+    message = for_api(error.message)
+    if not message.endswith("."):
+        message += "."
+    if isinstance(error, PathConflict):
+        return Problem.path_conflict(message, error.conflicting_path, error.conflicting_memory_id)
+    if isinstance(error, PreconditionFailed):
+        return Problem.precondition(message)
+    return Problem.invalid(message)

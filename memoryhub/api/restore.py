@@ -1,0 +1,73 @@
+"""Restoring and unarchiving at the machines' door."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router
+from pydantic import ValidationError
+
+from memoryhub import strict_json
+from memoryhub.actions import bringing_back
+from memoryhub.actions.bringing_back import NoSuchVersion
+from memoryhub.api import stores
+from memoryhub.api.frame import Json, call_of, needs
+from memoryhub.api.schemas import answers
+from memoryhub.api.schemas_further import RestoreVersion
+from memoryhub.api.schemas_memories import Memory
+from memoryhub.api.schemas_stores import Store
+from memoryhub.api.search import basic
+from memoryhub.api.sentences import sentence_of
+from memoryhub.machines.errors import Problem
+from memoryhub.models import Access
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import PathConflict
+
+router = Router()
+
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": False,
+        "content": {"application/json": {"schema": RestoreVersion.model_json_schema()}},
+    }
+}
+
+
+@router.post(
+    "/memory_stores/{memory_store_id}/memory_versions/{memory_version_id}/restore",
+    auth=needs(Access.WRITE), response=answers(Memory, 409, 429), summary="Restore a memory version",
+    openapi_extra=BODY,
+)  # fmt: skip
+def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_version_id: str) -> Json:
+    """Makes the text of a memory version the newest again, as a new version. A deleted memory comes back under its id,
+    at `path` or where the version was; 409 where that place is taken. A live memory stays where it is. A version
+    without a text, and an archived memory store: 400."""
+    call = call_of(request)
+    path = _path(call.body)
+    try:
+        memory = bringing_back.restore_version(memory_store_id, memory_version_id, path, call.asked)
+    except NoSuchVersion:
+        raise Problem.not_found("This memory store has no such memory version.") from None
+    except PathConflict as error:
+        message = error.message.removeprefix("Error: ")
+        raise Problem.path_conflict(message, error.conflicting_path, error.conflicting_memory_id) from None
+    return basic(memory)
+
+
+def _path(body: bytes) -> str | None:
+    """The path that the body names, which may be left out, as may the body; the frame has read it as JSON."""
+    if not body:
+        return None
+    try:
+        given = RestoreVersion.model_validate(strict_json.loads(body), strict=True)
+    except ValidationError as error:
+        raise Problem.invalid(sentence_of(error)) from None
+    return None if given.path is None else paths.from_api(given.path)
+
+
+@router.post(
+    "/memory_stores/{memory_store_id}/unarchive", auth=needs(Access.MANAGE), response=answers(Store, 429),
+    summary="Unarchive a memory store",
+)  # fmt: skip
+def unarchive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
+    """Takes a memory store out of the archive. One that is in none is answered as it is."""
+    return stores.as_json(bringing_back.unarchive_store(memory_store_id, call_of(request).asked))

@@ -1,0 +1,80 @@
+"""Search at the machines' door."""
+
+from collections.abc import Sequence
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from memoryhub import chain
+from memoryhub.actions import searching
+from memoryhub.actions.memory_api import MemoryTold
+from memoryhub.actions.searching import BadQuery, Match
+from memoryhub.api import objects
+from memoryhub.api.frame import Json, call_of, needs
+from memoryhub.api.schemas import answers
+from memoryhub.api.schemas_further import MatchPage, SearchMemories
+from memoryhub.folding import Span
+from memoryhub.machines import cursors
+from memoryhub.machines.errors import Problem
+from memoryhub.models import Access, Memory
+from memoryhub.protocol import paths
+
+router = Router()
+
+
+@router.get(
+    "/memory_stores/{memory_store_id}/search", auth=needs(Access.READ), response=answers(MatchPage, 429),
+    summary="Search memories",
+)  # fmt: skip
+def search_memories(request: HttpRequest, memory_store_id: str, query: Query[SearchMemories]) -> Json:
+    """The live memories whose path or text has all words of the query, by path, with the lines that have them. Letters
+    are compared without their case and width. A request looks for a tenth of a second at most: go on while `next_page`
+    is not null, whatever the page holds. Each request writes an audit entry with the query."""
+    filters = {"store": memory_store_id, "query": query.query, "path_prefix": query.path_prefix}
+    key = cursors.decode("search", filters, query.page, (str,))
+    try:
+        found = searching.search(
+            memory_store_id, call_of(request).asked, query.query, directory_of(query.path_prefix),
+            limit=query.limit, after=key[0] if key else None,
+        )  # fmt: skip
+    except BadQuery as error:
+        raise Problem.invalid(str(error)) from None
+    return {
+        "data": [_match(match) for match in found.matches],
+        "next_page": None if found.goes_on is None else cursors.encode("search", filters, [found.goes_on]),
+    }
+
+
+def directory_of(prefix: str | None) -> str:
+    """The directory that a prefix names, which ends with `/`."""
+    if prefix is None or prefix == "/":
+        return paths.ROOT_DIRECTORY
+    if not prefix.endswith("/"):
+        raise Problem.invalid("`path_prefix` must end with `/`: it names a directory.")
+    return paths.from_api(prefix[:-1])
+
+
+def _match(match: Match) -> Json:
+    return {
+        "type": "memory_match",
+        "memory": basic(match.memory),
+        "path_matches": _places(match.in_path),
+        "lines": [
+            {"number": line.number, "text": line.text, "text_start": line.start, "matches": _places(line.found)}
+            for line in match.lines
+        ],
+        "more_lines": match.more,
+    }
+
+
+def _places(found: Sequence[Span]) -> list[Json]:
+    return [{"start": start, "end": end} for start, end in found]
+
+
+def basic(memory: Memory) -> Json:
+    """A memory in its basic view."""
+    created_at, updated_at = chain.moment(memory.created_at), chain.moment(memory.updated_at)
+    told = MemoryTold(
+        memory.pk, memory.path, memory.head_id, memory.size, memory.sha256, created_at, updated_at, content=None
+    )
+    return objects.memory(memory.store_id, told, full=False)

@@ -1,0 +1,124 @@
+"""Memory stores at the machines' API: made, listed, edited, archived, deleted."""
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from memoryhub import chain
+from memoryhub.actions import access, stores_asked
+from memoryhub.actions.stores import StoreSettings
+from memoryhub.api.frame import Call, Json, call_of, needs
+from memoryhub.api.schemas import answers
+from memoryhub.api.schemas_stores import CreateStore, DeletedStore, ListStores, Store, StorePage, UpdateStore
+from memoryhub.machines import cursors
+from memoryhub.machines.errors import Problem
+from memoryhub.models import Access, MemoryStore
+from memoryhub.models.stores import MemoryStoreQuerySet
+
+router = Router()
+
+ONE = "/memory_stores/{memory_store_id}"
+
+
+@router.post(
+    "/memory_stores", auth=needs(Access.MANAGE, all_stores=True), response=answers(Store),
+    summary="Create a memory store",
+)  # fmt: skip
+def create_memory_store(request: HttpRequest, body: CreateStore) -> Json:
+    """Needs a key with `manage` access to all memory stores. The new memory store is empty, and has the limits that the
+    hub sets for all. Names need not be unique."""
+    settings = StoreSettings(body.name, body.description or "")
+    return as_json(stores_asked.create_store(call_of(request).asked, settings, body.metadata or {}))
+
+
+@router.get("/memory_stores", auth=needs(Access.READ), response=answers(StorePage), summary="List memory stores")
+def list_memory_stores(request: HttpRequest, query: Query[ListStores]) -> Json:
+    """The memory stores that the key reaches, newest first. Archived ones are left out unless `include_archived` is
+    `true`."""
+    found = list(_after(query, _matching(call_of(request), query))[: query.limit + 1])
+    shown = found[: query.limit]
+    more = len(found) > query.limit
+    last = shown[-1] if more else None
+    return {
+        "data": [as_json(store) for store in shown],
+        "next_page": last and cursors.encode("stores", _filters(query), [chain.moment(last.created_at), last.pk]),
+    }
+
+
+@router.get(ONE, auth=needs(Access.READ), response=answers(Store), summary="Retrieve a memory store")
+def retrieve_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
+    """One memory store, archived or not."""
+    return as_json(_store(memory_store_id))
+
+
+@router.api_operation(
+    ["POST", "PATCH"], ONE, auth=needs(Access.MANAGE), response=answers(Store, 429), summary="Update a memory store"
+)
+def update_memory_store(request: HttpRequest, memory_store_id: str, body: UpdateStore) -> Json:
+    """Changes what the body names and leaves the rest. Keys of `metadata` are set, or removed with null; those that are
+    left out stay. A request that changes nothing is 200. An archived memory store cannot be updated: 400."""
+    given = {"name": body.name, "description": body.description}
+    changes = {name: value for name, value in given.items() if value is not None}
+    return as_json(stores_asked.edit_store(memory_store_id, call_of(request).asked, changes, body.metadata or {}))
+
+
+@router.delete(ONE, auth=needs(Access.MANAGE), response=answers(DeletedStore, 429), summary="Delete a memory store")
+def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
+    """Deletes a memory store for good, with its memories and memory versions; its audit entries stay, with a last one
+    that tells of this. While a legal hold is on anything in it: 400."""
+    stores_asked.delete_store(memory_store_id, call_of(request).asked)
+    return {"type": "memory_store_deleted", "id": memory_store_id}
+
+
+@router.post(
+    ONE + "/archive", auth=needs(Access.MANAGE), response=answers(Store, 429), summary="Archive a memory store"
+)
+def archive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
+    """An archived memory store is read as before, its memories can be deleted and its memory versions redacted; nothing
+    else in it changes. Archiving again is 200 and changes nothing."""
+    return as_json(stores_asked.archive_store(memory_store_id, call_of(request).asked))
+
+
+def _store(store_id: str) -> MemoryStore:
+    found = MemoryStore.objects.filter(pk=store_id).first()
+    if found is None:  # it went since the key was looked at
+        raise Problem.no_store()
+    return found
+
+
+def _matching(call: Call, query: ListStores) -> MemoryStoreQuerySet:
+    stores = (
+        MemoryStore.objects.all()
+        if access.reaches_all(call.caller)
+        else MemoryStore.objects.reached_by(call.caller.key)
+    )
+    if not query.include_archived:
+        stores = stores.active()
+    if query.created_at_gte is not None:
+        stores = stores.filter(created_at__gte=query.created_at_gte)
+    if query.created_at_lte is not None:
+        stores = stores.filter(created_at__lte=query.created_at_lte)
+    return stores.newest_first()
+
+
+def _after(query: ListStores, stores: MemoryStoreQuerySet) -> MemoryStoreQuerySet:
+    """Those after the place that the cursor names."""
+    key = cursors.decode("stores", _filters(query), query.page, (str, str))
+    return stores if key is None else stores.older_than(cursors.moment(key[0]), key[1])
+
+
+def _filters(query: ListStores) -> Json:
+    return query.model_dump(exclude={"limit", "page"}, mode="json")
+
+
+def as_json(store: MemoryStore) -> Json:
+    """A memory store as the API shows it."""
+    return {
+        "type": "memory_store",
+        "id": store.pk,
+        "name": store.name,
+        "description": store.description,
+        "metadata": store.metadata,
+        "created_at": chain.moment(store.created_at),
+        "updated_at": chain.moment(store.updated_at),
+        "archived_at": chain.moment(store.archived_at) if store.archived_at else None,
+    }

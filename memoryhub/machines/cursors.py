@@ -1,0 +1,77 @@
+"""Cursors of lists: where the next page begins, opaque, and of use only with the filters that it was made with."""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from memoryhub.machines.errors import Problem
+
+PREFIX = "page_"
+LONGEST = 4096
+
+_DOUBTFUL = re.compile("[\0\ud800-\udfff]")
+_canonical = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=str).encode
+
+
+def encode(kind: str, filters: Mapping[str, Any], key: Sequence[Any]) -> str:
+    """The cursor after an item of a list: `kind` names the list, `key` (JSON values) says where the item stands."""
+    text = _canonical([_digest(kind, filters), *key])
+    return PREFIX + base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Sequence[type]) -> list[Any] | None:
+    """The key in a cursor, None where there is none; 400 unless it was made for this list and these filters.
+
+    `shape` are the types of the key's values: they come from a client and are no more trusted than anything else.
+    """
+    if cursor is None:
+        return None
+    found = _read(cursor)
+    if not found or len(found) != len(shape) + 1:
+        raise Problem.invalid("`page` is not a cursor that this list gave.")
+    digest, *key = found
+    if not all(type(value) is kind_of for value, kind_of in zip(key, shape, strict=True)):
+        raise Problem.invalid("`page` is not a cursor that this list gave.")
+    if digest != _digest(kind, filters):
+        raise Problem.invalid("`page` was given for other filters: send those that it was given for.")
+    return key
+
+
+def moment(text: str) -> datetime:
+    """A moment in a cursor's key, as `chain.moment` wrote it; 400 for anything else."""
+    try:
+        if text.endswith("Z"):
+            return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise Problem.invalid("`page` is not a cursor that this list gave.")
+
+
+def _read(cursor: str) -> list[Any] | None:
+    """What a cursor holds, if it is one at all."""
+    text = cursor.removeprefix(PREFIX)
+    if text == cursor or len(cursor) > LONGEST:
+        return None
+    try:
+        value = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True).decode("ascii"))
+    except (binascii.Error, ValueError, RecursionError):
+        return None
+    if not isinstance(value, list) or any(map(_is_doubtful, value)):
+        return None
+    return value
+
+
+def _is_doubtful(part: Any) -> bool:
+    """Databases take integers of 64 bits, and PostgreSQL neither NUL nor an unpaired surrogate."""
+    if isinstance(part, str):
+        return bool(_DOUBTFUL.search(part))
+    return isinstance(part, int) and abs(part) >= 2**63
+
+
+def _digest(kind: str, filters: Mapping[str, Any]) -> str:
+    return blake2b(_canonical([kind, dict(filters)]).encode(), digest_size=9).hexdigest()
