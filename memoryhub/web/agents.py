@@ -1,5 +1,6 @@
 """Agents: the list, each one's page, and making and renaming them."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -10,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memoryhub.actions import access
 from memoryhub.models import Agent, Key, MemoryStore, Session, User
 from memoryhub.web.accounts_answers import ROWS, asked, page, see_other
+from memoryhub.web.agents_clients import PLACEHOLDER, clients, store_of
 from memoryhub.web.agents_forms import AgentForm
 from memoryhub.web.agents_rows import agent_rows, key_rows
 from memoryhub.web.door import by, person, signed_in, superuser_only
@@ -53,8 +55,11 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     found = get_object_or_404(Agent.objects.visible_to(user), pk=agent_id)
     keys = Key.objects.visible_to(user).filter(agent=found).newest()[:ROWS]
     rows = key_rows(keys, user, timezone.now())
+    store = store_of(rows, list(MemoryStore.objects.visible_to(user).active().by_name()[:1]))
     shown = {
         "agent": found,
+        "store": store,
+        "clients": clients(settings.MEMORYHUB_URL, store.id, PLACEHOLDER) if store else None,
         "rows": rows,
         "is_cut": len(rows) == ROWS,
         "last_used": max((row.key.last_used_at for row in rows if row.key.last_used_at), default=None),

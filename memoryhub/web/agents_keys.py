@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions import access
 from memoryhub.models import Agent, Key, MemoryStore
 from memoryhub.web.accounts_answers import asked, fresh_form, see_other, spend_form
+from memoryhub.web.agents_clients import clients
 from memoryhub.web.agents_forms import IssueKeyForm, RevokeForm
 from memoryhub.web.agents_rows import key_rows
 from memoryhub.web.agents_snippets import snippets
@@ -49,7 +50,10 @@ def issued(request: HttpRequest, key: Key, secret: str) -> HttpResponse:
     row = key_rows([key], person(request), timezone.now())[0]
     store = next(iter(row.scope.stores), None) or MemoryStore.objects.active().by_name().first()
     copyable = snippets(settings.MEMORYHUB_URL, store.id, secret) if store else None
-    shown = {"key": key, "row": row, "secret": secret, "store": store, "snippets": copyable}
+    connect = clients(settings.MEMORYHUB_URL, store.id, secret) if store else None
+    shown = {
+        "key": key, "row": row, "secret": secret, "store": store, "snippets": copyable, "clients": connect
+    }  # fmt: skip
     return render(request, "agents/issued.html", shown)
 
 

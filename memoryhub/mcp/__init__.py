@@ -1,0 +1,1 @@
+"""The MCP door: the memory tool, search and history for clients of the Model Context Protocol, without any session."""

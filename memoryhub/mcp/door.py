@@ -1,0 +1,155 @@
+"""The MCP door over HTTP: one POST carries one message, and its answer is one JSON object or none."""
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError, connection
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from memoryhub import ids
+from memoryhub.actions import reach
+from memoryhub.actions.asked import Asked
+from memoryhub.actions.transactions import my_turn
+from memoryhub.machines import requests
+from memoryhub.machines.errors import Problem
+from memoryhub.mcp import messages, methods, versions
+from memoryhub.mcp.messages import INTERNAL_ERROR, INVALID_REQUEST, Message, Refused
+from memoryhub.mcp.methods import Incoming
+from memoryhub.models import Door
+
+PREFIX = "/mcp"
+LONGEST_SESSION = 128
+LONGEST_IDEMPOTENCY_KEY = 255
+TAKEN = frozenset(("application/json", "application/*", "*/*"))
+
+logger = logging.getLogger(__name__)
+
+
+def is_here(path: str) -> bool:
+    """Whether an address is one of this door's."""
+    return path == PREFIX or path.startswith(PREFIX + "/")
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    """The answer to a message, or the JSON-RPC error of what went wrong; a cookie means nothing here."""
+    request_id = ids.new_id(ids.REQUEST, timezone.now())
+    try:
+        with connection.wrap_database_errors:  # the tool's path asks the driver itself
+            response = _answer(request)
+    except (Refused, Problem) as refused:
+        response = _refusal(None, refused)
+    except RequestDataTooBig:
+        response = _refusal(None, Problem.too_large())
+    except (OperationalError, InterfaceError):
+        logger.exception("The database did not answer %s", request_id)
+        unanswered = Refused(INTERNAL_ERROR, "The database did not answer; try again.", 503)
+        unanswered.headers["Retry-After"] = "1"
+        response = _refusal(None, unanswered)
+    except Exception:
+        logger.exception("Request %s failed", request_id)
+        response = _refusal(None, Refused(INTERNAL_ERROR, "The hub failed to answer; its log says why.", 500))
+    response.headers["request-id"] = request_id
+    response.headers["Content-Length"] = str(len(response.content))
+    return response
+
+
+def _answer(request: HttpRequest) -> HttpResponse:
+    """Checked in this order: address, length, method, origin, key, store, its length, headers, message."""
+    elapsed = requests.stopwatch()
+    named = _store_named(request.path_info)
+    body = requests.body_of(request)
+    requests.require_method(request, "POST")
+    _require_own_origin(request)
+    at = timezone.now()
+    with my_turn():
+        store_id = _only_store(request, at) if named is None else named
+        caller = requests.caller_of(request, store_id, at, Door.MCP)
+        requests.require_size(body, caller)
+        _require_json(request)
+        message = messages.read(body)
+        if message.is_response:
+            return HttpResponse(status=202)
+        return _answer_to(request, message, store_id, Asked(caller, Door.MCP, at, _session(request), elapsed))
+
+
+def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Asked) -> HttpResponse:
+    """A notification is taken and needs nothing; a request gets its result, or its error under its id."""
+    try:
+        version = versions.version_of(request.headers, message)
+        if message.id is None:
+            return HttpResponse(status=202)
+        key = requests.visible_header(request, "Idempotency-Key", LONGEST_IDEMPOTENCY_KEY)
+    except (Refused, Problem) as refused:
+        return _refusal(message.id, refused)
+    try:
+        value = methods.call(Incoming(message, version, store_id, asked, key))
+    except Refused as refused:
+        refused.status = versions.status_of(refused, version)
+        return _refusal(message.id, refused)
+    except Problem as problem:
+        return _refusal(message.id, problem)
+    return HttpResponse(messages.result(message.id, value), content_type="application/json")
+
+
+def _store_named(path: str) -> str | None:
+    """The memory store of an address, None where it names none; 404 for an address beneath it."""
+    name = path[len(PREFIX) :].strip("/")
+    if "/" in name:
+        raise Refused(INVALID_REQUEST, "There is nothing at this address.", 404)
+    return name or None
+
+
+def _only_store(request: HttpRequest, at: datetime) -> str:
+    """The one memory store that the key reaches."""
+    stores = reach.stores_of(requests.secret_of(request), at)
+    if stores is None:
+        raise Problem.no_key()
+    if not stores:
+        raise Problem.no_store()
+    if len(stores) > 1:
+        raise Refused(INVALID_REQUEST, "This key reaches several memory stores: use /mcp/{memory_store_id}.")
+    return stores[0]
+
+
+def _session(request: HttpRequest) -> str | None:
+    return requests.visible_header(request, "Memoryhub-Session", LONGEST_SESSION)
+
+
+def _require_own_origin(request: HttpRequest) -> None:
+    """403 for a page of another origin, which a browser may have been tricked into sending here."""
+    origin = request.META.get("HTTP_ORIGIN")
+    hub = urlsplit(settings.MEMORYHUB_URL)
+    if origin is not None and origin.lower() != f"{hub.scheme}://{hub.netloc}".lower():
+        raise Refused(INVALID_REQUEST, "Requests from pages of another origin are refused.", 403)
+
+
+def _require_json(request: HttpRequest) -> None:
+    """406 for a client that would not take JSON, 415 for a body that is not said to be JSON."""
+    accept = request.META.get("HTTP_ACCEPT")
+    if accept is not None and not TAKEN.intersection(_kinds(accept)):
+        raise Refused(INVALID_REQUEST, "The answer is application/json, which `Accept` does not name.", 406)
+    if next(_kinds(request.META.get("CONTENT_TYPE") or "")) != "application/json":
+        raise Refused(INVALID_REQUEST, "The content type must be application/json.", 415)
+
+
+def _kinds(header: str) -> Iterator[str]:
+    return (part.partition(";")[0].strip().lower() for part in header.split(","))
+
+
+def _as_refused(problem: Problem) -> Refused:
+    """The same refusal in this door's envelope; `data` tells the API's type of it."""
+    return Refused(
+        INVALID_REQUEST, problem.message, problem.status, data={"type": problem.type}, headers=problem.headers
+    )
+
+
+def _refusal(id: str | int | None, error: Refused | Problem) -> HttpResponse:
+    refused = _as_refused(error) if isinstance(error, Problem) else error
+    return HttpResponse(
+        messages.error(id, refused), status=refused.status, content_type="application/json", headers=refused.headers
+    )

@@ -1,0 +1,102 @@
+"""The methods of the protocol: what is at this address, which tools it has, and calls of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from memoryhub.actions.asked import Asked
+from memoryhub.mcp import calls, reads, tools, versions
+from memoryhub.mcp.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Message, Refused
+
+Json = dict[str, Any]
+
+SERVER: Json = {"name": "memoryhub", "title": "MemoryHub", "version": "1"}
+CAPABILITIES: Json = {"tools": {}}
+KEPT_MS = 3_600_000
+"""A client may keep the list of tools for an hour: it only changes with the hub itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A checked request: its message and version, the store and who asks; `key` is the request's Idempotency-Key."""
+
+    message: Message
+    version: str
+    store_id: str
+    asked: Asked
+    key: str | None
+
+    @property
+    def params(self) -> Json:
+        return self.message.params
+
+
+def call(incoming: Incoming) -> Json:
+    """The result of a request; raises Refused, and the Problem of what the API would refuse too."""
+    is_stateless = incoming.version == versions.STATELESS
+    method = (_STATELESS if is_stateless else _AGREED).get(incoming.message.method)
+    if method is None:
+        raise Refused(METHOD_NOT_FOUND, f"There is no method {incoming.message.method} in {incoming.version}.")
+    result = method(incoming)
+    if is_stateless:
+        result |= {"resultType": "complete", "_meta": {versions.SERVER_KEY: SERVER}}
+    return result
+
+
+def _initialize(incoming: Incoming) -> Json:
+    requested = incoming.params.get("protocolVersion")
+    if not isinstance(requested, str):
+        raise Refused(INVALID_PARAMS, "`initialize` needs a `protocolVersion`.")
+    return {
+        "protocolVersion": versions.agreed_on(requested),
+        "capabilities": CAPABILITIES,
+        "serverInfo": SERVER,
+        "instructions": tools.INSTRUCTIONS,
+    }
+
+
+def _discover(incoming: Incoming) -> Json:
+    return {
+        "supportedVersions": list(versions.SUPPORTED),
+        "capabilities": CAPABILITIES,
+        "instructions": tools.INSTRUCTIONS,
+        **_cacheable(),
+    }
+
+
+def _ping(incoming: Incoming) -> Json:
+    return {}
+
+
+def _list_tools(incoming: Incoming) -> Json:
+    """All of them in one page, so that no cursor can be one of ours."""
+    if incoming.params.get("cursor") is not None:
+        raise Refused(INVALID_PARAMS, "This is no cursor of this list, which has one page.")
+    return {"tools": tools.TOOLS} | (_cacheable() if incoming.version == versions.STATELESS else {})
+
+
+def _cacheable() -> Json:
+    return {"ttlMs": KEPT_MS, "cacheScope": "public"}
+
+
+def _call_tool(incoming: Incoming) -> Json:
+    name, arguments = incoming.params.get("name"), incoming.params.get("arguments")
+    arguments = {} if arguments is None else arguments
+    if not isinstance(name, str):
+        raise Refused(INVALID_PARAMS, "A call needs the `name` of a tool.")
+    if not isinstance(arguments, dict):
+        raise Refused(INVALID_PARAMS, "The `arguments` of a call must be an object.")
+    tool = _TOOLS.get(name)
+    if tool is None:
+        raise Refused(INVALID_PARAMS, f"There is no tool {name[:64]}; there are {', '.join(_TOOLS)}.")
+    token = calls.token_of(incoming.message.meta, incoming.key)
+    return tool(incoming.store_id, arguments, incoming.asked, token)
+
+
+_TOOLS: dict[str, Callable[[str, Json, Asked, str | None], Json]] = {
+    tools.MEMORY: calls.memory, tools.SEARCH: reads.search, tools.HISTORY: reads.history,
+}  # fmt: skip
+
+_BOTH: dict[str, Callable[[Incoming], Json]] = {"tools/list": _list_tools, "tools/call": _call_tool}
+_AGREED = _BOTH | {"initialize": _initialize, "ping": _ping}
+_STATELESS = _BOTH | {"server/discover": _discover}

@@ -1,0 +1,194 @@
+"""Calls of the tools that only read: what is wrong with their arguments is told to the model, which can try again."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memoryhub import chain
+from memoryhub.actions import reading, searching
+from memoryhub.actions.asked import Asked
+from memoryhub.actions.calls import TooManyCalls
+from memoryhub.actions.reading import History
+from memoryhub.actions.searching import BadQuery, Match
+from memoryhub.actions.tree import NoSuchStore
+from memoryhub.folding import Span
+from memoryhub.machines import actors, cursors
+from memoryhub.machines.errors import Problem
+from memoryhub.mcp.calls import answer
+from memoryhub.models import AuditEntry, MemoryVersion
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.errors import ToolError
+
+Json = dict[str, Any]
+
+DEFAULT_LIMIT, MOST = 20, 100
+
+
+class Unusable(ValueError):
+    """Arguments that the tool cannot take; the message says why."""
+
+
+def search(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
+    """The memories that have some words, by path."""
+    return _told(_search, "search", store_id, arguments, asked)
+
+
+def history(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
+    """The versions of a memory, or the text of one."""
+    return _told(_history, "history", store_id, arguments, asked)
+
+
+def _told(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, arguments: Json, asked: Asked) -> Json:
+    """What a call gives, or its error in words for the model, which is noted as that of a command is."""
+    try:
+        try:
+            return call(store_id, arguments, asked)
+        except (Unusable, BadQuery) as error:
+            return answer(reading.refuse(store_id, asked, name, arguments, f"Error: {error}"), is_error=True)
+    except ToolError as error:
+        return answer(error.message, is_error=True)
+    except TooManyCalls as error:
+        raise Problem.too_many_calls(error.limit, error.wait) from None
+    except NoSuchStore:
+        raise Problem.no_store() from None
+
+
+def _search(store_id: str, arguments: Json, asked: Asked) -> Json:
+    query = _text(arguments, "query")
+    if query is None:
+        raise Unusable("`query` is required.")
+    given = _text(arguments, "path_prefix")
+    directory = paths.ROOT_DIRECTORY if given is None else _path(given)
+    filters = {"store": store_id, "query": query, "directory": directory}
+    key = _page("search", filters, arguments, (str,))
+    found = searching.search(store_id, asked, query, directory, limit=_limit(arguments), after=key[0] if key else None)
+    next_page = None if found.goes_on is None else cursors.encode("search", filters, [found.goes_on])
+    data = [_match(match) for match in found.matches]
+    return _both({"data": data, "next_page": next_page})
+
+
+def _match(match: Match) -> Json:
+    memory, shift = match.memory, len(paths.ROOT)
+    return {
+        "path": paths.to_tool(memory.path),
+        "memory_id": memory.pk,
+        "memory_version_id": memory.head_id,
+        "updated_at": chain.moment(memory.updated_at),
+        "path_matches": _spans([(start + shift, end + shift) for start, end in match.in_path]),
+        "lines": [
+            {"number": line.number, "text": line.text, "text_start": line.start, "matches": _spans(line.found)}
+            for line in match.lines
+        ],
+        "more_lines": match.more,
+    }
+
+
+def _spans(found: Sequence[Span]) -> list[Json]:
+    return [{"start": start, "end": end} for start, end in found]
+
+
+def _history(store_id: str, arguments: Json, asked: Asked) -> Json:
+    given = _text(arguments, "path")
+    if given is None:
+        raise Unusable("`path` is required.")
+    path = _path(given)
+    memory = reading.memory_at(store_id, path) if path else None
+    if memory is None:
+        raise Unusable(f"There is no memory at {results.echo(given)}, and there was none.")
+    number = _whole(arguments, "version", 1, 2**31 - 1)
+    if number is not None:
+        return _one_version(store_id, memory.pk, number, asked)
+    filters = {"store": store_id, "memory": memory.pk}
+    key = _page("history", filters, arguments, (int,))
+    told = {"path": path, "limit": _limit(arguments)} | ({"before": key[0]} if key else {})
+    found = reading.history(store_id, asked, memory, told, limit=_limit(arguments), before=key[0] if key else None)
+    next_page = None if found.goes_on is None else cursors.encode("history", filters, [found.goes_on])
+    return _both(_of_memory(found, next_page))
+
+
+def _of_memory(found: History, next_page: str | None) -> Json:
+    return {
+        "memory_id": found.memory.pk,
+        "path": paths.to_tool(found.memory.path),
+        "deleted": not found.memory.is_live,
+        "data": [_version(version, found.entries) for version in found.versions],
+        "next_page": next_page,
+    }
+
+
+def _one_version(store_id: str, memory_id: str, number: int, asked: Asked) -> Json:
+    """One version with its text, whose reading is a view."""
+    found = reading.version_of(store_id, asked, memory_id, number)
+    if found is None:
+        raise Unusable(f"The memory has no version {number}.")
+    memory, version = found
+    told = History(memory, [version], reading.entries_of([version]), None)
+    structured = _of_memory(told, None)
+    content = None if version.redacted_at else version.content
+    structured["data"][0]["content"] = content
+    return _both(structured)
+
+
+def _version(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Json:
+    is_redacted = version.redacted_at is not None
+    return {
+        "number": version.number,
+        "memory_version_id": version.pk,
+        "operation": version.operation,
+        "path": None if is_redacted or version.path is None else paths.to_tool(version.path),
+        "content_size_bytes": None if is_redacted else version.size,
+        "created_at": chain.moment(version.created_at),
+        "created_by": _author(version, entries.get(version.seq)),
+        "redacted": is_redacted,
+    }
+
+
+def _author(version: MemoryVersion, entry: AuditEntry | None) -> Json | None:
+    """Who wrote a version: here, or where an import brought it from."""
+    if version.origin is not None:
+        return actors.of_origin(version.origin)
+    return None if entry is None else actors.actor(entry.actor_kind, entry.actor_id, entry.session)
+
+
+def _both(structured: Json) -> Json:
+    """A value as it is, and as text for clients that pass texts alone to their model."""
+    return answer(json.dumps(structured, ensure_ascii=False), structured=structured)
+
+
+def _path(given: str) -> str:
+    """The API's form of a path."""
+    try:
+        return paths.from_tool(given)
+    except ToolError as error:
+        raise Unusable(error.message.removeprefix("Error: ")) from None
+
+
+def _text(arguments: Json, name: str) -> str | None:
+    """A string, None where it is absent."""
+    value = arguments.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise Unusable(f"`{name}` must be a string.")
+
+
+def _whole(arguments: Json, name: str, least: int, most: int) -> int | None:
+    """A whole number between two, None where it is absent."""
+    value = arguments.get(name)
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise Unusable(f"`{name}` must be a whole number from {least} to {most}.")
+    return value
+
+
+def _limit(arguments: Json) -> int:
+    return _whole(arguments, "limit", 1, MOST) or DEFAULT_LIMIT
+
+
+def _page(kind: str, filters: Json, arguments: Json, shape: tuple[type, ...]) -> list[Any] | None:
+    try:
+        return cursors.decode(kind, filters, _text(arguments, "page"), shape)
+    except Problem as problem:
+        raise Unusable(problem.message) from None

@@ -1,0 +1,97 @@
+"""The revisions of the protocol that are answered, and what each asks of a request's headers.
+
+Up to 2025-11-25 a client begins with `initialize` and names the version that was agreed on in a header. Since
+2026-07-28 nothing is agreed on: every request names its version, its method and its tool in headers and carries the
+version and the client's capabilities in `_meta`. The hub keeps nothing between two requests of either kind.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+
+from memoryhub.mcp.messages import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    Message,
+    Refused,
+)
+
+STATELESS = "2026-07-28"
+LATEST_AGREED = "2025-11-25"
+AGREED = ("2025-06-18", LATEST_AGREED)
+SUPPORTED = (STATELESS, *reversed(AGREED))
+
+META = "io.modelcontextprotocol/"
+VERSION_KEY = META + "protocolVersion"
+CAPABILITIES_KEY = META + "clientCapabilities"
+SERVER_KEY = META + "serverInfo"
+
+_ENCODED = re.compile(r"=\?base64\?(.*)\?=")
+
+
+def version_of(headers: Mapping[str, str], message: Message) -> str:
+    """The version in which a message is answered; raises Refused for headers that do not belong to the message.
+
+    Without a header it is an older client's, unless the message itself says otherwise.
+    """
+    header = headers.get("MCP-Protocol-Version")
+    if header is None:
+        if VERSION_KEY in message.meta or message.method == "server/discover":
+            raise Refused(HEADER_MISMATCH, "The header MCP-Protocol-Version is missing.")
+        return AGREED[0]
+    if message.id is not None and header not in AGREED:
+        _check_envelope(headers, header, message)
+    if header not in SUPPORTED:
+        raise unsupported(header)
+    return header
+
+
+def unsupported(requested: str) -> Refused:
+    """The error that names what is supported, so that a client can choose."""
+    return Refused(
+        UNSUPPORTED_VERSION, "Unsupported protocol version",
+        data={"supported": list(SUPPORTED), "requested": requested[:64]},
+    )  # fmt: skip
+
+
+def status_of(refused: Refused, version: str) -> int:
+    """The HTTP status of an error of a method: older clients look into the body of a 200 alone."""
+    if version == STATELESS:
+        return 404 if refused.code == METHOD_NOT_FOUND else refused.status
+    return 200
+
+
+def agreed_on(requested: object) -> str:
+    """The version that `initialize` answers: the one that was asked for, or else the latest that has this method."""
+    return requested if isinstance(requested, str) and requested in AGREED else LATEST_AGREED
+
+
+def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -> None:
+    """What a stateless request says twice must be the same: intermediaries read the one, and we the other."""
+    if header == STATELESS or VERSION_KEY in message.meta:
+        missing = [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in message.meta]
+        if missing:
+            raise Refused(INVALID_PARAMS, f"`params._meta` lacks {' and '.join(missing)}.")
+        if message.meta[VERSION_KEY] != header:
+            raise Refused(HEADER_MISMATCH, "The header MCP-Protocol-Version is not the version in `params._meta`.")
+        if headers.get("Mcp-Method") != message.method:
+            raise Refused(HEADER_MISMATCH, "The header Mcp-Method is not the `method` of the message.")
+        name = message.params.get("name")
+        if message.method == "tools/call" and name is not None and decoded(headers.get("Mcp-Name")) != name:
+            raise Refused(HEADER_MISMATCH, "The header Mcp-Name is not the `name` of the tool.")
+
+
+def decoded(value: str | None) -> str | None:
+    """A header's value, which may be `=?base64?…?=`; null where that is not canonical Base64 of UTF-8."""
+    match = _ENCODED.fullmatch(value or "")
+    if value is None or match is None:
+        return value
+    try:
+        raw = base64.b64decode(match[1], validate=True)
+        text = raw.decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return text if base64.b64encode(raw).decode() == match[1] else None
