@@ -1,0 +1,357 @@
+"""Claude's memory tool, kept in a MemoryHub: for the tool runner of Anthropic's SDK, without anything of the hub's.
+
+This one module is also the whole of the package that is installed elsewhere, so it imports only the SDK.
+"""
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, cast
+from urllib.parse import quote
+
+import anthropic
+from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+from anthropic.types.beta import (
+    BetaCacheControlEphemeralParam,
+    BetaMemoryTool20250818Command,
+    BetaMemoryTool20250818CreateCommand,
+    BetaMemoryTool20250818DeleteCommand,
+    BetaMemoryTool20250818InsertCommand,
+    BetaMemoryTool20250818RenameCommand,
+    BetaMemoryTool20250818StrReplaceCommand,
+    BetaMemoryTool20250818ViewCommand,
+)
+
+__all__ = ["AsyncHubMemoryTool", "HubError", "HubMemoryTool", "ToolError"]
+
+TIMEOUT = 60.0
+"""Seconds that one attempt may take."""
+MOST_DELETES = 100
+"""So many tool calls the hub takes in one request."""
+ENVIRONMENT = {
+    "url": "MEMORYHUB_URL",
+    "key": "MEMORYHUB_KEY",
+    "store": "MEMORYHUB_STORE",
+    "session": "MEMORYHUB_SESSION",
+}
+
+_VISIBLE = re.compile(r"[!-~]+")
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+Block = dict[str, Any]
+CacheControl = BetaCacheControlEphemeralParam
+
+
+class HubError(Exception):
+    """The hub did not run a call, or nobody knows whether it did: no tool error, which would be a ToolError.
+
+    `status` and `type` are those of the hub's answer, None where there was none; `request_id` names the request in
+    the hub's log.
+    """
+
+    def __init__(
+        self, message: str, status: int | None = None, type: str | None = None, request_id: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message, self.status, self.type, self.request_id = message, status, type, request_id
+
+
+class HubMemoryTool(BetaAbstractMemoryTool):
+    """The memory tool on one memory store of a hub.
+
+    `session` names the agent's run in the audit (1 to 128 visible ASCII characters). The client retries as the SDK
+    does; each call has a token that stays the same over its retries, so a call whose answer was lost runs once. No
+    redirect is followed: a memory is for nobody but the hub.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        store: str,
+        *,
+        session: str | None = None,
+        cache_control: CacheControl | None = None,
+        timeout: float | anthropic.Timeout | None = TIMEOUT,
+        max_retries: int = anthropic.DEFAULT_MAX_RETRIES,
+        http_client: Any = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._hub = _Hub(url, key, store, session)
+        self._client = anthropic.Anthropic(
+            base_url=self._hub.url, api_key=key, timeout=timeout, max_retries=max_retries,
+            http_client=http_client or anthropic.DefaultHttpxClient(follow_redirects=False),
+        )  # fmt: skip
+        _forget_environment(self._client)
+
+    @classmethod
+    def from_env(cls, **options: Any) -> Self:
+        """With MEMORYHUB_URL, MEMORYHUB_KEY, MEMORYHUB_STORE and, if set, MEMORYHUB_SESSION; `options` win."""
+        return cls(**_with_environment(options))
+
+    def call(self, input: object) -> str:
+        """One command as the model sent it: what is wrong with it, the hub tells."""
+        return self._run(_plain(input))
+
+    def execute(self, command: BetaMemoryTool20250818Command) -> str:
+        return self._run(_plain(command))
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        return self._run(_plain(command))
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        return self._run(_plain(command))
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        return self._run(_plain(command))
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        return self._run(_plain(command))
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        return self._run(_plain(command))
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        return self._run(_plain(command))
+
+    def clear_all_memory(self) -> str:
+        """Deletes whatever lies at the root, directories in one step each, until nothing does.
+
+        Every delete has its audit entry, and what was deleted can be restored on the hub. Raises ToolError with the
+        hub's sentence for what it refuses to delete, such as under a legal hold; the rest of that request is deleted.
+        """
+        refused: dict[str, str] = {}
+        while paths := _paths(self._hub, self._get(self._hub.at_root)):
+            _raise_refused(refused, paths)
+            refused = _refused(self._hub, paths, self._post(_message(paths)))
+        return "All memory cleared"
+
+    def close(self) -> None:
+        """Gives back the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _run(self, input: object) -> str:
+        return _outcome(self._hub, self._post(_block(input)))
+
+    def _post(self, body: Block) -> object:
+        token = _token(body)
+        try:
+            return self._client.post(
+                self._hub.tool_calls, cast_to=object, content=_encode(body).encode(), options=self._hub.options(token)
+            )
+        except anthropic.APIError as error:
+            raise _hub_error(self._hub, error) from error
+
+    def _get(self, address: str) -> object:
+        try:
+            return self._client.get(address, cast_to=object, options=self._hub.options())
+        except anthropic.APIError as error:
+            raise _hub_error(self._hub, error) from error
+
+
+class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
+    """HubMemoryTool for the async tool runner."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        store: str,
+        *,
+        session: str | None = None,
+        cache_control: CacheControl | None = None,
+        timeout: float | anthropic.Timeout | None = TIMEOUT,
+        max_retries: int = anthropic.DEFAULT_MAX_RETRIES,
+        http_client: Any = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._hub = _Hub(url, key, store, session)
+        self._client = anthropic.AsyncAnthropic(
+            base_url=self._hub.url, api_key=key, timeout=timeout, max_retries=max_retries,
+            http_client=http_client or anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+        )  # fmt: skip
+        _forget_environment(self._client)
+
+    @classmethod
+    def from_env(cls, **options: Any) -> Self:
+        """As HubMemoryTool.from_env."""
+        return cls(**_with_environment(options))
+
+    async def call(self, input: object) -> str:
+        """One command as the model sent it: what is wrong with it, the hub tells."""
+        return await self._run(_plain(input))
+
+    async def execute(self, command: BetaMemoryTool20250818Command) -> str:
+        return await self._run(_plain(command))
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        return await self._run(_plain(command))
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        return await self._run(_plain(command))
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        return await self._run(_plain(command))
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        return await self._run(_plain(command))
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        return await self._run(_plain(command))
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        return await self._run(_plain(command))
+
+    async def clear_all_memory(self) -> str:
+        """As HubMemoryTool.clear_all_memory."""
+        refused: dict[str, str] = {}
+        while paths := _paths(self._hub, await self._get(self._hub.at_root)):
+            _raise_refused(refused, paths)
+            refused = _refused(self._hub, paths, await self._post(_message(paths)))
+        return "All memory cleared"
+
+    async def close(self) -> None:
+        """Gives back the connections."""
+        await self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def _run(self, input: object) -> str:
+        return _outcome(self._hub, await self._post(_block(input)))
+
+    async def _post(self, body: Block) -> object:
+        token = _token(body)
+        try:
+            return await self._client.post(
+                self._hub.tool_calls, cast_to=object, content=_encode(body).encode(), options=self._hub.options(token)
+            )
+        except anthropic.APIError as error:
+            raise _hub_error(self._hub, error) from error
+
+    async def _get(self, address: str) -> object:
+        try:
+            return await self._client.get(address, cast_to=object, options=self._hub.options())
+        except anthropic.APIError as error:
+            raise _hub_error(self._hub, error) from error
+
+
+# ------------------------------------------------------------------------------------------------ text in, text out
+
+
+class _Hub:
+    """Where the calls of a tool go, and what every one of them carries; raises ValueError for what cannot be right."""
+
+    def __init__(self, url: str, key: str, store: str, session: str | None) -> None:
+        for name, value in (("url", url), ("key", key), ("store", store)):
+            if not isinstance(value, str) or not value.strip():
+                raise ValueError(f"`{name}` is missing: HubMemoryTool(url, key, store)")
+        if not re.match(r"https?://[^/]", url):
+            raise ValueError(f"`url` is no address of a hub, such as https://hub.example.com: {url}")
+        if session is not None and not (len(session) <= 128 and _VISIBLE.fullmatch(session)):
+            raise ValueError("`session` must have 1 to 128 visible ASCII characters")
+        self.url, self._key, self._session = url.rstrip("/"), key.strip(), session
+        of_store = f"/v1/memory_stores/{quote(store.strip(), safe='')}"
+        self.tool_calls = f"{of_store}/tool_calls"
+        self.at_root = f"{of_store}/memories?path_prefix=/&depth=1&limit={MOST_DELETES}"
+
+    def options(self, token: str | None = None) -> Any:
+        """The SDK's options of a request: its headers, which win over all others."""
+        headers = {"Authorization": f"Bearer {self._key}"}
+        if self._session is not None:
+            headers["Memoryhub-Session"] = self._session
+        if token is not None:
+            headers |= {"Idempotency-Key": token, "Content-Type": "application/json"}
+        return {"headers": headers}
+
+
+def _forget_environment(client: anthropic.Anthropic | anthropic.AsyncAnthropic) -> None:
+    """The hub is not Anthropic: headers that the environment has for Anthropic's API are not for it."""
+    client._custom_headers = {}
+
+
+def _with_environment(options: dict[str, Any]) -> dict[str, Any]:
+    found = {name: os.environ[variable] for name, variable in ENVIRONMENT.items() if os.environ.get(variable)}
+    missing = [ENVIRONMENT[name] for name in ("url", "key", "store") if name not in {**found, **options}]
+    if missing:
+        raise ValueError(f"Set {', '.join(missing)} in the environment")
+    return {**found, **options}
+
+
+def _plain(command: object) -> object:
+    """A command as the model sent it, whether the SDK has made an object of it or not."""
+    if hasattr(command, "model_dump"):
+        return command.model_dump(mode="json", exclude_unset=True)
+    return dict(command) if isinstance(command, Mapping) else command
+
+
+def _block(input: object) -> Block:
+    """A tool_use block under an id of its own: the runner does not tell a tool the id that the model gave."""
+    return {"type": "tool_use", "id": f"toolu_hub_{uuid.uuid4().hex}", "name": "memory", "input": input}
+
+
+def _message(paths: Sequence[str]) -> Block:
+    """Deletes of several paths, in the API's form, in one request."""
+    deletes = [_block({"command": "delete", "path": f"/memories{path}"}) for path in paths]
+    return {"role": "assistant", "content": deletes}
+
+
+def _token(body: Block) -> str:
+    return str(body["id"] if "id" in body else body["content"][0]["id"])
+
+
+def _outcome(hub: _Hub, answer: object) -> str:
+    """What a tool_result block says; raises it as a ToolError where it is an error."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("content"), str) or "is_error" not in answer:
+        raise _no_hub(hub)
+    if answer["is_error"]:
+        raise ToolError(answer["content"])
+    return cast(str, answer["content"])
+
+
+def _paths(hub: _Hub, page: object) -> list[str]:
+    """What a page of the root lists, in the API's form, without the final `/` of directories."""
+    if not isinstance(page, dict) or not isinstance(page.get("data"), list):
+        raise _no_hub(hub)
+    return [str(item["path"]).rstrip("/") for item in page["data"]]
+
+
+def _refused(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
+    """The sentences for what was not deleted, by path."""
+    results = answer.get("content") if isinstance(answer, dict) else None
+    if not isinstance(results, list) or len(results) != len(paths):
+        raise _no_hub(hub)
+    return {path: str(result["content"]) for path, result in zip(paths, results, strict=True) if result["is_error"]}
+
+
+def _raise_refused(refused: Mapping[str, str], paths: Sequence[str]) -> None:
+    """A path that was refused and is still there will be refused again; one that others deleted is gone."""
+    for path in paths:
+        if path in refused:
+            raise ToolError(refused[path])
+
+
+def _no_hub(hub: _Hub) -> HubError:
+    return HubError(f"What answers at {hub.url} is no MemoryHub: the answer is not one of its own")
+
+
+def _hub_error(hub: _Hub, error: anthropic.APIError) -> HubError:
+    if not isinstance(error, anthropic.APIStatusError):
+        why = "in time" if isinstance(error, anthropic.APITimeoutError) else f"({error.__cause__ or error.message})"
+        return HubError(f"MemoryHub at {hub.url} did not answer {why}")
+    if not error.api_message:
+        return HubError(f"{hub.url} answered with HTTP {error.status_code} and not as a MemoryHub", error.status_code)
+    told = f"MemoryHub at {hub.url} refused the call: {error.api_message} (HTTP {error.status_code}"
+    told += f", {error.request_id})" if error.request_id else ")"
+    return HubError(told, error.status_code, error.type, error.request_id)

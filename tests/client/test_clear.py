@@ -1,0 +1,64 @@
+"""Everything in a memory store is deleted, and what the hub keeps is told."""
+
+import pytest
+
+from memoryhub.client import HubError
+from tests.client.remote import Place, Remote
+
+ROOT = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n"
+PATHS = ["/memories/a.md", "/memories/.hidden", "/memories/notes/b.md", "/memories/notes/deep/c.md",
+         "/memories/node_modules/x/y.md", "/memories/100%25 & ü?#.md"]  # fmt: skip
+
+
+def deletes(place: Place, store: str) -> list[tuple[object, ...]]:
+    """(path, ok, has a session) of the deletes in a store's audit."""
+    return [(entry["path"], entry["ok"], bool(entry["session"])) for entry in place.entries(store, "delete")]
+
+
+def test_all_is_deleted_and_audited_once(remote: Remote, place: Place) -> None:
+    assert remote.clear() == ["ok", "All memory cleared"]
+    for path in PATHS:
+        assert remote.call(command="create", path=path, file_text="x")[0] == "ok"
+    assert remote.clear() == ["ok", "All memory cleared"]
+    assert remote.call(command="view", path="/memories") == ["ok", f"{ROOT}0B\t/memories"]
+    at_root = ("/.hidden", "/100%25 & ü?#.md", "/a.md", "/node_modules", "/notes")
+    assert deletes(place, remote.store) == [(path, True, True) for path in at_root]
+
+
+def test_more_than_one_request_holds_is_deleted(remote: Remote) -> None:
+    for number in range(101):
+        assert remote.call(command="create", path=f"/memories/{number:03}.md", file_text="x")[0] == "ok"
+    assert remote.clear() == ["ok", "All memory cleared"]
+    assert remote.call(command="view", path="/memories") == ["ok", f"{ROOT}0B\t/memories"]
+
+
+HOLD = """
+from django.utils import timezone
+from memoryhub.actions import holds
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.models import Door, HoldKind
+act = Act(Actor.system("tests"), Door.COMMAND, timezone.now())
+holds.place(STORE, act, kind=HoldKind.HOLD, reason="A lawsuit.", path="/held")
+"""
+
+
+def test_what_is_under_a_legal_hold_stays_and_is_told(remote: Remote, place: Place) -> None:
+    for path in ("/memories/a.md", "/memories/held/b.md", "/memories/z.md"):
+        assert remote.call(command="create", path=path, file_text="x")[0] == "ok"
+    place.server.command("shell", "-c", HOLD.replace("STORE", repr(remote.store)))
+    state, sentence = remote.clear()
+    assert (state, "legal hold" in sentence, "/memories/held" in sentence) == ("err", True, True)
+    left = f"{ROOT}1B\t/memories\n1B\t/memories/held/\n1B\t/memories/held/b.md"
+    assert remote.call(command="view", path="/memories") == ["ok", left]
+    assert [ok for _, ok, _ in deletes(place, remote.store)] == [True, False, True]
+
+
+def test_a_key_that_may_not_write_is_told_what_the_hub_says(remote: Remote, place: Place) -> None:
+    assert remote.call(command="create", path="/memories/a.md", file_text="x")[0] == "ok"
+    reader = type(remote.tool)(place.url, place.reader, remote.store)
+    weak = Remote(reader, remote.run, remote.store)
+    assert weak.clear() == ["err", "Error: this key may not write to this memory store"]
+    wrong = Remote(type(remote.tool)(place.url, "mh_wrong", remote.store), remote.run, remote.store)
+    with pytest.raises(HubError, match="HTTP 401"):
+        wrong.clear()
+    assert remote.call(command="view", path="/memories/a.md")[0] == "ok"
