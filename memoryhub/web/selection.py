@@ -9,13 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from memoryhub.actions import selection
+from memoryhub.actions import exporting, selection
 from memoryhub.actions.plans import TooMuch
 from memoryhub.actions.selection import NotDone, Selected
 from memoryhub.actions.selection_moves import MovePlan, move, move_plan
 from memoryhub.models import Directory, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
-from memoryhub.web import selection_export, selection_restore, stores_pages, tree_addresses, tree_branches
+from memoryhub.web import exporting as web_exporting
+from memoryhub.web import selection_restore, stores_pages, tree_addresses, tree_branches
 from memoryhub.web.door import act, in_store
 from memoryhub.web.selection_forms import DeleteForm, MoveForm, Posted
 from memoryhub.web.sentences import for_people
@@ -102,15 +103,14 @@ def _moved(request: HttpRequest, store: MemoryStore, posted: Posted, form: MoveF
 
 
 def _export(request: HttpRequest, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """At once: the entry first, then the bytes."""
-    if posted.format not in selection_export.FORMATS:
-        return HttpResponseBadRequest(_("An export is zip or jsonl."))
+    """At once: the entry first, then the bytes. A ZIP archive holds the texts as they are, the others the history."""
+    if posted.format not in exporting.FORMATS:
+        return HttpResponseBadRequest(_("An export is zip, jsonl or git."))
+    wanted = web_exporting.wanted_by(request, posted.format, chosen=posted.chosen, history=posted.format != "zip")
     try:
-        exported = selection.note_export(store, posted.chosen, posted.format, act(request))
+        return web_exporting.answer(exporting.begin(store.pk, wanted, act(request)))
     except NotDone as error:
         return _page(request, store, posted, "selection/nothing.html", vanished=error.plan.vanished)
-    is_viewer = not request.role.includes(Role.CURATOR)  # type: ignore[attr-defined]
-    return selection_export.answer(exported, posted.format, masked=is_viewer)
 
 
 _ACTS: dict[str, Callable[[HttpRequest, MemoryStore, Posted], HttpResponse]] = {

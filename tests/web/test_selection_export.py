@@ -1,22 +1,18 @@
 """Exports of memories and tables: what leaves the hub, whole, audited, and harmless to what it is put on."""
 
 import csv
-import hashlib
 import io
 import json
-import zipfile
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions import access, curation
-from memoryhub.models import HUB, AuditEntry, Directory, Memory, MemoryStore, User
-from memoryhub.web import selection_export
-from memoryhub.web.selection_names import Names, safe_name
+from memoryhub.models import HUB, AuditEntry, Directory, MemoryStore, User
 from tests.fixtures import BY, signed_in
+from tests.transfer.exported import archive, lines_of, of_type
 from tests.web.memory_pages import HOSTILE, TEXTS, act, newest, write
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -24,17 +20,8 @@ pytestmark = pytest.mark.django_db
 def export(user: User, store: MemoryStore, **fields: object) -> bytes:
     answer = signed_in(user).post(reverse("selection", args=[store.id]), fields)
     assert answer.status_code == 200 and answer.streaming
-    assert answer.headers["Content-Disposition"].startswith('attachment; filename="memories-')
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="support-')
     return b"".join(answer.streaming_content)
-
-
-def archive(body: bytes) -> tuple[dict[str, str], dict[str, object]]:
-    """The texts by their names, and the manifest."""
-    with zipfile.ZipFile(io.BytesIO(body)) as opened:
-        assert opened.testzip() is None
-        names = opened.namelist()
-        assert len(names) == len(set(names)) and names[-1] == "manifest.json"
-        return {name: opened.read(name).decode() for name in names[:-1]}, json.loads(opened.read("manifest.json"))
 
 
 def table(user: User, url: str, **fields: str) -> tuple[list[dict[str, str]], list[dict[str, object]]]:
@@ -50,21 +37,21 @@ class TestMemories:
         for number, text in enumerate(TEXTS):
             write(store, f"/a/{number}/x.md", text)
         write(store, "/not/this.md")
-        texts, manifest = archive(export(bob, store, format="zip", everything="1", **{"in": "/a"}))
-        assert texts == {f"memories/a/{number}/x.md": text for number, text in enumerate(TEXTS)}
-        assert (manifest["store"], manifest["entry"]) == (store.id, newest(store).seq)
-        for told in manifest["memories"]:  # type: ignore[attr-defined]
-            encoded = texts[told["file"]].encode()
-            assert (told["size"], told["sha256"]) == (len(encoded), hashlib.sha256(encoded).hexdigest())
-            assert "memories" + told["path"] == told["file"]
+        texts, manifest, history = archive(export(bob, store, format="zip", everything="1", **{"in": "/a"}))
+        assert texts == {f"a/{number}/x.md": text for number, text in enumerate(TEXTS)} and history is None
+        assert (manifest[0]["source"]["store"], manifest[0]["seq"]) == (store.id, newest(store).seq)
 
-    def test_lines_of_json_hold_the_same(self, store: MemoryStore, bob: User) -> None:
+    def test_the_others_hold_the_history_of_what_was_ticked(self, store: MemoryStore, bob: User) -> None:
         one, two = write(store, "/a.md", HOSTILE), write(store, "/b/c.md", "日本語\r\n")
         write(store, "/no.md")
-        body = export(bob, store, format="jsonl", id=[one.id, Directory.objects.get(store=store, path="/b").pk])
-        lines = [json.loads(line) for line in body.decode("ascii").splitlines()]
-        assert {line["path"]: line["text"] for line in lines} == {"/a.md": HOSTILE, "/b/c.md": "日本語\r\n"}
+        curation.edit(store.id, one.id, "new", one.sha256, act())
+        ticked = {"id": [one.id, Directory.objects.get(store=store, path="/b").pk]}
+        lines = of_type(lines_of(export(bob, store, format="jsonl", **ticked)), "version")
+        assert [line["content"] for line in lines if line["memory"] == one.id] == [HOSTILE, "new"]
+        assert [line["content"] for line in lines if line["memory"] == two.id] == ["日本語\r\n"]
         assert {line["memory"] for line in lines} == {one.id, two.id}
+        stream = export(bob, store, format="git", **ticked)
+        assert stream.count(b"\nMemoryhub-Version: ") == 3 and b"no.md" not in stream
 
     def test_it_is_audited_before_the_first_byte(self, store: MemoryStore, bob: User) -> None:
         write(store, "/a.md")
@@ -75,46 +62,6 @@ class TestMemories:
         assert (entry.command, entry.actor_id, entry.path) == ("export", bob.id, None)
         assert json.loads(str(entry.input))["memories"] == 1
         assert answer.streaming
-
-    def test_it_is_as_of_its_entry_whatever_is_written_meanwhile(
-        self, store: MemoryStore, bob: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(selection_export, "_PART", 2)
-        made = [write(store, f"/{number}.md", str(number)) for number in range(7)]
-        answer = signed_in(bob).post(reverse("selection", args=[store.id]), {
-            "format": "jsonl", "everything": "1", "in": ""
-        })  # fmt: skip
-        body = iter(answer.streaming_content)
-        lines = [next(body)]
-        curation.edit(store.id, made[5].id, "changed", made[5].sha256, act())
-        curation.delete(store.id, "/6.md", act())
-        curation.rename(store.id, "/4.md", "/moved.md", act())
-        write(store, "/99.md")
-        lines += list(body)
-        found = {told["path"]: told["text"] for told in map(json.loads, lines)}
-        assert found == {f"/{number}.md": str(number) for number in range(7)}
-
-    def test_a_redacted_text_is_not_in_it(self, store: MemoryStore, bob: User) -> None:
-        one = write(store, "/a.md", "secret")
-        write(store, "/b.md")
-        with tampering():
-            Memory.objects.filter(pk=one.pk).update(text=None)
-            type(one.head).objects.filter(pk=one.head_id).update(text=None)
-        texts, manifest = archive(export(bob, store, format="zip", everything="1", **{"in": ""}))
-        assert list(texts) == ["memories/b.md"]
-        assert [told["file"] for told in manifest["memories"]] == [None, "memories/b.md"]  # type: ignore[attr-defined]
-
-    def test_names_that_a_file_system_cannot_hold_are_escaped(self, store: MemoryStore, bob: User) -> None:
-        paths = ["/CON", "/con.md", "/a:b?.md", "/ends.", "/x", "/X", "/dir/y", "/DIR", "/100%41", "/1\u00e9" * 2]
-        for path in paths:
-            write(store, path, path)
-        texts, manifest = archive(export(bob, store, format="zip", everything="1", **{"in": ""}))
-        assert sorted(texts.values()) == sorted(paths)
-        assert {told["path"]: texts[told["file"]] for told in manifest["memories"]} == {path: path for path in paths}  # type: ignore[attr-defined]
-        folded = [name.casefold() for name in texts]
-        assert len(set(folded)) == len(folded)
-        for name in texts:
-            assert not set('<>:"\\|?*') & set(name)
 
     @pytest.mark.parametrize("form", ["", "tar", "ZIP"])
     def test_another_form_is_refused(self, store: MemoryStore, bob: User, form: str) -> None:
@@ -129,31 +76,6 @@ class TestMemories:
             reverse("selection", args=[store.id]), {"format": "zip", "everything": "1", "in": "/nowhere"}
         )
         assert "Nothing of it is left" in answer.content.decode()
-
-
-class TestNames:
-    @pytest.mark.parametrize(
-        ("name", "safe"),
-        [
-            ("plain name.md", "plain name.md"), ("nul", "%6Eul"), ("COM1.txt", "%43OM1.txt"), ("a<b", "a%3Cb"),
-            ("a%3Cb", "a%253Cb"), ("dot.", "dot%2E"), ("\u202ex", "%E2%80%AEx"), ("console", "console"),
-            ("日本.md", "日本.md"), (".hidden", ".hidden"), ("aux.d.ts", "%61ux.d.ts"),
-        ],
-    )  # fmt: skip
-    def test_a_name_is_escaped_where_it_must_be(self, name: str, safe: str) -> None:
-        assert safe_name(name) == safe
-
-    def test_long_names_are_cut_and_stay_different(self) -> None:
-        names = {safe_name("日" * 80 + f"{number}.md") for number in range(20)}
-        assert len(names) == 20 and all(len(name.encode()) <= 200 and name.endswith(".md") for name in names)
-
-    def test_no_two_paths_meet_on_a_file_system_that_folds(self) -> None:
-        names = Names()
-        paths = ["/a", "/A/b", "/A/B", "/b/c", "/B", "/e\u0301", "/\u00e9", "/ﬁ", "/fi", "/FI/x", "/ß", "/ss"]
-        given = [names.of(path) for path in paths]
-        folded = {name.casefold() for name in given}
-        assert len(folded) == len(paths)
-        assert not any(other.startswith(name + "/") for name in folded for other in folded)
 
 
 class TestTables:

@@ -1,0 +1,53 @@
+"""Who wrote the versions of an export: the API's form of an actor, and what they were called then."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from memoryhub.models import AuditEntry, Import, MemoryVersion
+from memoryhub.models.audit import ActorKind
+from memoryhub.transfer.bundle import Author
+
+
+class Authors:
+    """Of a store; `find` looks up those of some versions, a few questions for all of them."""
+
+    def __init__(self, store_id: str) -> None:
+        self.store = store_id
+        self._entries: dict[int, Author] = {}
+        self._labels: dict[str, dict[str, str]] = {}
+
+    def find(self, versions: Iterable[MemoryVersion]) -> None:
+        versions = list(versions)
+        seqs = {version.seq for version in versions if version.origin is None}
+        columns = ("seq", "actor_kind", "actor_id", "session", "label")
+        rows = AuditEntry.objects.of_chain(self.store).of_seqs(seqs).values_list(*columns)
+        self._entries = {seq: _author(*told) for seq, *told in rows}
+        jobs = {str(version.origin.get("import")) for version in versions if version.origin} - self._labels.keys()
+        if jobs:
+            self._labels.update({job: {} for job in jobs})
+            self._labels.update({job.pk: job.actors for job in Import.objects.filter(store_id=self.store, pk__in=jobs)})
+
+    def of(self, version: MemoryVersion) -> Author | None:
+        """Null where the entry that made the version has been removed."""
+        if version.origin is None:
+            return self._entries.get(version.seq)
+        return self._imported(version.origin)
+
+    def _imported(self, origin: dict[str, Any]) -> Author:
+        """Who wrote it where it was imported from."""
+        id = str(origin.get("id") or "")
+        labels = self._labels.get(str(origin.get("import")), {})
+        return Author(str(origin.get("type") or ""), id, str(labels.get(id) or ""))
+
+
+def _author(kind: str, id: str | None, session: str | None, label: str | None) -> Author:
+    """Type "" for the hub itself."""
+    name = label or ""
+    if id is None:
+        return Author("", "", name)
+    if kind == ActorKind.USER:
+        # Somebody without a name is called by their e-mail address, which is nobody's business.
+        return Author("user_actor", id, name.partition("@")[0])
+    if kind == ActorKind.POLICY:
+        return Author("service_account_actor", id, name)
+    return Author("session_actor", session, name) if session else Author("api_actor", id, name)

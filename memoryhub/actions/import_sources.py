@@ -1,0 +1,66 @@
+"""Where an import comes from: bytes that somebody brought, or a directory on the hub's own machine."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from memoryhub.actions import importing
+from memoryhub.actions.importing import Brought
+from memoryhub.transfer import reading, recognition, tree_read
+from memoryhub.transfer.bundle import Refused
+from memoryhub.transfer.reading import Left
+
+
+def of_bytes(data: bytes, name: str, *, only_memory_files: bool = False) -> Brought:
+    """An archive, JSON Lines, a git stream or one text; raises Refused."""
+    read = recognition.read(data, name, importing.bounds(), only_memory_files)
+    return Brought(read, name, hashlib.sha256(data).hexdigest())
+
+
+def of_directory(root: Path, *, only_memory_files: bool = False) -> Brought:
+    """The texts of a directory; links are not followed. Raises Refused and OSError."""
+    bounds, texts, left, size = importing.bounds(), {}, [], 0
+    for place, path in _walk(root):
+        if tree_read.is_passed_over(place):
+            continue
+        mode = path.lstat().st_mode
+        if not stat.S_ISREG(mode):
+            why = "It is a symbolic link, and links are not followed." if stat.S_ISLNK(mode) else "It is no text."
+            left.append(Left("/" + place, why))
+            continue
+        texts[reading.require_place(place)] = content = _content(path, bounds.unpacked - size)
+        size += len(content)
+        if len(texts) + len(left) > bounds.entries:
+            raise Refused(f"The directory has more than {bounds.entries:,} texts.")
+        if size > bounds.unpacked:
+            raise Refused(f"The texts of the directory have more than {bounds.unpacked:,} bytes.")
+    read = tree_read.read_texts(texts, bounds, only_memory_files, "directory")
+    whole = hashlib.sha256()
+    for place, content in sorted(texts.items()):
+        whole.update(f"{place}\0{len(content)}\0".encode() + content)
+    return Brought(reading.Read(read.bundle, (*read.left, *left)), root.resolve().name or "/", whole.hexdigest())
+
+
+def _walk(root: Path) -> Iterator[tuple[str, Path]]:
+    """(place, path) of all that is no directory, in the order of their names; what tools keep is not gone into."""
+    for directory, directories, names in os.walk(root):
+        above = Path(directory)
+        links = [name for name in directories if (above / name).is_symlink()]
+        directories[:] = sorted(name for name in directories if name not in tree_read.NEVER and name not in links)
+        for name in sorted([*names, *links]):
+            path = above / name
+            place = path.relative_to(root).as_posix()
+            try:
+                place.encode()
+            except UnicodeEncodeError:
+                raise Refused(f"The name {reading.visible(place)} is not UTF-8.") from None
+            yield place, path
+
+
+def _content(path: Path, most: int) -> bytes:
+    """At most one byte more than so many; a link that has just taken its place is not followed."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as opened:
+        return opened.read(most + 1)

@@ -1,0 +1,328 @@
+"""Imports: prepared with what each memory meets, chosen, started, done in short transactions, cancelled, forgotten.
+
+Nothing of the store changes before `start`; then each memory is one entry `import`, whole or not at all.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from memoryhub import chain, ids
+from memoryhub.actions import audit, importing_looks, importing_writes, tree
+from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.importing_looks import BESIDE, CHOICES, REFUSED, SKIP
+from memoryhub.actions.plans import in_parts
+from memoryhub.actions.transactions import writing
+from memoryhub.models import Door, Import, ImportItem, ImportState, MemoryVersion
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import paths, results
+from memoryhub.transfer.bundle import Author, BundledMemory, BundledVersion, Refused
+from memoryhub.transfer.reading import Bounds, Read
+
+OPEN = (ImportState.READING, ImportState.PREVIEW, ImportState.RUNNING)
+AT_WORK = (ImportState.READING, ImportState.RUNNING)
+MOST_ITEMS, MOST_VERSIONS, MOST_BYTES = 10, 200, 256 * 1024
+"""So much is done in a transaction (one memory always), so that tool calls wait only a little."""
+LOOKS = 25
+"""So many items are looked at in a transaction of the preview."""
+MOST_OPEN = 20
+"""So many imports of a store may be open at once: their texts are kept until they are over."""
+LONGEST_KEPT = 4_096
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
+
+
+class NotOpen(Exception):
+    """The import is over, or not in the state that is asked for."""
+
+
+class Brought(NamedTuple):
+    """What a reader made of some bytes: their name for people, and their SHA-256 (of a tree: of what was taken)."""
+
+    read: Read
+    name: str
+    sha256: str
+
+
+def bounds() -> Bounds:
+    """How much is taken, by the settings."""
+    return Bounds(**settings.MEMORYHUB_IMPORT)
+
+
+# ------------------------------------------------------------------------------------------------ preparing
+
+
+def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
+    """Keeps what was brought, to be put beneath the directory `place`, for a preview that `step` makes.
+
+    Raises ToolError for an archived store and a place that none is, Refused where MOST_OPEN are open, and NoSuchStore.
+    """
+    place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool(place.rstrip("/")))
+    bundle = brought.read.bundle
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        if Import.objects.filter(store_id=store_id, state__in=OPEN).count() >= MOST_OPEN:
+            raise Refused(f"{MOST_OPEN} imports of this memory store are not over: start or cancel one of them.")
+        items = list(_items(brought.read, place))
+        job = Import(  # type: ignore[misc]
+            id=ids.new_id(ids.IMPORT, act.at), store_id=store_id, state=ImportState.READING, source=bundle.source,
+            name=_kept_text(brought.name)[:300], place=place, sha256=brought.sha256, actor=_kept(act.actor),
+            door=act.door.value, actors=_labels(bundle.memories), memory_count=len(items),
+            byte_count=sum(item.size for item in items), created_at=act.at, created_by_id=_person(act),
+        )  # fmt: skip
+        job.save(force_insert=True)
+        for item in items:
+            item.job = job
+        ImportItem.objects.bulk_create(items, batch_size=100)
+        _tell(store, job, "prepare_import", {
+            "source": job.source, "name": job.name, "place": place, "content_sha256": job.sha256,
+            "memories": len(bundle.memories), "left_out": len(brought.read.left), "bytes": job.byte_count,
+        })  # fmt: skip
+    return job
+
+
+def _items(read: Read, place: str) -> Iterable[ImportItem]:
+    memories = read.bundle.memories
+    for number, memory in enumerate(memories):
+        yield _item(number, memory, place)
+    for number, left in enumerate(read.left, len(memories)):
+        path = _kept_text(place + left.path) if left.path else ""
+        yield ImportItem(number=number, path=path, found=REFUSED, choice=SKIP, reason=left.why, version_count=0)
+
+
+def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
+    """Its newest text, and its versions where more is known of them than a text at a path."""
+    last = next((one for one in reversed(memory.versions) if one.content is not None), None)
+    content = last.content if last else None
+    encoded = (content or "").encode()
+    first = memory.versions[0]
+    is_plain = len(memory.versions) == 1 and first.at is None and first.id is None and first.author is None
+    return ImportItem(  # type: ignore[misc]
+        number=number, path=_kept_text(place + memory.path) if memory.path else "", found="", choice="",
+        content=content,
+        size=len(encoded), sha256=hashlib.sha256(encoded).hexdigest() if content is not None else None,
+        memory=_kept_text(memory.id) if memory.id else None,
+        history=[] if is_plain else [_told(version, place) for version in memory.versions],
+        version_count=len(memory.versions),
+    )  # fmt: skip
+
+
+def _kept_text(told: str) -> str:
+    """What a source says as it can be kept: no database takes an unpaired surrogate, PostgreSQL no NUL."""
+    return _UNKEPT.sub("\ufffd", told[:LONGEST_KEPT])
+
+
+def _told(version: BundledVersion, place: str) -> dict[str, Any]:
+    """A version as its item keeps it."""
+    author = version.author
+    return {
+        "id": version.id, "number": version.number, "operation": version.operation,
+        "path": place + version.path if version.path else None, "content": version.content,
+        "at": chain.moment(version.at) if version.at else None, "redacted": version.redacted,
+        "author": [author.type, author_id(author)] if author else None,
+    }  # fmt: skip
+
+
+def author_id(author: Author) -> str:
+    """An author's id, where it looks like one; else one made of what they are called: no address of theirs is kept."""
+    if author.id and all(c.isalnum() or c in "_-.:" for c in author.id):
+        return author.id
+    named = f"{author.id}\0{author.label}".encode("utf-8", "surrogatepass")
+    return "author_" + hashlib.sha256(named).hexdigest()[:20]
+
+
+def _labels(memories: Iterable[BundledMemory]) -> dict[str, str]:
+    """What the authors are called, by their ids."""
+    authors = {version.author for memory in memories for version in memory.versions if version.author}
+    return {author_id(author): author.label for author in sorted(authors, key=lambda one: (one.id, one.label))}
+
+
+# ------------------------------------------------------------------------------------------------ choosing
+
+
+def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None) -> int:
+    """Says what becomes of items of a preview (null: of all that allow it); gives of how many. Raises NotOpen."""
+    with writing():
+        job = Import.objects.filter(pk=import_id).first()
+        if job is None or job.state != ImportState.PREVIEW:
+            raise NotOpen(import_id)
+        allowed = [found for found, choices in CHOICES.items() if choice in choices]
+        items = ImportItem.objects.filter(job_id=import_id, found__in=allowed)
+        if numbers is None:
+            return items.filter(found__in=("conflict",)).update(choice=choice)
+        return sum(
+            items.filter(number__in=numbers[start : start + 500]).update(choice=choice)
+            for start in range(0, len(numbers), 500)
+        )
+
+
+def start(import_id: str, act: Act) -> None:
+    """Lets an import run that has been looked at; raises NotOpen, ToolError (an archived store) and NoSuchStore."""
+    store_id = _store_of(import_id)
+    with tree.locked(store_id, act) as store:
+        job = Import.objects.get(pk=import_id)
+        if job.state != ImportState.PREVIEW:
+            raise NotOpen(import_id)
+        tree.require_active(store)
+        job.state, job.group, job.done_count, job.started_at = ImportState.RUNNING, _group(act), 0, act.at
+        job.actor, job.door = _kept(act.actor), act.door.value
+        job.save(update_fields=["state", "group", "done_count", "started_at", "actor", "door"])
+        items = ImportItem.objects.filter(job_id=import_id)
+        choices = {choice: items.filter(choice=choice).count() for choice in ("take", BESIDE, SKIP)}
+        _tell(store, job, "start_import", {
+            "source": job.source, "name": job.name, "place": job.place, "content_sha256": job.sha256, **choices,
+        })  # fmt: skip
+
+
+def cancel(import_id: str, act: Act) -> None:
+    """Ends an import that is not over; what it brought in stays. Raises NotOpen and NoSuchStore."""
+    with tree.locked(_store_of(import_id), act) as store:
+        job = Import.objects.get(pk=import_id)
+        if job.state not in OPEN:
+            raise NotOpen(import_id)
+        before, done = job.state, job.done_count if job.state == ImportState.RUNNING else 0
+        _end(job, ImportState.CANCELLED, act.at)
+        _tell(store, job, "cancel_import", {"state": [before, job.state], "done": done})
+
+
+# ------------------------------------------------------------------------------------------------ doing
+
+
+def step(import_id: str, at: datetime) -> bool:
+    """Does a little of an import in one short transaction; true while there is more for the hub to do."""
+    job = Import.objects.filter(pk=import_id).first()
+    if job is None or job.state not in AT_WORK:
+        return False
+    act = Act(Actor(**job.actor), Door(job.door), at, group=job.group)
+    with writing():
+        try:
+            store = tree.lock(job.store_id, act)
+        except tree.NoSuchStore:
+            return False
+        job = Import.objects.get(pk=import_id)
+        if job.state == ImportState.READING:
+            _look(store, job)
+        elif job.state == ImportState.RUNNING:
+            _run(store, job)
+        return job.state in AT_WORK
+
+
+def versions_of(import_id: str) -> list[str]:
+    """The ids of the versions that an import has made, by the entries that it has written so far."""
+    store_id = _store_of(import_id)
+    made = ImportItem.objects.filter(job_id=import_id, seq__isnull=False).order_by("seq")
+    found: list[str] = []
+    for part in in_parts(seq for seq in made.values_list("seq", flat=True).iterator(2000) if seq is not None):
+        rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).order_by("seq", "number")
+        found += rows.values_list("pk", flat=True)
+    return found
+
+
+def running() -> list[str]:
+    """The imports that the background goes on with, the oldest first."""
+    return list(Import.objects.filter(state__in=AT_WORK).order_by("pk").values_list("pk", flat=True))
+
+
+def _look(store: tree.Tree, job: Import) -> None:
+    """Looks at what the next items meet."""
+    items = _few(_next(job)[:LOOKS])
+    importing_looks.look(store, job, items)
+    fields = ["found", "choice", "reason", "met"]
+    for item in items:
+        item.save(update_fields=fields)
+    refused = [item.number for item in items if item.found == REFUSED]  # what may not be stored is not kept here either
+    ImportItem.objects.filter(job_id=job.pk, number__in=refused).update(content=None, history=[])
+    job.done_count += len(items)
+    if job.done_count >= job.memory_count:
+        job.state = ImportState.PREVIEW
+    job.save(update_fields=["done_count", "state"])
+
+
+def _few(items: Iterable[ImportItem]) -> list[ImportItem]:
+    """The first of some items, as many as hold up tool calls only a little while their texts are looked through."""
+    chosen: list[ImportItem] = []
+    versions = size = 0
+    for item in items:
+        versions, size = versions + item.version_count, size + item.size
+        if chosen and (versions > MOST_VERSIONS or size > MOST_BYTES):
+            break
+        chosen.append(item)
+    return chosen
+
+
+def _run(store: tree.Tree, job: Import) -> None:
+    """Brings in the next memories."""
+    if store.archived:
+        job.problem = results.store_archived()
+        _end(job, ImportState.FAILED, store.at)
+        return
+    versions = size = 0
+    items = list(_next(job).defer("content", "history")[:MOST_ITEMS])
+    for item in items:
+        versions, size = versions + item.version_count, size + item.size
+        if item.choice != SKIP and item is not items[0] and (versions > MOST_VERSIONS or size > MOST_BYTES):
+            break
+        importing_writes.bring(store, job, item)
+        job.done_count += 1
+    job.save(update_fields=["done_count"])
+    if job.done_count >= job.memory_count:
+        _end(job, ImportState.DONE, store.at)
+
+
+def _next(job: Import) -> Any:
+    return ImportItem.objects.filter(job_id=job.pk, number__gte=job.done_count).order_by("number")
+
+
+def _end(job: Import, state: ImportState, at: datetime) -> None:
+    """The import is over: its texts go, and what it says of each memory stays."""
+    job.state, job.ended_at = state, at
+    job.save(update_fields=["state", "ended_at", "problem"])
+    ImportItem.objects.filter(job_id=job.pk).update(content=None, history=[])
+
+
+def empty_all(store_id: str, at: datetime) -> int:
+    """Cancels every import of a locked store that is not over, for their texts may be what is to go; gives how many."""
+    jobs = Import.objects.filter(store_id=store_id, state__in=OPEN)
+    for job in jobs:
+        _end(job, ImportState.CANCELLED, at)
+    return len(jobs)
+
+
+def forget_previews(at: datetime) -> int:
+    """Cancels previews that nobody has started in their time; gives how many."""
+    before = at - timedelta(hours=settings.MEMORYHUB_IMPORT_HOURS)
+    old = Import.objects.filter(state__in=(ImportState.READING, ImportState.PREVIEW), created_at__lt=before)
+    jobs = list(old.values_list("pk", flat=True)[:100])
+    for job in jobs:
+        try:
+            cancel(job, Act(Actor.system("import"), Door.COMMAND, at))
+        except (NotOpen, tree.NoSuchStore):
+            continue
+    return len(jobs)
+
+
+# ------------------------------------------------------------------------------------------------ its parts
+
+
+def _store_of(import_id: str) -> str:
+    return Import.objects.values_list("store_id", flat=True).get(pk=import_id)
+
+
+def _group(act: Act) -> str:
+    return act.group or ids.new_id(ids.GROUP, act.at)
+
+
+def _kept(actor: Actor) -> dict[str, Any]:
+    return {"kind": actor.kind, "id": actor.id, "author_id": actor.author_id, "label": actor.label}
+
+
+def _person(act: Act) -> str | None:
+    return act.actor.id if act.actor.kind == ActorKind.USER else None
+
+
+def _tell(store: tree.Tree, job: Import, command: str, told: Mapping[str, object]) -> None:
+    store.act = store.act._replace(group=job.group or store.act.group)
+    tree.commit(store, Record(command, path=job.place or None, input=audit.to_json({"import": job.pk, **told})))

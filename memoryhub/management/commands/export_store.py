@@ -1,0 +1,94 @@
+"""Exports a memory store, or a directory of it, to a disk or a pipe."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from memoryhub.actions import exporting
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.snapshot import snapshot
+from memoryhub.actions.tree import NoSuchStore
+from memoryhub.models import Door
+
+PIPE = "-"
+STEP = 1000
+"""So many versions go by between two lines of progress."""
+
+
+class Command(BaseCommand):
+    help = "Exports a memory store as it is now, with the history of its memories, and prints how much it was."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("store", help="the memory store's id")
+        parser.add_argument("--format", choices=exporting.FORMATS, default="zip", help="default: zip")
+        parser.add_argument("--path", default="", help="a directory, such as /notes (default: the whole store)")
+        parser.add_argument("--no-history", action="store_true", help="the newest versions of live memories alone")
+        parser.add_argument("--output", help="where to write, - for standard output (default: a name from the store's)")
+        parser.add_argument("--force", action="store_true", help="replace the output if it is there")
+
+    def handle(
+        self, *, store: str, format: str, path: str, no_history: bool, output: str | None, force: bool, **_: Any
+    ) -> None:
+        if output not in (None, PIPE) and Path(output or "").exists() and not force:
+            raise CommandError(f"{output} is there already. Use --force to replace it.")
+        wanted = exporting.Wanted(format, exporting.directory_of(path), history=not no_history)
+        act = Act(Actor.system("export_store"), Door.COMMAND, timezone.now())
+        try:
+            export = exporting.begin(store, wanted, act)
+        except NoSuchStore:
+            raise CommandError(f"There is no memory store {store}.") from None
+        except exporting.NotDone:
+            raise CommandError(f"There is no directory {path} in {store}.") from None
+        target = output or export.name
+        if target != PIPE and Path(target).exists() and not force:
+            raise CommandError(f"{target} is there already. Use --force to replace it.")
+        size = self._write(export, target)
+        counts = export.counts
+        told = f"{counts.memories} memories, " if counts.memories else ""
+        self.stderr.write(f"{told}{counts.versions} versions, {size} bytes: {target}")
+
+    def _write(self, export: exporting.Export, target: str) -> int:
+        """How many bytes were written; all of them are of one moment."""
+        size = 0
+        try:
+            with snapshot(), _opened(target) as written:
+                for piece in self._told(export, export.body()):
+                    written.write(piece)
+                    size += len(piece)
+        except OSError as error:
+            raise CommandError(f"{target}: {error.strerror or error}") from None
+        return size
+
+    def _told(self, export: exporting.Export, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The pieces; every so many versions a line says how far it is."""
+        last = 0
+        for piece in pieces:
+            yield piece
+            if export.counts.versions >= last + STEP:
+                last = export.counts.versions
+                self.stderr.write(f"{last} versions …")
+
+
+@contextmanager
+def _opened(target: str) -> Iterator[BinaryIO]:
+    """The output, readable by its owner alone; one that was not written to its end does not stay under its name."""
+    if target == PIPE:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    partial = Path(f"{target}.partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as written:
+            yield written
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

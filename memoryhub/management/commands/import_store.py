@@ -1,0 +1,168 @@
+"""Imports memories into a memory store from a directory, an archive, a stream or another store."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from memoryhub.actions import import_api, import_sources, importing
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.importing import Brought
+from memoryhub.actions.tree import NoSuchStore
+from memoryhub.models import Door, Import, ImportItem, ImportState
+from memoryhub.protocol.errors import ToolError
+from memoryhub.protocol.plain import without_root
+from memoryhub.transfer.bundle import Refused
+
+ASK, CHOICES = "ask", {"skip": "skip", "replace": "take", "beside": "beside"}
+WIDTH = 40
+
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "store": {"help": "the memory store's id"},
+    "source": {
+        "help": "a directory, a ZIP archive, JSON Lines, a git stream or a text (- for standard input), or the address"
+        " of another hub or of Anthropic's API"
+    },
+    "--place": {"default": "", "metavar": "/DIRECTORY", "help": "the directory beneath which they go"},
+    "--only-memory-files": {
+        "action": "store_true",
+        "help": "of a project take only CLAUDE.md, MEMORY.md, AGENTS.md and what .claude remembers",
+    },
+    "--on-conflict": {
+        "choices": [ASK, *CHOICES], "default": ASK,
+        "help": "where another text is at the path: ask (default), skip, replace it, or put the new one beside it",
+    },
+    "--dry-run": {"action": "store_true", "help": "show the preview and import nothing"},
+    "--from-store": {"metavar": "ID", "help": "the other store's id, where the source is an address"},
+    "--key-env": {
+        "metavar": "NAME",
+        "help": "the environment variable that holds the key for the address (of Anthropic's own: ANTHROPIC_API_KEY)",
+    },
+}  # fmt: skip
+
+
+OWN_KEY = "ANTHROPIC_API_KEY"
+"""It is sent to Anthropic alone, unless somebody says otherwise."""
+
+
+def printable(line: str) -> str:
+    """A line without what a terminal would take for a command."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in line)
+
+
+class Command(BaseCommand):
+    help = "Imports memories into a memory store: shows what each would meet there, then brings them in."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        for name, options in ARGUMENTS.items():
+            parser.add_argument(name, **options)
+
+    def handle(self, *, store: str, source: str, place: str, on_conflict: str, dry_run: bool, **more: Any) -> None:
+        act = Act(Actor.system("import_store"), Door.COMMAND, timezone.now())
+        try:
+            brought = self._brought(source, more["only_memory_files"], more["from_store"], more["key_env"])
+            job = importing.prepare(store, brought, place, act)
+        except NoSuchStore:
+            raise CommandError(f"There is no memory store {store}.") from None
+        except ToolError as error:
+            raise CommandError(without_root(error.message)) from None
+        except Refused as refused:
+            raise CommandError(f"Nothing was imported. {refused}") from None
+        self._go_on(job)
+        self._show(job)
+        if dry_run:
+            importing.cancel(job.pk, self._now())
+            self.stdout.write("Nothing was imported: this was a rehearsal.")
+            return
+        self._decide(job, on_conflict)
+        try:
+            importing.start(job.pk, self._now())
+        except ToolError as error:
+            raise CommandError(without_root(error.message)) from None
+        self._go_on(job)
+        self._result(job)
+
+    def _brought(self, source: str, only_memory_files: bool, store: str | None, key_env: str | None) -> Brought:
+        if source.startswith(("https://", "http://")):
+            key_env = key_env or (OWN_KEY if urlsplit(source)[:2] == ("https", "api.anthropic.com") else "")
+            key = os.environ.get(key_env, "")
+            if not store or not key:
+                raise CommandError(
+                    "An address needs --from-store ID, and its key in the environment as"
+                    f" {key_env or 'the variable that --key-env names'}."
+                )
+            return import_api.of_store(import_api.Source(source, store, key, private=True), told=self._heard)
+        try:
+            if source == "-":
+                return import_sources.of_bytes(sys.stdin.buffer.read(), "-", only_memory_files=only_memory_files)
+            path = Path(source)
+            if path.is_dir():
+                return import_sources.of_directory(path, only_memory_files=only_memory_files)
+            with path.open("rb") as opened:
+                data = opened.read(importing.bounds().packed + 1)
+            return import_sources.of_bytes(data, path.name, only_memory_files=only_memory_files)
+        except OSError as error:
+            raise CommandError(f"{source} cannot be read: {error.strerror or error}") from None
+
+    def _heard(self, count: int) -> None:
+        if count % 500 == 0:
+            self.stderr.write(f"{count} memories and versions have come …")
+
+    def _now(self) -> Act:
+        return Act(Actor.system("import_store"), Door.COMMAND, timezone.now())
+
+    def _go_on(self, job: Import) -> None:
+        """To the end of what the hub has to do, with a bar where somebody looks on."""
+        more = True
+        while more:
+            more = importing.step(job.pk, timezone.now())
+            job.refresh_from_db()
+            if sys.stderr.isatty() and job.memory_count:
+                done = min(WIDTH, WIDTH * job.done_count // job.memory_count)
+                self.stderr.write(f"\r[{'#' * done:{WIDTH}}] {job.done_count}/{job.memory_count}", ending="")
+        if sys.stderr.isatty():
+            self.stderr.write("")
+
+    def _show(self, job: Import) -> None:
+        """The preview: one line a memory, then how many meet what."""
+        found: Counter[str] = Counter()
+        for item in ImportItem.objects.filter(job=job).order_by("number").defer("content", "history"):
+            found[item.found] += 1
+            why = f"  {without_root(item.reason)}" if item.reason else ""
+            line = f"{item.found:9} {item.size:>8}  {item.version_count:>4} versions  {item.path}{why}"
+            self.stdout.write(printable(line))
+        self.stdout.write(", ".join(f"{count} {name}" for name, count in sorted(found.items())) + ".")
+
+    def _decide(self, job: Import, on_conflict: str) -> None:
+        conflicts = ImportItem.objects.filter(job=job, found="conflict").order_by("number")
+        if on_conflict != ASK:
+            importing.choose(job.pk, CHOICES[on_conflict])
+            return
+        numbers = list(conflicts.values_list("number", "path"))
+        if numbers and not sys.stdin.isatty():
+            importing.cancel(job.pk, self._now())
+            raise CommandError(
+                f"{len(numbers)} memories meet another text. Nothing was imported; say --on-conflict skip, replace or"
+                " beside."
+            )
+        for number, path in numbers:
+            answer = ""
+            while answer not in CHOICES:
+                answer = input(printable(f"{path} has another text: skip, replace or beside? ")).strip()
+            importing.choose(job.pk, CHOICES[answer], [number])
+
+    def _result(self, job: Import) -> None:
+        if job.state != ImportState.DONE:
+            raise CommandError(f"The import is {job.state}. {without_root(job.problem)}".strip())
+        outcomes = Counter(ImportItem.objects.filter(job=job).values_list("outcome", flat=True))
+        for path, why in ImportItem.objects.filter(job=job, outcome="refused").values_list("path", "reason"):
+            self.stdout.write(printable(f"refused: {path}: {without_root(why)}"))
+        told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+        self.stdout.write(f"Import {job.pk}: {told}.")

@@ -1,0 +1,258 @@
+"""A ZIP archive, read by its own directory and held against every byte of it: nothing is trusted twice.
+
+What a careful reader would read in two ways is refused: overlapping entries, data before, between or behind them,
+sizes and sums that do not fit, ZIP64, encryption, links and devices.
+"""
+
+import stat
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memoryhub.transfer import reading
+from memoryhub.transfer.bundle import Refused
+from memoryhub.transfer.reading import Bounds, visible
+
+_END = struct.Struct("<4s4H2LH")
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_END_MARK, _CENTRAL_MARK, _LOCAL_MARK, _DESCRIPTOR_MARK = b"PK\5\6", b"PK\1\2", b"PK\3\4", b"PK\7\x08"
+_ZIP64_LOCATOR = b"PK\6\7"
+_STORED, _DEFLATED = 0, 8
+_ENCRYPTED = 0x1 | 0x40 | 0x2000
+_FOLLOWED = 0x8
+_ZIP64, _UNICODE_NAME, _AES, _STRONG = 0x0001, 0x7075, 0x9901, 0x0017
+_REPARSE = 0x400
+_SMALL = 64 * 1024
+"""No ratio is asked of what unpacks to less: a page of blanks is no bomb."""
+
+
+class Entry(NamedTuple):
+    """One entry as the archive's directory has it; `name` is the bytes that stand there too."""
+
+    place: str
+    name: bytes
+    flags: int
+    method: int
+    crc: int
+    packed: int
+    size: int
+    offset: int
+    is_directory: bool
+
+
+def files(data: bytes, bounds: Bounds) -> Iterator[tuple[str, bytes]]:
+    """(place, bytes) of each entry that is no directory, in their order; raises Refused, perhaps late."""
+    reading.require_size(data, bounds)
+    entries, end = _entries(data, bounds)
+    reading.require_apart(entry.place for entry in entries)
+    starts = _starts(data, entries, end)
+    total = 0
+    for entry in entries:
+        content = _unpacked(data, entry, starts[entry.offset], bounds.unpacked - total)
+        total += len(content)
+        if total > _SMALL and total > len(data) * bounds.ratio:
+            raise Refused(_too_tight(bounds))
+        if not entry.is_directory:
+            yield entry.place, content
+
+
+def _too_tight(bounds: Bounds) -> str:
+    return f"It unpacks to more than {bounds.ratio} times its size."
+
+
+# ------------------------------------------------------------------------------------------------ its directory
+
+
+def _entries(data: bytes, bounds: Bounds) -> tuple[list[Entry], int]:
+    """The entries, and where the archive's directory begins."""
+    at = _end_of(data)
+    _, disk, first_disk, here, count, size, offset, _ = _END.unpack_from(data, at)
+    if data[max(0, at - 20) : at].startswith(_ZIP64_LOCATOR) or 0xFFFF in (here, count) or 0xFFFFFFFF in (size, offset):
+        raise Refused("The archive uses ZIP64, which nothing of this size needs.")
+    if disk or first_disk or here != count:
+        raise Refused("The archive is one part of several.")
+    if count > bounds.entries:
+        raise Refused(f"The archive has {count:,} entries; at most {bounds.entries:,} are taken.")
+    if offset + size != at:
+        raise Refused("The archive's directory is not where the archive says.")
+    found, place = [], offset
+    for _ in range(count):
+        entry, place = _central(data, place, at)
+        found.append(entry)
+    if place != at:
+        raise Refused("The archive's directory is longer than its entries.")
+    if sum(entry.size for entry in found) > bounds.unpacked:
+        raise Refused(_too_large(bounds.unpacked))
+    return found, offset
+
+
+def _end_of(data: bytes) -> int:
+    """Where the end record stands: the last of its marks, with a comment that ends where the data does."""
+    at = data.rfind(_END_MARK, max(0, len(data) - _END.size - 0xFFFF))
+    if at < 0:
+        if _END_MARK in data:
+            raise Refused("The archive has data behind its end.")
+        raise Refused("It is not a ZIP archive, or its end is cut off.")
+    if at + _END.size > len(data):
+        raise Refused("The archive's end is cut off.")
+    comment = _END.unpack_from(data, at)[-1]
+    if at + _END.size + comment < len(data):
+        raise Refused("The archive has data behind its end.")
+    if at + _END.size + comment > len(data):
+        raise Refused("The archive's end is cut off.")
+    return at
+
+
+def _central(data: bytes, place: int, end: int) -> tuple[Entry, int]:
+    """The entry of the directory at a place, and the place behind it."""
+    if place + _CENTRAL.size > end or data[place : place + 4] != _CENTRAL_MARK:
+        raise Refused("The archive's directory is broken.")
+    values = _CENTRAL.unpack_from(data, place)
+    flags, method, crc, packed, size = values[3], values[4], values[7], values[8], values[9]
+    name_length, extra_length, comment_length, disk = values[10:14]
+    attributes, offset = values[15], values[16]
+    start = place + _CENTRAL.size
+    behind = start + name_length + extra_length + comment_length
+    if behind > end:
+        raise Refused("The archive's directory is broken.")
+    name = data[start : start + name_length]
+    extra = _extra(data[start + name_length : start + name_length + extra_length])
+    shown = _name(name, extra)
+    if 0xFFFFFFFF in (packed, size, offset) or _ZIP64 in extra:
+        raise Refused("The archive uses ZIP64, which nothing of this size needs.")
+    if disk:
+        raise Refused("The archive is one part of several.")
+    if flags & _ENCRYPTED or method == 99 or _AES in extra or _STRONG in extra:
+        raise Refused(f"The entry {visible(shown)} is encrypted.")
+    if method not in (_STORED, _DEFLATED):
+        raise Refused(f"The entry {visible(shown)} is packed in a way that is not read ({method}).")
+    is_directory = shown.endswith("/")
+    _require_kind(shown, attributes, is_directory)
+    if is_directory and (size or packed > 2):
+        raise Refused(f"The directory {visible(shown)} has data.")
+    place_ = reading.require_place(shown.rstrip("/") if is_directory and shown.strip("/") else shown)
+    entry = Entry(place_ + ("/" if is_directory else ""), name, flags, method, crc, packed, size, offset, is_directory)
+    return entry, behind
+
+
+def _require_kind(name: str, attributes: int, is_directory: bool) -> None:
+    """Raises Refused for what is neither a text nor a directory."""
+    kind = stat.S_IFMT(attributes >> 16)
+    if kind == stat.S_IFLNK or attributes & _REPARSE:
+        raise Refused(f"The entry {visible(name)} is a symbolic link.")
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise Refused(f"The entry {visible(name)} is a device, a pipe or a socket.")
+    if not is_directory and (kind == stat.S_IFDIR or attributes & 0x10):
+        raise Refused(f"The entry {visible(name)} says that it is a directory, and has not the name of one.")
+
+
+def _name(name: bytes, extra: dict[int, bytes]) -> str:
+    try:
+        shown = name.decode("utf-8")
+        other = extra[_UNICODE_NAME][5:].decode("utf-8") if _UNICODE_NAME in extra else shown
+    except UnicodeDecodeError:
+        raise Refused(f"The name {visible(name.decode('utf-8', 'replace'))} is not UTF-8.") from None
+    if other != shown:
+        raise Refused(f"The entry {visible(shown)} has two names.")
+    return shown
+
+
+def _extra(data: bytes) -> dict[int, bytes]:
+    """What stands beside a name, by its kind; broken ends are how some programs pad."""
+    found, place = {}, 0
+    while place + 4 <= len(data):
+        kind, length = struct.unpack_from("<2H", data, place)
+        found[kind] = data[place + 4 : place + 4 + length]
+        place += 4 + length
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ its entries
+
+
+def _starts(data: bytes, entries: list[Entry], end: int) -> dict[int, int]:
+    """Where the data of each entry begins, by its offset; every byte before the directory is of exactly one entry."""
+    starts, place = {}, 0
+    ordered = sorted(entries, key=lambda entry: entry.offset)
+    for entry in ordered:
+        if entry.offset < place:
+            raise Refused(f"The entry {visible(entry.place)} overlaps another.")
+        if entry.offset > place:
+            raise Refused("The archive has data that belongs to no entry.")
+        starts[entry.offset] = start = _local(data, entry, end)
+        place = start + entry.packed
+        if place > end:
+            raise Refused(f"The entry {visible(entry.place)} overlaps the archive's directory, or is cut off.")
+        if entry.flags & _FOLLOWED:
+            place += _descriptor(data, place, entry)
+    if place != end:
+        raise Refused("The archive has data that belongs to no entry.")
+    return starts
+
+
+def _local(data: bytes, entry: Entry, end: int) -> int:
+    """Where an entry's data begins, if the head that stands before it says what the directory says."""
+    if entry.offset + _LOCAL.size > end or data[entry.offset : entry.offset + 4] != _LOCAL_MARK:
+        raise Refused(f"The entry {visible(entry.place)} is not where the archive says.")
+    values = _LOCAL.unpack_from(data, entry.offset)
+    flags, method, crc, packed, size, name_length, extra_length = values[2], values[3], *values[6:]
+    start = entry.offset + _LOCAL.size
+    if data[start : start + name_length] != entry.name:
+        raise Refused(f"The entry {visible(entry.place)} has two names.")
+    if flags & _ENCRYPTED:
+        raise Refused(f"The entry {visible(entry.place)} is encrypted.")
+    if method != entry.method or (flags ^ entry.flags) & _FOLLOWED:
+        raise Refused(f"The entry {visible(entry.place)} says two things of how it is packed.")
+    if not flags & _FOLLOWED and (crc, packed, size) != (entry.crc, entry.packed, entry.size):
+        raise Refused(f"The entry {visible(entry.place)} says two things of its size.")
+    return start + int(name_length) + int(extra_length)
+
+
+def _descriptor(data: bytes, place: int, entry: Entry) -> int:
+    """The length of what follows an entry's data and says again what its directory says."""
+    mark = 4 if data[place : place + 4] == _DESCRIPTOR_MARK else 0
+    for kind in ("<3L", "<LQQ"):
+        length = struct.calcsize(kind)
+        told = data[place + mark : place + mark + length]
+        if len(told) == length and struct.unpack(kind, told) == (entry.crc, entry.packed, entry.size):
+            return mark + length
+    raise Refused(f"The entry {visible(entry.place)} says two things of its size.")
+
+
+def _unpacked(data: bytes, entry: Entry, start: int, most: int) -> bytes:
+    """An entry's bytes, at most so many; counted while they come."""
+    packed = data[start : start + entry.packed]
+    if entry.method == _STORED:
+        content = packed
+    else:
+        content = _inflated(packed, entry, most)
+    if len(content) > most:
+        raise Refused("It unpacks to too much.")
+    if len(content) != entry.size:
+        raise Refused(f"The entry {visible(entry.place)} is not as large as the archive says.")
+    if zlib.crc32(content) != entry.crc:
+        raise Refused(f"The entry {visible(entry.place)} is damaged: its checksum is wrong.")
+    return content
+
+
+def _inflated(packed: bytes, entry: Entry, most: int) -> bytes:
+    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        content = unpack.decompress(packed, min(entry.size, most) + 1)
+    except zlib.error:
+        raise Refused(f"The entry {visible(entry.place)} is damaged and cannot be unpacked.") from None
+    if len(content) > most:
+        raise Refused("It unpacks to too much.")
+    if len(content) > entry.size:
+        raise Refused(f"The entry {visible(entry.place)} is not as large as the archive says.")
+    if not unpack.eof:
+        raise Refused(f"The entry {visible(entry.place)} is cut off.")
+    if unpack.unused_data:
+        raise Refused(f"The entry {visible(entry.place)} has data behind its end.")
+    return content
+
+
+def _too_large(most: int) -> str:
+    return f"It unpacks to more than {most:,} bytes."

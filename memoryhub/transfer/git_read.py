@@ -1,0 +1,382 @@
+"""A `git fast-import` stream: our own export, which comes back whole, or one straight history of any repository."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from memoryhub import strict_json
+from memoryhub.transfer import histories, jsonl_read, reading
+from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
+from memoryhub.transfer.git_stream_lines import Lines, unquoted
+from memoryhub.transfer.reading import Bounds, Left, Read, visible
+
+FORMAT = "memoryhub-git"
+MOST_LOOKED_AT = 500_000
+"""So many texts, each time that each is looked at, may the moves and removals of directories go through."""
+_PERSON = re.compile(rb"(?:author|committer) ?(?P<name>[^<>\n]*?) ?<(?P<mail>[^<>\n]*)> (?P<at>-?\d{1,12}) [+-]\d{4}")
+_TRAILER = re.compile(r"Memoryhub-([A-Z][a-z]+): (.*)")
+_MODES = {b"100644", b"644", b"100755", b"755"}
+_WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b"040000": "a directory"}
+
+
+@dataclass(slots=True)
+class Commit:
+    """One commit as far as it has been read: `changed` are (place, bytes) that it wrote."""
+
+    author: Author | None = None
+    at: datetime | None = None
+    message: str = ""
+    changed: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is known of a memory: its versions so far, and why it cannot be taken."""
+
+    id: str | None
+    path: str
+    versions: list[BundledVersion] = field(default_factory=list)
+    why: str | None = None
+
+
+def read(data: bytes, bounds: Bounds) -> Read:
+    """The memories of a stream with their versions."""
+    reading.require_size(data, bounds)
+    stream = _Stream(data, bounds)
+    stream.run()
+    told = [BundledMemory(one.id, one.path, tuple(one.versions)) for one in stream.told if one.why is None]
+    memories, left = histories.checked(told, bounds)
+    if stream.ours and not stream.history:
+        memories = tuple(histories.newest_alone(memory) for memory in memories)
+    broken = tuple(Left(one.path, one.why) for one in stream.told if one.why is not None)
+    return reading.require_some(Read(Bundle("git", memories, stream.name, stream.description), (*broken, *left)))
+
+
+class _Stream:
+    """Walks through a stream; `ours` once it has said that a hub wrote it."""
+
+    def __init__(self, data: bytes, bounds: Bounds) -> None:
+        self.lines, self.bounds = Lines(data), bounds
+        self.blobs: dict[bytes, bytes] = {}
+        self.marks: set[bytes] = set()
+        self.last_mark: bytes | None = None
+        self.commits = self.size = self.versions = self.looked_at = 0
+        self.branch: bytes | None = None
+        self.needs_done = self.ours = False
+        self.history = True
+        self.name = self.description = ""
+        self.told: list[_Told] = []
+        self.by_id: dict[str, _Told] = {}
+        self.there: dict[str, tuple[_Told, str]] = {}
+        self.directories: Counter[str] = Counter()
+
+    def run(self) -> None:
+        """Reads all of it; raises Refused."""
+        verbs: dict[bytes, Callable[[bytes], None]] = {
+            b"blob": self._blob, b"commit": self._commit, b"reset": self._reset, b"feature": self._feature,
+            b"tag": self._tag, b"option": self._pass, b"progress": self._pass, b"checkpoint": self._pass,
+        }  # fmt: skip
+        if not self.lines.data.strip():
+            raise Refused("There is nothing in it.")
+        while (line := self.lines.next()) is not None:
+            word, _, rest = line.partition(b" ")
+            if not line:
+                continue
+            if line.startswith(b"#"):
+                self._comment(line)
+            elif line == b"done":
+                if self.lines.rest().strip():
+                    raise Refused("The stream goes on behind its end.")
+                return
+            elif word in verbs:
+                verbs[word](rest)
+            else:
+                raise Refused(f"The stream has a command that is not read: {visible(line.decode('utf-8', 'replace'))}.")
+        if self.needs_done or self.ours:
+            raise Refused("The stream is cut off: its end is missing.")
+
+    # -------------------------------------------------------------------------------------------- its commands
+
+    def _pass(self, rest: bytes) -> None:
+        """Nothing of it is a memory's."""
+
+    def _comment(self, line: bytes) -> None:
+        if not line.startswith(b"# memoryhub "):
+            return
+        try:
+            told = strict_json.loads(line.removeprefix(b"# memoryhub "))
+        except strict_json.Malformed:
+            raise Refused("What the stream says of itself is not JSON.") from None
+        if not isinstance(told, dict) or not isinstance(told.get("type"), str):
+            raise Refused("What the stream says of itself is not an object.")
+        if told["type"] == "header":
+            jsonl_read.header_of(told, FORMAT)
+            self.ours, self.history = True, bool(told.get("history", True))
+        elif told["type"] == "store":
+            self.name, self.description = jsonl_read.text(told, "name"), jsonl_read.text(told, "description")
+
+    def _feature(self, rest: bytes) -> None:
+        if rest == b"done":
+            self.needs_done = True
+        elif rest.split(b"=")[0] not in (b"date-format", b"force", b"notes") or rest.startswith(b"date-format=r"):
+            raise Refused(f"The stream needs something that is not read: {visible(rest.decode('utf-8', 'replace'))}.")
+
+    def _reset(self, rest: bytes) -> None:
+        if (start := self.lines.optional(b"from ")) is not None and start != self.last_mark:
+            raise Refused("The stream has more than one line of history.")
+
+    def _tag(self, rest: bytes) -> None:
+        for word in (b"mark ", b"from ", b"original-oid ", b"tagger "):
+            self.lines.optional(word)
+        self.lines.blob()
+
+    def _blob(self, rest: bytes) -> None:
+        mark = self.lines.optional(b"mark ")
+        self.lines.optional(b"original-oid ")
+        content = self.lines.blob()
+        if mark is None or mark in self.marks:
+            raise Refused("A blob of the stream has no mark, or one that another has.")
+        self.marks.add(mark)
+        self.blobs[mark] = content
+        if len(self.blobs) > self.bounds.versions:
+            raise Refused(f"The stream has more than {self.bounds.versions:,} texts.")
+
+    def _commit(self, branch: bytes) -> None:
+        self.commits += 1
+        if self.commits > self.bounds.versions:
+            raise Refused(f"The stream has more than {self.bounds.versions:,} commits.")
+        commit, mark = self._head()
+        if mark is not None and mark in self.marks:
+            raise Refused("A commit of the stream has a mark that another has.")
+        start = self.lines.optional(b"from ")
+        if (start is not None and start != self.last_mark) or (
+            start is None and self.branch is not None and self.branch != branch
+        ):
+            raise Refused("The stream has more than one line of history.")
+        if self.lines.optional(b"merge ") is not None:
+            raise Refused("The stream has a merge; only one straight line of history is read.")
+        self.branch, self.last_mark = branch, mark
+        self.marks |= {mark} if mark else set()
+        trailers = _trailers(commit.message) if self.ours else {}
+        if self.ours and "Version" not in trailers:
+            raise Refused("A commit of the stream does not say which version it is.")
+        self._changes(commit, tells=not self.ours)
+        if self.ours:
+            self._tell(commit, trailers)
+
+    def _head(self) -> tuple[Commit, bytes | None]:
+        mark = self.lines.optional(b"mark ")
+        self.lines.optional(b"original-oid ")
+        author = self.lines.optional(b"author", whole=True)
+        committer = self.lines.optional(b"committer", whole=True)
+        if committer is None:
+            raise Refused("A commit of the stream has no committer.")
+        if (encoding := self.lines.optional(b"encoding ")) is not None and encoding.lower() not in (b"utf-8", b"utf8"):
+            raise Refused("A commit's message of the stream is not UTF-8.")
+        who, at = _person(author or committer)
+        return Commit(who, at, self.lines.blob().decode("utf-8", "replace")), mark
+
+    # -------------------------------------------------------------------------------------------- what a commit changes
+
+    def _changes(self, commit: Commit, *, tells: bool) -> None:
+        """Each change up to the commit's end; of our own streams only what was written, the trailers tell the rest."""
+        while (line := self.lines.peek()) is not None:
+            word = line[:2]
+            if word not in (b"M ", b"D ", b"R ", b"C ") and line != b"deleteall":
+                if word == b"N ":
+                    raise Refused("The stream has git's notes, which are not read.")
+                break
+            self.lines.next()
+            if word == b"M ":
+                self._modify(line[2:], commit, tells)
+            elif line == b"deleteall":
+                self._remove_all(commit, tells)
+            elif word == b"D ":
+                place = reading.require_place(unquoted(line[2:])[0])
+                if tells:
+                    self._remove(place, commit)
+            elif tells:
+                self._move(line[2:], commit, copies=word == b"C ")
+        if self.lines.peek() == b"":
+            self.lines.next()
+
+    def _modify(self, rest: bytes, commit: Commit, tells: bool) -> None:
+        mode, _, rest = rest.partition(b" ")
+        reference, _, name = rest.partition(b" ")
+        place = reading.require_place(unquoted(name)[0])
+        if mode in _WRONG_MODES:
+            raise Refused(f"The place {visible(place)} of the stream is {_WRONG_MODES[mode]}.")
+        if mode not in _MODES:
+            raise Refused(f"The place {visible(place)} of the stream has a mode that is not read.")
+        if reference == b"inline":
+            content = self.lines.blob()
+        elif reference in self.blobs:
+            content = self.blobs[reference]
+        else:
+            raise Refused(f"The place {visible(place)} has a text that is not in the stream.")
+        commit.changed[place] = content
+        self._count(len(content))
+        if tells:
+            self._write(place, content, commit)
+
+    def _count(self, size: int) -> None:
+        self.size += size
+        if self.size > self.bounds.unpacked:
+            raise Refused(f"Its texts have more than {self.bounds.unpacked:,} bytes.")
+
+    def _write(self, place: str, content: bytes, commit: Commit) -> None:
+        """A text at a place; it takes the place of a directory there, and of texts where its directories must be."""
+        parts = place.split("/")
+        for above in ("/".join(parts[:end]) for end in range(1, len(parts))):
+            if above in self.there:
+                self._remove(above, commit)
+        if place not in self.there and self.directories[place]:
+            self._remove(place, commit)
+        if place in self.there:
+            told, _ = self.there[place]
+            operation = "modified"
+        else:
+            told, operation = _Told(None, "/" + place), "created"
+            self._new(told)
+            self._put(place, told, "")
+        text = reading.text_of(content)
+        if text is None:
+            told.why = told.why or reading.why_no_text(content)
+        elif operation == "created" or self.there[place][1] != text:
+            self.there[place] = (told, text)
+            self._version(told, operation, "/" + place, text, commit)
+
+    def _new(self, told: _Told) -> None:
+        self.told.append(told)
+        if len(self.told) > self.bounds.entries:
+            raise Refused(f"It has more than {self.bounds.entries:,} memories.")
+
+    def _version(self, told: _Told, operation: str, path: str, content: str | None, commit: Commit) -> None:
+        self.versions += 1
+        if self.versions > self.bounds.versions:
+            raise Refused(f"It has more than {self.bounds.versions:,} versions.")
+        told.path = path
+        number = len(told.versions) + 1
+        told.versions.append(BundledVersion(None, number, operation, path, content, commit.at, commit.author))
+
+    def _put(self, place: str, told: _Told, content: str) -> None:
+        self.there[place] = (told, content)
+        parts = place.split("/")
+        for end in range(1, len(parts)):
+            self.directories["/".join(parts[:end])] += 1
+
+    def _take(self, place: str) -> tuple[_Told, str]:
+        parts = place.split("/")
+        for end in range(1, len(parts)):
+            self.directories["/".join(parts[:end])] -= 1
+        return self.there.pop(place)
+
+    def _beneath(self, place: str) -> list[str]:
+        """The places of the texts at or beneath a place."""
+        if place in self.there:
+            self.looked_at += 1
+            return [place]
+        self.looked_at += len(self.there) if self.directories[place] else 1
+        if self.looked_at > MOST_LOOKED_AT:
+            raise Refused("The stream moves too many texts too often.")
+        return [one for one in self.there if one.startswith(place + "/")] if self.directories[place] else []
+
+    def _remove(self, place: str, commit: Commit) -> None:
+        for one in self._beneath(place):
+            told, _ = self._take(one)
+            if told.versions:
+                self._version(told, "deleted", "/" + one, None, commit)
+
+    def _remove_all(self, commit: Commit, tells: bool) -> None:
+        for place in list(self.there) if tells else []:
+            self._remove(place, commit)
+
+    def _move(self, rest: bytes, commit: Commit, *, copies: bool) -> None:
+        old, behind = unquoted(rest, ends=b" ")
+        new, _ = unquoted(behind)
+        old, new = reading.require_place(old), reading.require_place(new)
+        for one in self._beneath(old):
+            place = reading.require_place(new + one[len(old) :])
+            if copies:
+                self._count(len(self.there[one][1].encode()))
+                self._write(place, self.there[one][1].encode(), commit)
+                continue
+            told, content = self._take(one)
+            self._remove(place, commit)
+            self._put(place, told, content)
+            self._count(len(content.encode()))
+            self._version(told, "modified", "/" + place, content, commit)
+
+    # -------------------------------------------------------------------------------------------- our own commits
+
+    def _tell(self, commit: Commit, trailers: dict[str, str]) -> None:
+        """The version that a commit of ours is, by what stands at the end of its message."""
+        try:
+            memory, number = trailers["Memory"], int(trailers["Number"][:12])
+            path = strict_json.loads(trailers["Path"].encode())
+            label = strict_json.loads(trailers["Label"].encode()) if "Label" in trailers else None
+            operation, at = trailers["Operation"], jsonl_read.moment_of(trailers["At"])
+        except (KeyError, ValueError):
+            raise Refused("A commit of the stream does not say all of its version.") from None
+        redacted = trailers.get("Redacted") == "yes"
+        content = None if redacted or operation == "deleted" else _only(commit)
+        author = None
+        if "Actor" in trailers or "Label" in trailers:
+            type, _, id = trailers.get("Actor", "").partition(" ")
+            author = jsonl_read.author_of({"type": type, "id": id, "label": label if isinstance(label, str) else ""})
+        told = self.by_id.get(memory)
+        if told is None:
+            told = self.by_id[memory] = _Told(memory, "")
+            self._new(told)
+        if path is not None and not isinstance(path, str):
+            raise Refused("A commit of the stream does not say all of its version.")
+        told.path = path or told.path
+        told.versions.append(
+            BundledVersion(trailers["Version"], number, operation, path or "", content, at, author, redacted)
+        )
+
+
+def _only(commit: Commit) -> str | None:
+    """The one text that a commit of ours writes."""
+    if len(commit.changed) != 1:
+        raise Refused("A commit of the stream writes not one text, as it says.")
+    (content,) = commit.changed.values()
+    text = reading.text_of(content)
+    if text is None:
+        raise Refused("A commit of the stream writes what is not a text.")
+    return text
+
+
+def _trailers(message: str) -> dict[str, str]:
+    """What the last lines of a message say; each once."""
+    found: dict[str, str] = {}
+    for line in message.rstrip("\n").rpartition("\n\n")[2].split("\n"):
+        if match := _TRAILER.fullmatch(line):
+            if match[1] in found:
+                raise Refused("A commit of the stream says something twice of its version.")
+            found[match[1]] = match[2]
+    return found
+
+
+def _person(line: bytes) -> tuple[Author | None, datetime]:
+    match = _PERSON.fullmatch(line)
+    if match is None:
+        raise Refused("A commit of the stream has an author that is not read.")
+    try:
+        at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(match["at"]))
+    except OverflowError:
+        raise Refused("A commit of the stream has a moment that there is not.") from None
+    label = match["name"].decode("utf-8", "replace")[:1000]
+    return (Author("", "", label) if label else None), at
+
+
+def is_one(data: bytes) -> bool:
+    """Whether bytes look like a stream."""
+    return bool(
+        re.match(
+            rb"# memoryhub |(?:#[^\n]*\n|\n)*(?:blob|commit |reset |feature |tag |option |progress |done|checkpoint)",
+            data,
+        )
+    )

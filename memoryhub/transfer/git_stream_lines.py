@@ -1,0 +1,90 @@
+"""The lines of a `git fast-import` stream, the data between them, and git's way to quote a path."""
+
+import re
+
+from memoryhub.transfer.bundle import Refused
+from memoryhub.transfer.reading import visible
+
+_COUNT = re.compile(rb"data (\d{1,10})")
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abfnrtv\\"])|\\.', re.DOTALL)
+_LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+
+
+class Lines:
+    """Where a reader stands in a stream."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def peek(self) -> bytes | None:
+        """The next line without its end; null at the end of the stream. Raises Refused where it was cut."""
+        if self.at >= len(self.data):
+            return None
+        end = self.data.find(b"\n", self.at)
+        if end < 0:
+            raise Refused("The stream is cut off: its last line has no end.")
+        return self.data[self.at : end]
+
+    def next(self) -> bytes | None:
+        """The next line, and on behind it."""
+        line = self.peek()
+        if line is not None:
+            self.at += len(line) + 1
+        return line
+
+    def rest(self) -> bytes:
+        return self.data[self.at :]
+
+    def optional(self, word: bytes, *, whole: bool = False) -> bytes | None:
+        """What follows a word (with `whole` the line), if the next line begins with it."""
+        line = self.peek()
+        if line is None or not line.startswith(word):
+            return None
+        self.next()
+        return line if whole else line[len(word) :]
+
+    def blob(self) -> bytes:
+        """The data that a `data` line announces by its length."""
+        line = self.next()
+        if line is None:
+            raise Refused("The stream is cut off: data is missing.")
+        match = _COUNT.fullmatch(line)
+        if match is None:
+            raise Refused(f"The stream says the length of its data in no way that is read: "
+                          f"{visible(line.decode('utf-8', 'replace'))}.")  # fmt: skip
+        length = int(match[1])
+        content = self.data[self.at : self.at + length]
+        if len(content) != length:
+            raise Refused("The stream is cut off: there is less data than it says.")
+        self.at += length
+        if self.data[self.at : self.at + 1] == b"\n":
+            self.at += 1
+        return content
+
+
+def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
+    """(path, what follows it): quoted as git quotes, or up to `ends` (to the end of the line where that is empty)."""
+    match = _QUOTED.match(rest)
+    if match is not None:
+        raw, behind = _ESCAPE.sub(_letter, match[1]), rest[match.end() :]
+        if behind[:1] not in (ends, b"") or (behind and not ends):
+            raise Refused("A place of the stream is not quoted as git quotes it.")
+        behind = behind[1:]
+    elif rest.startswith(b'"'):
+        raise Refused("A place of the stream is not quoted as git quotes it.")
+    elif ends:
+        raw, _, behind = rest.partition(ends)
+    else:
+        raw, behind = rest, b""
+    try:
+        return raw.decode("utf-8"), behind
+    except UnicodeDecodeError:
+        raise Refused(f"The name {visible(raw.decode('utf-8', 'replace'))} is not UTF-8.") from None
+
+
+def _letter(match: "re.Match[bytes]") -> bytes:
+    escaped = match[1]
+    if escaped is None:
+        raise Refused("A place of the stream is not quoted as git quotes it.")
+    return bytes([int(escaped, 8)]) if escaped[:1].isdigit() else _LETTERS.get(escaped, escaped)

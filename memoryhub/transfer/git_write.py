@@ -1,0 +1,116 @@
+"""Memories as a stream for `git fast-import`: one commit a version, by its author, at its time."""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from memoryhub.chain import moment
+from memoryhub.transfer.bundle import Author, BundledVersion
+from memoryhub.transfer.git_names import safe_path
+from memoryhub.transfer.jsonl_write import Counts
+from memoryhub.transfer.written import About, WrittenVersion, author, header, to_json
+
+FORMAT = "memoryhub-git"
+BRANCH = "refs/heads/main"
+HOST = "memoryhub.invalid"
+COMMITTER = f"MemoryHub <hub@{HOST}>"
+REDACTED = "This version was redacted.\n"
+"""Stands where a redacted text was; the trailer says so too."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f<>]+")
+_CRUD = " \t.,:;<>\"\\'"
+"""What git takes off both ends of a name."""
+_NOT_IN_ADDRESSES = re.compile(r"[^A-Za-z0-9._+-]")
+
+
+def stream(about: About, versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
+    """The versions in the order in which they were made; those of one entry follow each other.
+
+    Within one entry several memories may change places: a path that one of them has taken is not removed for another.
+    """
+    yield f"feature done\n# memoryhub {to_json(header(about, FORMAT))}\n".encode()
+    yield f"# memoryhub {to_json({'type': 'store', **about.store})}\n".encode()
+    yield f"reset {BRANCH}\n\n".encode()
+    taken: set[str] = set()
+    at_once: object = None
+    for written in versions:
+        if written.at_once != at_once:
+            at_once, taken = written.at_once, set()
+        counts.versions += 1
+        yield _commit(written, taken)
+    yield b"done\n"
+
+
+def _commit(written: WrittenVersion, taken: set[str]) -> bytes:
+    version = written.version
+    message = f"{_subject(version)}\n\n{_trailers(written)}".encode()
+    when = _when(version.at)
+    lines = [
+        f"commit {BRANCH}\n".encode(),
+        f"author {_person(version.author)} {when}\ncommitter {COMMITTER} {when}\n".encode(),
+        _data(message),
+        *_changes(written, taken),
+        b"\n",
+    ]
+    return b"".join(lines)
+
+
+def _changes(written: WrittenVersion, taken: set[str]) -> Iterator[bytes]:
+    """A deletion removes the path, a rename the old one, everything else sets a text."""
+    version, old = written.version, written.old_path
+    is_deleted = version.operation == "deleted"
+    if old and (is_deleted or old != version.path) and old not in taken:
+        yield f"D {_quoted(safe_path(old))}\n".encode()
+    if is_deleted or not version.path:
+        return
+    taken.add(version.path)
+    text = REDACTED if version.content is None else version.content
+    yield f"M 100644 inline {_quoted(safe_path(version.path))}\n".encode()
+    yield _data(text.encode("utf-8", "surrogatepass"))
+
+
+def _subject(version: BundledVersion) -> str:
+    """The operation and the path, in one line."""
+    what = f"{version.operation} {version.path or 'a redacted path'}" + (" (redacted)" if version.redacted else "")
+    return re.sub(r"\s+", " ", what).encode("utf-8", "replace").decode()
+
+
+def _trailers(written: WrittenVersion) -> str:
+    version = written.version
+    lines = {
+        "Version": version.id, "Memory": written.memory, "Number": str(version.number), "Operation": version.operation,
+        "Path": to_json(version.path or None), "At": moment(version.at) if version.at else None,
+    }  # fmt: skip
+    if version.author is not None:
+        if version.author.type:
+            lines["Actor"] = f"{version.author.type} {version.author.id}"
+        lines["Label"] = to_json(version.author.label)
+    if version.redacted:
+        lines["Redacted"] = "yes"
+    return "".join(f"Memoryhub-{name}: {value}\n" for name, value in lines.items() if value is not None)
+
+
+def _person(who: Author | None) -> str:
+    """A name that git takes, and an address that says who it is and reaches nobody."""
+    told = author(who) or {}
+    label = _NOT_IN_NAMES.sub(" ", str(told.get("label") or "")).strip(_CRUD)
+    name = label.encode("utf-8", "replace").decode() or "unknown"
+    if who is None or not who.type:
+        return f"{name} <nobody@{HOST}>"
+    return f"{name} <{_NOT_IN_ADDRESSES.sub('-', who.id)}@{who.type}.{HOST}>"
+
+
+def _when(at: datetime | None) -> str:
+    """Whole seconds since 1970; git knows none before."""
+    return f"{max(0, ((at or _EPOCH) - _EPOCH) // timedelta(seconds=1))} +0000"
+
+
+def _data(data: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(data), data)
+
+
+def _quoted(path: str) -> str:
+    """A path as the stream writes it: always quoted, so that no character means anything."""
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

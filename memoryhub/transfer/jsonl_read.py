@@ -1,0 +1,180 @@
+"""JSON Lines as the hub's own export writes them, read line by line."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from memoryhub import strict_json
+from memoryhub.transfer import histories, reading
+from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
+from memoryhub.transfer.reading import Bounds, Read, visible
+
+FORMAT, VERSION = "memoryhub", 1
+MOST_LINES = 500_000
+ACTORS = ("api_actor", "session_actor", "user_actor", "service_account_actor", "")
+
+Line = dict[str, Any]
+
+
+def read(data: bytes, bounds: Bounds) -> Read:
+    """The memories of an export; its audit stays what it is there, the audit of another hub."""
+    reading.require_size(data, bounds)
+    lines = objects(data)
+    header = header_of(next(lines, None), FORMAT)
+    reader = _Reader(bool(header.get("history", True)))
+    for line in lines:
+        reader.take(line)
+    memories, left = histories.checked(reader.all_memories(), bounds)
+    if not reader.history:
+        memories = tuple(histories.newest_alone(memory) for memory in memories)
+    bundle = Bundle("jsonl", memories, reader.name, reader.description)
+    return reading.require_some(Read(bundle, left))
+
+
+def objects(data: bytes) -> Iterator[Line]:
+    """The object of each line; raises Refused."""
+    if not data:
+        raise Refused("There is nothing in it.")
+    if not data.endswith(b"\n"):
+        raise Refused("It is cut off: its last line has no end.")
+    if data.count(b"\n") > MOST_LINES:
+        raise Refused(f"It has more than {MOST_LINES:,} lines.")
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        try:
+            value = strict_json.loads(line)
+        except strict_json.Malformed as error:
+            raise Refused(f"Line {number}: {str(error).replace('The body', 'It')}") from None
+        if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+            raise Refused(f"Line {number} is not an object with a type.")
+        yield value
+
+
+def header_of(line: Line | None, format: str) -> Line:
+    """The first line, if it is of a format that is read here."""
+    if line is None or line["type"] != "header" or not isinstance(line.get("format"), str):
+        raise Refused("It does not begin with the header of an export.")
+    if line["format"] != format:
+        raise Refused(f"It is of the format {visible(line['format'])}, not {format}.")
+    if line.get("version") != VERSION or isinstance(line.get("version"), bool):
+        raise Refused(f"It is of version {visible(repr(line.get('version')))} of the format; only {VERSION} is read.")
+    return line
+
+
+class _Reader:
+    """Takes one line after the other."""
+
+    def __init__(self, history: bool) -> None:
+        self.history = history
+        self.name = self.description = ""
+        self.memories: list[BundledMemory] = []
+        self.memory: Line | None = None
+        self.versions: list[BundledVersion] = []
+        self.count = 0
+        self.ended = False
+
+    def take(self, line: Line) -> None:
+        if self.ended:
+            raise Refused("It goes on behind its end.")
+        take: Callable[[Line], None] | None = {
+            "store": self._store, "memory": self._memory, "version": self._version, "end": self._end,
+        }.get(line["type"])  # fmt: skip
+        if take is not None:
+            take(line)
+        elif line["type"] == "header":
+            raise Refused("It has a second header.")
+
+    def all_memories(self) -> list[BundledMemory]:
+        if not self.ended:
+            raise Refused("It is cut off: its end is missing.")
+        return self.memories
+
+    def _store(self, line: Line) -> None:
+        self.name, self.description = text(line, "name"), text(line, "description")
+
+    def _memory(self, line: Line) -> None:
+        self._close()
+        if not isinstance(line.get("deleted", False), bool):
+            raise Refused("A memory's deleted is neither true nor false.")
+        text(line, "id"), text(line, "path")
+        self.memory = line
+
+    def _version(self, line: Line) -> None:
+        if self.memory is None or line.get("memory") != self.memory["id"]:
+            raise Refused("A version does not follow its memory.")
+        self.versions.append(version_of(line))
+        self.count += 1
+
+    def _close(self) -> None:
+        """The memory is whole."""
+        if self.memory is None:
+            return
+        memory = BundledMemory(self.memory["id"], self.memory["path"], tuple(self.versions))
+        if not self.versions:
+            raise Refused(f"The memory {visible(memory.path)} has no version.")
+        if self.memory.get("deleted", False) == histories.is_live(memory):
+            raise Refused(f"The memory {visible(memory.path)} says two things of whether it is deleted.")
+        self.memories.append(memory)
+        self.memory, self.versions = None, []
+
+    def _end(self, line: Line) -> None:
+        self._close()
+        if (line.get("memories"), line.get("versions")) != (len(self.memories), self.count):
+            raise Refused("It is not whole: its end counts other memories or versions than are there.")
+        self.ended = True
+
+
+def version_of(line: Line) -> BundledVersion:
+    """A version's line as a version."""
+    number, redacted = line.get("number"), line.get("redacted", False)
+    if not isinstance(number, int) or isinstance(number, bool) or not isinstance(redacted, bool):
+        raise Refused("A version's number or redacted is not of its kind.")
+    content = line.get("content")
+    if content is not None:
+        content = text(line, "content")
+        _require_sum(content, line.get("sha256"))
+    path = text(line, "path") if line.get("path") is not None else ""
+    return BundledVersion(
+        text(line, "id"), number, text(line, "operation"), path, content, moment_of(text(line, "created_at")),
+        author_of(line.get("author")), redacted,
+    )  # fmt: skip
+
+
+def _require_sum(content: str, sha256: object) -> None:
+    if sha256 is None:
+        return
+    if sha256 != hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest():
+        raise Refused("A version's text is not the one of its sha256.")
+
+
+def author_of(value: object) -> Author | None:
+    """An author as the export names them."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise Refused("A version's author is not an object.")
+    type, id, label = (text(value, name) for name in ("type", "id", "label"))
+    if type not in ACTORS:
+        raise Refused(f"A version's author is a {visible(type)}, which there is not.")
+    if len(id) > 128 or not (id.isascii() and id.isprintable()) or len(label) > 1000:
+        raise Refused("A version's author has an id or a label that is too long or cannot be seen.")
+    return Author(type, id, label)
+
+
+def moment_of(value: str) -> datetime:
+    """A moment in UTC."""
+    try:
+        at = datetime.fromisoformat(value)
+        if at.tzinfo is None:
+            raise ValueError
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Refused(f"{visible(value)} is not a moment.") from None
+
+
+def text(line: Line, name: str) -> str:
+    """A text of an object; raises Refused where it is none."""
+    value = line.get(name)
+    if not isinstance(value, str):
+        raise Refused(f"A {line.get('type') if isinstance(line.get('type'), str) else 'value'}'s {name} is not a text.")
+    return value

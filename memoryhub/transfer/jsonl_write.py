@@ -1,0 +1,61 @@
+"""Memories, their versions and their audit as JSON Lines; docs/export.md says what stands in each line."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from memoryhub.chain import moment
+from memoryhub.transfer.written import About, Told, WrittenVersion, author, header, line
+
+FORMAT = "memoryhub"
+
+
+@dataclass(slots=True)
+class Counts:
+    """How much has been written so far."""
+
+    memories: int = 0
+    versions: int = 0
+    entries: int = 0
+    redactions: int = 0
+
+
+def opening(about: About) -> Iterator[bytes]:
+    """The header and the store."""
+    yield line(header(about, FORMAT))
+    yield line({"type": "store", **about.store})
+
+
+def memories(versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
+    """Those of each memory stand together, the oldest first."""
+    memory = None
+    for written in versions:
+        if written.memory != memory:
+            memory = written.memory
+            counts.memories += 1
+            yield line({"type": "memory", "id": memory, "path": written.memory_path, "deleted": written.deleted})
+        counts.versions += 1
+        yield line(_version(written))
+
+
+def _version(written: WrittenVersion) -> Told:
+    version = written.version
+    told = {
+        "type": "version", "id": version.id, "memory": written.memory, "number": version.number,
+        "operation": version.operation, "path": version.path or None, "content": version.content,
+        "sha256": written.sha256, "created_at": moment(version.at) if version.at else None,
+        "author": author(version.author), "redacted": version.redacted,
+    }  # fmt: skip
+    return told if written.proof is None else {**told, "proof": written.proof}
+
+
+def audit(kind: str, rows: Iterable[Told]) -> Iterator[bytes]:
+    """Lines of `entry`, `redaction` or `proof`."""
+    for row in rows:
+        yield line({"type": kind, **row})
+
+
+def closing(counts: Counts, *, changed: bool) -> bytes:
+    return line({
+        "type": "end", "memories": counts.memories, "versions": counts.versions, "entries": counts.entries,
+        "redactions": counts.redactions, "changed": changed,
+    })  # fmt: skip

@@ -1,0 +1,74 @@
+"""Names that memories have outside the hub: what some file system cannot hold is escaped, and all are different."""
+
+import hashlib
+import re
+import unicodedata
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.IGNORECASE)
+_FORBIDDEN = frozenset('<>:"\\|?*%')
+_LONGEST = 200
+"""Bytes of a name: beneath what every file system takes, with room for a mark."""
+
+
+def safe_name(name: str) -> str:
+    """One name, escaped as `%41` where a character cannot stand there on Linux, macOS or Windows."""
+    escaped = "".join(_escaped(character) if _is_forbidden(character) else character for character in name)
+    if escaped[-1:] in (".", " "):
+        escaped = escaped[:-1] + _escaped(escaped[-1])
+    if _RESERVED.match(escaped) or escaped[:1] == " ":
+        escaped = _escaped(escaped[0]) + escaped[1:]
+    return escaped if len(escaped.encode()) <= _LONGEST else _marked(escaped, name)
+
+
+def _is_forbidden(character: str) -> bool:
+    return character in _FORBIDDEN or unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def _escaped(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
+
+
+def _marked(safe: str, whole: str) -> str:
+    """A name that is not like the others: cut, with a mark that follows from the whole of it before its ending."""
+    stem, dot, ending = safe.rpartition(".") if "." in safe[1:] else (safe, "", "")
+    if len(ending) > 20:
+        stem, dot, ending = safe, "", ""
+    mark = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    kept = stem.encode()[: _LONGEST - 40].decode(errors="ignore")
+    return f"{re.sub('%[0-9A-F]?$', '', kept)}~{mark}{dot}{ending}"
+
+
+class Names:
+    """Gives each path of an archive its name. File systems that fold case, or compose marks, see each of them once.
+
+    No path gets a name that begins with `reserved`.
+    """
+
+    def __init__(self, reserved: str = "") -> None:
+        self._memories = {_folded("/" + reserved)} if reserved else set()
+        self._directories: set[bytes] = set()
+
+    def of(self, path: str) -> str:
+        """The name, without a first slash, of a path that has not been asked for before."""
+        place, whole = "", ""
+        *above, last = path.split("/")[1:]
+        for name in above:
+            whole = f"{whole}/{name}"
+            place = self._beneath(place, name, whole, is_directory=True)
+            self._directories.add(_folded(place))
+        place = self._beneath(place, last, path, is_directory=False)
+        self._memories.add(_folded(place))
+        return place[1:]
+
+    def _beneath(self, directory: str, name: str, whole: str, *, is_directory: bool) -> str:
+        """Directories that are folded into one hold the memories of both; everything else needs a name of its own."""
+        place = f"{directory}/{safe_name(name)}"
+        folded = _folded(place)
+        is_taken = folded in self._memories or (not is_directory and folded in self._directories)
+        return f"{directory}/{_marked(safe_name(name), whole)}" if is_taken else place
+
+
+def _folded(place: str) -> bytes:
+    """Sixteen bytes that are the same for two paths that some file system takes for one."""
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", place).casefold())
+    return hashlib.blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,168 @@
+"""What every reader of brought bytes keeps to: how much it takes, which places it takes, and what it leaves."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Refused
+
+RESERVED = "/.anthropic-memory-store"
+"""The marker of the official client's own directory sync: no memory stands there."""
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+_ARCHIVES = (
+    b"PK\x03\x04",
+    b"PK\x05\x06",
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"7z\xbc\xaf",
+    b"Rar!",
+    b"\x28\xb5\x2f\xfd",
+)
+
+
+class Bounds(NamedTuple):
+    """So many bytes come in and so many go out at most, of so many entries with so many versions; `ratio` is how many
+    times its own size something may unpack to."""
+
+    packed: int = 10 * 1024 * 1024
+    unpacked: int = 50 * 1024 * 1024
+    entries: int = 5_000
+    versions: int = 50_000
+    ratio: int = 100
+
+
+class Left(NamedTuple):
+    """What was brought and is not taken, and why, as a sentence."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a reader made of it: `left` is what no memory can be made of."""
+
+    bundle: Bundle
+    left: tuple[Left, ...] = ()
+
+
+def require_size(data: bytes, bounds: Bounds) -> None:
+    """Raises Refused for more bytes than are taken."""
+    if len(data) > bounds.packed:
+        raise Refused(f"It has {len(data):,} bytes; at most {bounds.packed:,} are taken.")
+
+
+def require_place(name: str) -> str:
+    """The relative place that an archive or a stream names; raises Refused for one that leads anywhere else."""
+    shown = visible(name)
+    if not name:
+        raise Refused("A place in it has no name.")
+    if "\0" in name:
+        raise Refused(f"The place {shown} has a NUL in its name.")
+    if "\\" in name:
+        raise Refused(f"The place {shown} has a backslash in its name.")
+    if name.startswith("/"):
+        raise Refused(f"The place {shown} is absolute.")
+    if _DRIVE.match(name):
+        raise Refused(f"The place {shown} begins with a drive letter.")
+    parts = name.split("/")
+    if ".." in parts:
+        raise Refused(f"The place {shown} leads out of where it is put (..).")
+    if "." in parts or "" in parts:
+        raise Refused(f"The place {shown} has an empty name or a single dot in it.")
+    if len(parts) > paths.MOST_NAMES:
+        raise Refused(f"The place {shown} is deeper than {paths.MOST_NAMES} levels.")
+    if len(name.encode()) > paths.MOST_BYTES or any(len(part.encode()) > paths.MOST_BYTES_OF_NAME for part in parts):
+        raise Refused(f"The place {shown} is longer than 1024 bytes (or 255 a name).")
+    return unicodedata.normalize("NFC", name)
+
+
+def require_apart(names: Iterable[str]) -> None:
+    """Raises Refused where two things have one name, or one is both a text and a directory."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise Refused(f"The place {visible(name)} is there twice.")
+        seen.add(name)
+    for name in seen:
+        parts = name.split("/")
+        for end in range(1, len(parts)):
+            if "/".join(parts[:end]) in seen:
+                raise Refused(f"The place {visible('/'.join(parts[:end]))} is both a text and a directory.")
+
+
+def refusal_of(path: str) -> str | None:
+    """Why no memory can be at a path in the API's form; null: one can."""
+    if path == RESERVED or path.startswith(RESERVED + "/") or path.endswith(RESERVED):
+        return "The name .anthropic-memory-store is reserved."
+    try:
+        accepted = paths.from_tool(paths.to_tool(path), creates=True)
+    except ToolError as error:
+        rule = error.message.partition(" is not allowed: ")[2]
+        return f"Its path is not allowed: {rule}." if rule else "Its path leads out of the memory store."
+    return None if accepted == path and path else "It is not a memory's path."
+
+
+def text_of(content: bytes) -> str | None:
+    """The text of some bytes; null where they are none: not UTF-8, or with a NUL."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def why_no_text(content: bytes) -> str:
+    """Why bytes that are no text are left."""
+    if content.startswith(_ARCHIVES):
+        return "It is an archive, and archives inside are not unpacked."
+    return "It is not a text (UTF-8 without NUL)."
+
+
+def memories_of(texts: Iterable[tuple[str, bytes]]) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
+    """Memories of (place, bytes), and what is left of them; a byte order mark stays what it is, a character."""
+    memories: list[BundledMemory] = []
+    left: list[Left] = []
+    for name, content in texts:
+        path = "/" + name
+        text = text_of(content)
+        why = refusal_of(path) if text is not None else why_no_text(content)
+        if why is not None or text is None:
+            left.append(Left(path, why or ""))
+        else:
+            memories.append(plain(path, text))
+    return tuple(memories), tuple(left)
+
+
+def plain(path: str, content: str) -> BundledMemory:
+    """A memory of which nothing is known but its text."""
+    return BundledMemory(None, path, (BundledVersion(None, 1, "created", path, content, None, None),))
+
+
+def require_some(read: Read) -> Read:
+    """Raises Refused where nothing is left that could be a memory."""
+    if read.bundle.memories:
+        return read
+    if read.left:
+        first = read.left[0]
+        raise Refused(f"Nothing in it can be a memory. {visible(first.path)}: {first.why}")
+    raise Refused("There is no memory in it.")
+
+
+def visible(name: str) -> str:
+    """A name from outside as it may stand in a sentence: short, without what cannot be seen."""
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in name[:120])
+    return f"“{shown}{'…' if len(name) > 120 else ''}”"
+
+
+def sizes(read: Read) -> Iterator[int]:
+    """The bytes of every text of what was read."""
+    for memory in read.bundle.memories:
+        for version in memory.versions:
+            yield len(version.content.encode()) if version.content else 0

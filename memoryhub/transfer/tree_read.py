@@ -1,0 +1,105 @@
+"""Texts at places, of a directory or an archive: which of them are memories, by themselves or by the hub's manifest."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+
+from memoryhub.transfer import archive_read, histories, jsonl_read, reading
+from memoryhub.transfer.bundle import Bundle, Refused
+from memoryhub.transfer.reading import Bounds, Left, Read, visible
+
+MANIFEST, HISTORY = ".memoryhub/manifest.jsonl", ".memoryhub/history.jsonl"
+MANIFEST_FORMAT = "memoryhub-files"
+
+MEMORY_NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "MEMORY.md", "AGENTS.md"})
+"""What coding agents read at the start of their work, wherever in a project it lies."""
+MEMORY_DIRECTORIES = frozenset({"memory", "memories", "agent-memory", "agent-memory-local", "rules"})
+"""Directories beneath a `.claude` whose Markdown is memory, as is that of `memory` beside a MEMORY.md."""
+
+NEVER = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "__MACOSX"})
+"""Directories that hold no memories: what tools keep there comes again by itself."""
+NEVER_NAMES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+
+
+def is_passed_over(place: str) -> bool:
+    """Whether something lies where no memories are."""
+    parts = place.split("/")
+    return not NEVER.isdisjoint(parts[:-1]) or parts[-1] in NEVER_NAMES
+
+
+def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
+    """Whether agents keep a memory at a place; `beside` are the directories that have a MEMORY.md."""
+    parts = place.split("/")
+    if parts[-1] in MEMORY_NAMES:
+        return True
+    if not parts[-1].endswith((".md", ".mdc")):
+        return False
+    if parts[-1] == "CLAUDE.md":
+        return True
+    above = parts[:-1]
+    if ".claude" in above:
+        return bool(MEMORY_DIRECTORIES & set(above[above.index(".claude") + 1 :]))
+    return any("/".join(parts[:end]) in beside for end in range(len(parts)))
+
+
+def read_archive(data: bytes, bounds: Bounds, only_memory_files: bool = False) -> Read:
+    """The memories of a ZIP: those of its history, where it is an export as it was written, else its texts."""
+    texts = dict(archive_read.files(data, bounds))
+    if MANIFEST in texts and not only_memory_files:
+        return reading.require_some(_of_export(texts, bounds))
+    return read_texts(texts, bounds, only_memory_files, "zip")
+
+
+def read_texts(texts: Mapping[str, bytes], bounds: Bounds, only_memory_files: bool, source: str) -> Read:
+    """The memories of (place: bytes)."""
+    beside = frozenset(
+        place.rpartition("/")[0] for place in texts if place.rpartition("/")[2] == "MEMORY.md"
+    )  # fmt: skip
+    taken = {
+        place: content
+        for place, content in texts.items()
+        if not is_passed_over(place) and (not only_memory_files or is_memory(place, beside))
+    }
+    memories, left = reading.memories_of(sorted(taken.items()))
+    passed = sum(map(is_passed_over, texts))
+    if passed:
+        left = (*left, Left("", f"{passed:,} that lie where no memories are (.git, node_modules and the like)."))
+    if only_memory_files and not memories:
+        raise Refused("It has no CLAUDE.md, MEMORY.md or other text that agents keep as memory.")
+    histories.require_bounds(memories, bounds)
+    return reading.require_some(Read(Bundle(source, memories), left))
+
+
+def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
+    """What an export of the hub holds."""
+    lines = list(jsonl_read.objects(texts.pop(MANIFEST)))
+    jsonl_read.header_of(lines[0] if lines else None, MANIFEST_FORMAT)
+    told = {
+        jsonl_read.text(line, "name"): (jsonl_read.text(line, "path"), line.get("sha256"))
+        for line in lines
+        if line["type"] == "file"
+    }
+    history = texts.pop(HISTORY, None)
+    if history is None:
+        return _by_manifest(texts, told)
+    if {name: sha256 for name, (_, sha256) in told.items()} == {name: _sum(texts[name]) for name in texts}:
+        read = jsonl_read.read(history, bounds._replace(packed=bounds.unpacked))
+        return replace(read, bundle=replace(read.bundle, source="zip"))
+    read = _by_manifest(texts, told)
+    why = "The texts were changed since the export, and are taken as they are now, without their history."
+    return replace(read, left=(Left("/" + HISTORY, why), *read.left))
+
+
+def _by_manifest(texts: Mapping[str, bytes], told: Mapping[str, tuple[str, object]]) -> Read:
+    """The texts at the paths that the manifest says."""
+    at = [(told[name][0] if name in told else "/" + name, content) for name, content in sorted(texts.items())]
+    for path, _ in at:
+        if not path.startswith("/"):
+            raise Refused(f"The path {visible(path)} of the manifest is not a memory's.")
+    reading.require_apart(path[1:] for path, _ in at)
+    memories, left = reading.memories_of((path[1:], content) for path, content in at)
+    return Read(Bundle("zip", memories), left)
+
+
+def _sum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,55 @@
+"""Who wrote a version that an import brought, in the words of its source: the hub has no other for it."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from memoryhub.models import Import, MemoryVersion
+from memoryhub.models.audit import ActorKind
+
+_KINDS = {
+    "api_actor": ActorKind.KEY, "session_actor": ActorKind.KEY, "user_actor": ActorKind.USER,
+    "service_account_actor": ActorKind.SYSTEM,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The author as the source of an import names them, and the import (its id)."""
+
+    kind: str
+    name: str
+    job: str
+
+    @property
+    def label(self) -> str:
+        """As pages show it."""
+        return _("%(name)s (imported)") % {"name": self.name} if self.name else _("unknown (imported)")
+
+
+def of_versions(versions: Iterable[MemoryVersion | None]) -> dict[str, Origin]:
+    """Of those versions that an import brought with their history, by their ids."""
+    return of_origins((version.pk, version.origin) for version in versions if version is not None)
+
+
+def of_ids(store_id: str, ids: Collection[str]) -> dict[str, Origin]:
+    """The same for the ids of some versions of a store."""
+    brought = MemoryVersion.objects.among(store_id, ids).filter(origin__isnull=False)
+    return of_origins(brought.values_list("pk", "origin"))
+
+
+def of_origins(origins: Iterable[tuple[str, Any]]) -> dict[str, Origin]:
+    """The same for (id, origin)."""
+    told = [(pk, origin) for pk, origin in origins if isinstance(origin, dict)]
+    if not told:
+        return {}
+    jobs = {str(origin.get("import")) for _pk, origin in told}
+    labels: dict[str, Any] = dict(Import.objects.filter(pk__in=jobs).values_list("pk", "actors"))
+    found = {}
+    for pk, origin in told:
+        job, id = str(origin.get("import")), str(origin.get("id") or "")
+        name = str(labels.get(job, {}).get(id) or id)
+        found[pk] = Origin(_KINDS.get(str(origin.get("type")), ActorKind.SYSTEM).value, name, job)
+    return found

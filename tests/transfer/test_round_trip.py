@@ -1,0 +1,138 @@
+"""A store taken out of the hub and brought into an empty one is the same store: in all formats that carry a history."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.db.models import Sum
+from django.urls import reverse
+
+from memoryhub.actions import access, deleting, figures
+from memoryhub.models import AuditEntry, Growth, Import, ImportItem, Memory, MemoryStore, MemoryVersion, Role
+from tests.fixtures import BY, new_person, signed_in
+from tests.transfer import trips
+
+FORMS = ("zip", "jsonl", "git")
+
+
+def emptied(store: MemoryStore) -> None:
+    """The hub without the store, as one where nothing was ever kept of it."""
+    deleting.delete_store(store.pk, act=trips.act(31))
+    while deleting.step(store.pk, trips.act(32).at):
+        pass
+
+
+def authors(store: MemoryStore) -> dict[str, tuple[str, str]]:
+    """Who wrote each version: by its origin, or by the entry that made it."""
+    labels = {label for job in Import.objects.all() for label in job.actors.items()}
+    entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(store.pk)}
+    found = {}
+    for version in MemoryVersion.objects.filter(store=store):
+        entry = entries[version.seq]
+        if version.origin:
+            id = version.origin["id"]
+            found[version.pk] = ("hub" if id.startswith("author_") else id, dict(labels)[id])
+        else:
+            found[version.pk] = (entry.actor_id or "hub", str(entry.label))
+    return found
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("form", FORMS)
+def test_what_comes_back_is_what_was_there(form: str, own_checkpoints: Path) -> None:
+    person = new_person("Alice")
+    source = trips.lived_in(person)
+    before, wrote = trips.facts(source), authors(source)
+    trips.require_verified(source, own_checkpoints)
+    data = trips.exported(source, form)
+    emptied(source)
+    target = trips.new_store("Target")
+    job = trips.run(trips.prepared(target, data))
+    assert job.state == "done" and set(trips.outcomes(job).values()) == {"taken"}
+    assert trips.facts(target) == before
+    assert authors(target) == wrote
+    trips.require_verified(target, own_checkpoints)
+    again = trips.facts(target)
+    second = trips.run(trips.prepared(target, trips.exported(target, form)), 50)
+    assert trips.facts(target) == again, "what is there already is not brought twice"
+    assert not set(trips.outcomes(second).values()) - {"same"}
+    trips.require_verified(target, own_checkpoints)
+
+
+@pytest.mark.django_db
+def test_into_a_hub_that_has_the_ids_they_come_as_new_ones(own_checkpoints: Path) -> None:
+    source = trips.lived_in(new_person("Alice"))
+    data, target = trips.exported(source, "jsonl"), trips.new_store("Target")
+    trips.run(trips.prepared(target, data, place="/from/there"))
+    there, here = trips.facts(source), trips.facts(target)
+    assert not there.keys() & here.keys()
+    assert sorted("/from/there" + facts[0] for facts in there.values()) == sorted(facts[0] for facts in here.values())
+    numbers = [sorted([version[1] for version in facts[-1]] for facts in found.values()) for found in (there, here)]
+    assert numbers[0] == numbers[1]
+    for store in (source, target):
+        trips.require_verified(store, own_checkpoints)
+
+
+@pytest.mark.django_db
+def test_git_shows_the_right_blame_and_what_it_writes_out_again_comes_back(tmp_path: Path) -> None:
+    person = new_person("Alice")
+    source = trips.lived_in(person)
+    before, stream = trips.facts(source), trips.exported(source, "git")
+    emptied(source)
+
+    def git(*command: str, given: bytes = b"") -> str:
+        told = subprocess.run(["git", "-C", str(tmp_path), *command], input=given, capture_output=True, check=True)
+        return told.stdout.decode()
+
+    git("init", "-q", ".")
+    git("fast-import", "--quiet", given=stream)
+    git("checkout", "-q", "main")
+    blame = git("blame", "--line-porcelain", "deep/er/one.md")
+    named = re.findall(r"^author (.*)$", blame, re.MULTILINE)
+    assert named == ["Alice", "tests"] and "line two" in blame
+    again = subprocess.run(
+        ["git", "-C", str(tmp_path), "fast-export", "--use-done-feature", "main"], capture_output=True, check=True
+    ).stdout
+    comments = b"".join(line + b"\n" for line in stream.split(b"\n") if line.startswith(b"# memoryhub "))
+    target = trips.new_store("Target")
+    trips.run(trips.prepared(target, comments + again))
+    assert trips.facts(target) == before
+
+
+@pytest.mark.django_db
+def test_pages_say_who_wrote_what_an_import_brought() -> None:
+    source = trips.lived_in(new_person("Alice"))
+    data = trips.exported(source, "jsonl")
+    emptied(source)
+    target, carol = trips.new_store("Target"), new_person("Carol")
+    access.set_role(target, carol, Role.CURATOR, **BY)
+    trips.run(trips.prepared(target, data))
+    memory, browser = Memory.objects.at("/deep/er/one.md").get(store=target), signed_in(carol)
+    for name in ("versions", "blame"):
+        shown = browser.get(reverse(name, args=[target.pk, memory.pk])).content.decode()
+        assert "Alice (imported)" in shown and "tests (imported)" in shown
+    shown = browser.get(reverse("version", args=[target.pk, memory.head_id])).content.decode()
+    assert "Alice (imported)" in shown
+    assert not ImportItem.objects.filter(content__isnull=False).exists()
+
+
+@pytest.mark.django_db
+def test_figures_count_what_came_and_pages_of_the_past_show_it_from_then_on() -> None:
+    source = trips.lived_in(new_person("Alice"))
+    data = trips.exported(source, "jsonl")
+    emptied(source)
+    target = trips.new_store("Target")
+    job = trips.run(trips.prepared(target, data))
+    while not figures.catch_up():
+        pass
+    target.refresh_from_db()
+    grown = Growth.objects.filter(store=target).aggregate(memories=Sum("memories"), bytes=Sum("bytes"))
+    assert grown == {"memories": target.memory_count, "bytes": target.total_bytes}
+    first = AuditEntry.objects.of_chain(target.pk).filter(group=job.group).order_by("seq").first()
+    assert first is not None
+    past = MemoryVersion.objects.filter(store=target)
+    assert not past.as_of(first.seq).exists()
+    live = Memory.objects.live().filter(store=target)
+    last = AuditEntry.objects.of_chain(target.pk).order_by("-seq")[0].seq
+    assert set(past.as_of(last).values_list("pk", flat=True)) == set(live.values_list("head_id", flat=True))
