@@ -12,7 +12,7 @@ PORT ?= 8000
 PYTEST_OPTIONS ?= -n 3
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres lint format benchmark benchmark-pages benchmark-retention pictures clean needed developed
+.PHONY: help run test test-postgres fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -22,11 +22,16 @@ run: needed ## Start the hub with demo data on http://127.0.0.1:8000
 
 test: developed ## Run every test on SQLite, browser tests where a Chromium is or can be installed
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
+	@sh tools/typescript.sh || echo "No TypeScript SDK: its tests are skipped."
 	$(PY) -m pytest $(PYTEST_OPTIONS)
 
 test-postgres: developed ## Run the tests that ask the database on a private PostgreSQL cluster
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
+	@sh tools/typescript.sh || echo "No TypeScript SDK: its tests are skipped."
 	MEMORYHUB_TEST_DATABASE=postgres $(PY) -m pytest $(PYTEST_OPTIONS)
+
+fuzz: developed ## Ask the API 20,000 made-up questions (about ten minutes)
+	MEMORYHUB_FUZZ_REQUESTS=$${MEMORYHUB_FUZZ_REQUESTS:-20000} $(PY) -m pytest -p no:xdist tests/api/test_fuzz.py
 
 lint: developed ## Check style, types, templates, deployment settings and migrations
 	$(PY) -m ruff check
@@ -44,11 +49,17 @@ format: developed ## Write code and templates in the one style
 benchmark: developed ## Measure tool calls on a fresh hub (some minutes)
 	$(PY) -m benchmarks.tool_calls
 
+benchmark-stores: developed ## Measure the memory_stores API, and its lists in a large store (some minutes)
+	$(PY) -m benchmarks.memory_stores
+
 benchmark-pages: developed ## Measure every page in a large store and in a small one (about half an hour)
 	$(PY) -m benchmarks.pages
 
 benchmark-retention: developed ## Measure rehearsals, and tool calls while memories expire (some minutes)
 	$(PY) -m benchmarks.retention
+
+benchmark-webhooks: developed ## Measure tool calls with webhooks of which one hangs and one is down (some minutes)
+	$(PY) -m benchmarks.webhooks
 
 pictures: developed ## Take pictures of every page on demo data, both widths and themes, into ./pictures
 	@sh tools/debian.sh chromium

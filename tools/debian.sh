@@ -12,6 +12,8 @@ present() {
             return 1 ;;
         postgresql)
             command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
+        nodejs)
+            command -v npm >/dev/null 2>&1 && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null ;;
         python-venv)
             python3 -c 'import ensurepip' >/dev/null 2>&1 ;;
     esac
@@ -30,12 +32,15 @@ install() {
     [ "$(id -u)" = 0 ] || sudo -n true >/dev/null 2>&1 || return 1
     echo "Installing $1 with apt-get ..."
     as_root apt-get update -qq </dev/null >/dev/null || return 1
-    as_root apt-get install -y -qq --no-install-recommends "$1" </dev/null >/dev/null
+    # Some programs are two packages.
+    # shellcheck disable=SC2086
+    as_root apt-get install -y -qq --no-install-recommends $1 </dev/null >/dev/null
 }
 
 case $1 in
     chromium | postgresql) package=$1 ;;
+    nodejs) package="nodejs npm" ;;
     python-venv) package=python3-venv ;;
-    *) echo "usage: $0 chromium|postgresql|python-venv" >&2; exit 2 ;;
+    *) echo "usage: $0 chromium|nodejs|postgresql|python-venv" >&2; exit 2 ;;
 esac
 present "$1" || { install "$package" && present "$1"; }
