@@ -19,7 +19,7 @@ from benchmarks.page_line import (
 
 HUB = (
     page(TRIVIAL), page("sign_in", who=""), page("stores"), page("stores", who=ADA, called="stores (all)"),
-    page("new_store", who=ADA), page("account"), page("people", who=ADA), page("agents"),
+    page("new_store", who=ADA), page("account"), page("api_docs"), page("people", who=ADA), page("agents"),
     page("agents", who=ADA, called="agents (all)"), page("new_agent", who=ADA), page("hub_limits", who=ADA),
     Line("agent: common", "agent", {"agent_id": "agent"}), Line("agent: rare", "agent", {"agent_id": "rare_agent"}),
     Line("edit_agent", "edit_agent", {"agent_id": "agent"}, who=ADA),
@@ -29,6 +29,7 @@ HUB = (
 
 STORE = (
     store("store"), store("edit_store", who=ADA), store("archive_store", who=ADA), store("new_memory"),
+    store("delete_store", who=ADA), store("export_store"), store("imports"), store("new_import"),
     store("members", who=ADA), store("store_keys", who=ADA), store("limits"), store("trash"),
     store("trash", "?before={trash_middle}", "trash: middle"), store("trash", "?before={trash_last}", "trash: last"),
     place("directory", "wide"), place("directory", "wide", "?after=m/{wide_middle}", "wide, middle"),
@@ -45,7 +46,9 @@ ERASURE = (
 )  # fmt: skip
 RETENTION = (
     page("hub_retention", who=ADA), page("new_hub_policy", who=ADA), store("retention", who=ADA),
-    store("new_policy", who=ADA), store("runs"), store("holds"), store("explain_path"),
+    store("new_policy", who=ADA), page("webhooks", who=ADA), page("new_webhook", who=ADA),
+    store("store_webhooks", who=ADA), store("new_store_webhook", who=ADA), store("runs"), store("holds"),
+    store("explain_path"),
     store("explain_path", "?path={typical_path}", "explain_path: typical"),
 )  # fmt: skip
 
@@ -188,11 +191,17 @@ NOT_PAGES = {
     "policy": "one row by its id", "delete_policy": "reads every memory, as the rehearsal does",
     "rehearsal": "reads every memory: benchmarks/retention.py measures it", "release_hold": "one row by its id",
     "rehearsal_weeks": "reads every memory, as the rehearsal does",
+    "import_": "a page of its items by their key", "import_item": "two texts by their keys",
+    "undo_import": "as undo_session",
+    "webhook": "a page of its deliveries by their index", "edit_webhook": "one row by its id",
+    "delete_webhook": "one row by its id", "delivery": "one row by its id",
     "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",
 } | dict.fromkeys((
     "sign_out", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active", "password_link",
     "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many", "claim",
-    "start_run", "allow_run", "cancel_run", "undo_run",
+    "choose_import", "start_import", "cancel_import",
+    "start_run", "allow_run", "cancel_run", "undo_run", "pause_webhook", "resume_webhook", "rotate_webhook",
+    "reveal_webhook", "test_webhook", "replay_failed", "replay_delivery",
     "selection", "reveal", "decide_findings", "decide_all_findings", "cancel_scan", "download_receipt",
 ), "POST") | dict.fromkeys((
     "export_audit", "export_trash", "export_versions", "export_agents", "export_overview", "export_store_overview",

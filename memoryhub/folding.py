@@ -14,6 +14,12 @@ from itertools import accumulate, pairwise
 PIECE = 512
 """So many characters are normalised at once: the work grows with the square of the marks that follow each other."""
 
+MOST_COUNTED = 100
+"""So many lines with a word are counted in a text."""
+
+LONGEST_LINE, BEFORE_FOUND = 320, 80
+"""Of a longer line so much is shown, with so much before the first place found."""
+
 # What joins the letter before it without being a mark: vowel signs of the scripts of India, and parts of Hangul.
 _JOINING = frozenset(
     "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35"
@@ -68,6 +74,45 @@ def joined(found: Sequence[Span]) -> list[Span]:
         else:
             whole.append((start, end))
     return whole
+
+
+def found_lines(text: str, words: Sequence[str]) -> tuple[list[list[int]], bool]:
+    """For each word the lines, counted from 0, that have it; and whether counting ended before the text did."""
+    folded, over = fold(text), False
+    numbers = []
+    for word in words:
+        lines = list(_lines_with(folded, word))
+        over = over or len(lines) > MOST_COUNTED
+        numbers.append(lines[:MOST_COUNTED])
+    return numbers, over
+
+
+def _lines_with(folded: str, word: str) -> Iterator[int]:
+    at, counted, line = folded.find(word), 0, 0
+    for _ in range(MOST_COUNTED + 1):
+        if at < 0:
+            return
+        line += folded.count("\n", counted, at)
+        yield line
+        end = folded.find("\n", at)
+        if end < 0:
+            return
+        counted, at = end, folded.find(word, end)
+
+
+def chosen_lines(numbers: Sequence[Sequence[int]], most: int) -> list[int]:
+    """The lines to show of those found: the first of every word, then the first ones of all."""
+    firsts = [of_word[0] for of_word in numbers if of_word]
+    rest = sorted({number for of_word in numbers for number in of_word})
+    return sorted(list(dict.fromkeys([*firsts, *rest]))[:most])
+
+
+def window(line: str, found: Sequence[Span]) -> Span:
+    """The columns of a line that are shown: all of it, or of a long one what stands around the first place found."""
+    if len(line) <= LONGEST_LINE:
+        return 0, len(line)
+    start = max(0, found[0][0] - BEFORE_FOUND) if found else 0
+    return start, min(len(line), start + LONGEST_LINE)
 
 
 def _folded(piece: str) -> str:

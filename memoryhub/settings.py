@@ -95,6 +95,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
+    "ninja",
 ]
 
 # The machines' door answers /v1 before the middleware of the people's door, of which it needs nothing.
@@ -167,8 +168,23 @@ MEMORYHUB_LIMITS: dict[str, int | None] = {
     "body_bytes": 1024 * 1024,
 }
 MEMORYHUB_BODY_BYTES = 1024 * 1024
+# What an import takes: bytes brought, bytes that they unpack to, memories, versions, and times their own size that
+# something packed may unpack to. A preview that nobody starts is forgotten after so many hours.
+MEMORYHUB_IMPORT = {
+    "packed": 10 * 1024 * 1024,
+    "unpacked": 50 * 1024 * 1024,
+    "entries": 5_000,
+    "versions": 50_000,
+    "ratio": 100,
+}
+MEMORYHUB_IMPORT_HOURS = 24
 MEMORYHUB_IDEMPOTENCY_DAYS = 7
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+FILE_UPLOAD_HANDLERS = [
+    "memoryhub.web.uploads.OnlySoLarge",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

@@ -8,11 +8,22 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
-from django.db import Error, connection
+from django.db import connection
 from django.utils import timezone
 
-from memoryhub import database
-from memoryhub.actions import checkpoints, database_remains, figures, housekeeping, runs, scans, transactions
+from memoryhub import database, webhook_worker
+from memoryhub.actions import (
+    checkpoints,
+    database_remains,
+    deleting,
+    figures,
+    housekeeping,
+    importing,
+    runs,
+    scans,
+    transactions,
+    webhooks_sending,
+)
 from memoryhub.models import AuditChain
 
 logger = logging.getLogger(__name__)
@@ -48,7 +59,8 @@ def start(stop: threading.Event) -> list[threading.Thread]:
     worker.start()
     transactions.start_committer()
     checkpointer = database.start_checkpointer(stop, transactions.write_lock)
-    return [worker, checkpointer] if checkpointer else [worker]
+    threads = [worker, *webhook_worker.start(stop)]
+    return [*threads, checkpointer] if checkpointer else threads
 
 
 def _work_until(stop: threading.Event) -> None:
@@ -57,7 +69,7 @@ def _work_until(stop: threading.Event) -> None:
     while not stop.wait(1):
         try:
             tick(schedule, timezone.now())
-        except (Error, OSError):
+        except Exception:  # whatever it is, checkpoints and removals go on
             logger.exception("Background work failed; trying again")
         finally:
             if connection.vendor != "sqlite":
@@ -73,6 +85,9 @@ def tick(schedule: Schedule, now: datetime) -> None:
     if now - schedule.forgot_at >= FORGET_EVERY:
         while housekeeping.forget_calls(now):
             pass
+        while webhooks_sending.forget(now):
+            pass
+        importing.forget_previews(now)
         schedule.forgot_at = now
     database_remains.scrub()
     if now - schedule.counted_at >= COUNT_EVERY and figures.catch_up():
@@ -82,7 +97,9 @@ def tick(schedule: Schedule, now: datetime) -> None:
         runs.due_runs(now)
         schedule.looked_at = now
     go_on_with_runs(RUN_FOR)
+    go_on_with_imports(RUN_FOR)
     _scan(SCAN_FOR)
+    remove_deleted(RUN_FOR)
 
 
 def go_on_with_runs(seconds: float) -> None:
@@ -98,6 +115,25 @@ def go_on_with_runs(seconds: float) -> None:
         except Exception:
             logger.exception("The retention run %s could not go on; trying again", run)
         time.sleep(PAUSE)
+
+
+def go_on_with_imports(seconds: float) -> None:
+    """Goes on for so long with imports and their previews, pausing after each step; one that fails waits."""
+    end = time.monotonic() + seconds
+    for job in importing.running():
+        try:
+            while time.monotonic() < end and importing.step(job, timezone.now()):
+                time.sleep(PAUSE)
+        except Exception:
+            logger.exception("The import %s could not go on; trying again", job)
+
+
+def remove_deleted(seconds: float) -> None:
+    """Goes on for so long with removing the rows of deleted stores, pausing after each piece."""
+    end = time.monotonic() + seconds
+    for store in deleting.deleted_stores():
+        while time.monotonic() < end and deleting.step(store, timezone.now()):
+            time.sleep(PAUSE)
 
 
 def _scan(seconds: float) -> None:

@@ -14,7 +14,7 @@ from datetime import datetime
 from django.db import connection
 from django.utils import timezone
 
-from memoryhub.actions import webhooks_reading, webhooks_sending
+from memoryhub.actions import transactions, webhooks_reading, webhooks_sending
 from memoryhub.outgoing import Answer, Sender
 
 logger = logging.getLogger(__name__)
@@ -23,8 +23,8 @@ EVERY = 0.5
 """Seconds between two looks at the audit, where nothing else wakes the thread that looks."""
 
 PAUSE, SHARE, LONGEST = 0.02, 8, 2.0
-"""After each step of reading, the thread rests for SHARE times as long as the step took (at least PAUSE, at most LONGEST
-seconds), so that most of the server's time stays for tool calls however much there is to tell."""
+"""After a step of reading while calls are answered, the thread rests for SHARE times as long as the step took (at least
+PAUSE, at most LONGEST seconds), so that most of the server's time stays for them; else as long as the step took."""
 
 BREATH = 0.01, 0.03
 """Seconds between two deliveries to one receiver, at least and at most: three times what the first took."""
@@ -139,7 +139,7 @@ class Dispatcher:
 
 def _rest(seconds: float) -> None:
     """After work that took so long."""
-    time.sleep(min(max(PAUSE, SHARE * seconds), LONGEST))
+    time.sleep(min(max(PAUSE, SHARE * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 
 def _breathe(seconds: float) -> None:

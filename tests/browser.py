@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 
 from memoryhub.models import User
 from tests.fixtures import signed_in
@@ -19,6 +19,11 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+PATIENCE = 30_000
+"""Milliseconds: what does not come at all is as wrong as before, and a busy machine is no mistake of the hub."""
+
+expect.set_options(timeout=PATIENCE)
+
 MISSING = "There is no Chromium on this machine (or name it in MEMORYHUB_CHROMIUM): browser tests need one."
 
 
@@ -95,7 +100,7 @@ def console() -> Console:
 def page(context: BrowserContext, console: Console) -> Iterator[Page]:
     """A page that fails the test if it logs an error or a warning, violates its policy or raises."""
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     page.on("console", console.hear)
     page.on("pageerror", lambda error: console.messages.append(f"uncaught: {error}"))
     yield page

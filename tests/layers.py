@@ -16,18 +16,20 @@ LAYERS = {
     "sensitive_poison": PURE, "sensitive_orders": PURE, "sensitive_orders_abroad": PURE,
     "sensitive_instructions": PURE, "sensitive_encoded": PURE, "chain": PURE, "retention_rules": PURE,
     "retention_patterns": PURE, "ids": PURE, "visible": PURE, "matching": PURE, "folding": PURE, "path_index": PURE,
-    "merging": PURE, "blame": PURE, "charts": PURE, "novelty": PURE,
+    "merging": PURE, "strict_json": PURE, "blame": PURE, "charts": PURE, "novelty": PURE, "transfer": PURE,
+    "webhook_events": PURE, "webhook_schedule": PURE, "webhook_signing": PURE, "outgoing": PURE,
     "models": DATA, "migrations": DATA, "database": DATA, "planner": DATA,
     "actions": WRITERS,
-    "tool": TOOL,
-    "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "templatetags": DOORS,
+    "tool": TOOL, "machines": TOOL,
+    "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "webhook_worker": DOORS,
+    "templatetags": DOORS,
     "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "apps": SHELL, "checks": SHELL, "health": SHELL,
     "middleware": SHELL, "management": SHELL, "demo": SHELL,
     "client": BESIDE,
 }  # fmt: skip
 
-DOOR_OF = {"templatetags": "web"}
-"""Template tags are a part of the people's door."""
+DOOR_OF = {"templatetags": "web", "webhook_worker": "tasks"}
+"""Template tags are a part of the people's door, the threads that tell webhooks of the background work."""
 
 LATE_IMPORTS = {
     "memoryhub.wsgi": "the background work needs the models, which are loaded when the application has been made",

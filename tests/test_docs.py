@@ -116,19 +116,19 @@ def test_every_make_target_that_is_named_exists() -> None:
 @pytest.mark.parametrize("name", ["README.md", "docs/http.md"])
 def test_the_calls_that_are_shown_work_as_they_stand(name: str, store: MemoryStore, key: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    shown = re.findall(r"-d '\s*({.*?})'", text, flags=re.DOTALL)
+    shown = re.findall(r"""curl [^"`]*"[^"/]*(?://[^/]+)?(/v1/[^"]+)"[^`]*? -d '\s*({.*?})'""", text, flags=re.DOTALL)
+    assert len(shown) == text.count(" -d '")
+    client, headers = Client(), {"authorization": f"Bearer {key}"}
     answers = [
-        Client().post(
-            f"/v1/memory_stores/{store.id}/tool_calls",
-            body,
-            "application/json",
-            headers={"authorization": f"Bearer {key}"},
-        )
-        for body in shown
+        client.post(address.replace("$STORE", store.id), body, "application/json", headers=headers)
+        for address, body in shown
     ]
     assert [answer.status_code for answer in answers] == [200] * len(shown)
-    assert answers[0].content.decode() in text
-    assert all('"is_error":false' in answer.content.decode() for answer in answers)
+    calls = [
+        answer for answer, (address, _) in zip(answers, shown, strict=True) if address.endswith("/tool_calls")
+    ]  # fmt: skip
+    assert calls[0].content.decode() in text
+    assert all('"is_error":false' in answer.content.decode() for answer in calls)
 
 
 def test_readme_starts_with_how_to_run_and_how_to_test() -> None:

@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from memoryhub import checks
 from memoryhub import settings as shipped
 from memoryhub.database import _checkpoint_until
+from memoryhub.management.commands import serve
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -24,6 +25,19 @@ def started(directory: Path, **environment: str) -> subprocess.CompletedProcess[
     return subprocess.run(
         [sys.executable, "manage.py", "check"], cwd=ROOT, env=own, capture_output=True, text=True, check=False
     )
+
+
+def test_without_an_address_links_lead_to_where_the_hub_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for host, port, before, after in (
+        ("127.0.0.1", 8171, "", "http://127.0.0.1:8171"), ("0.0.0.0", 8000, "", "http://127.0.0.1:8000"),
+        ("localhost", 80, "", "http://localhost:80"), ("127.0.0.1", 8171, "https://hub.example", "https://hub.example"),
+        ("192.168.1.5", 8171, "", ""),
+    ):  # fmt: skip
+        monkeypatch.setenv("MEMORYHUB_URL", before)
+        monkeypatch.setattr(live, "MEMORYHUB_URL", "http://127.0.0.1:8000")
+        serve.settle_address(host, port)
+        assert os.environ["MEMORYHUB_URL"] == after, host
+        assert before or not after or after == live.MEMORYHUB_URL
 
 
 def ids(found: Any) -> set[str]:

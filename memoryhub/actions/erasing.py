@@ -8,7 +8,7 @@ from django.db import models
 
 from memoryhub import ids
 from memoryhub.actions import erasure_places as places
-from memoryhub.actions import tree
+from memoryhub.actions import importing, tree
 from memoryhub.actions.erasure_places import REDACTED, Place, Terms
 from memoryhub.actions.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.plans import in_parts
@@ -48,7 +48,8 @@ class Erasing:
         self.store, self.terms, self.evidence = store, terms, Evidence(store)
 
     def everywhere(self, hits: Sequence[Hit]) -> tuple[str, ...]:
-        """Masks every hit; gives the commitments for the entry."""
+        """Masks every hit; gives the commitments for the entry. What was about to be imported is forgotten."""
+        importing.empty_all(self.store.store, self.store.at)
         of_memories = {hit.memory for hit in hits if hit.kind in ("text", "path") and hit.memory}
         for memory in sorted(of_memories):
             self._newest(memory)

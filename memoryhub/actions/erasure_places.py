@@ -17,6 +17,8 @@ from memoryhub.models import (
     Finding,
     Hold,
     IdempotentCall,
+    Import,
+    ImportItem,
     Memory,
     MemoryStore,
     MemoryText,
@@ -138,8 +140,14 @@ PLAIN = (
     Place("policy", lambda store: RetentionPolicy.objects.filter(store_id=store), ("name", "pattern")),
     Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("name", "description")),
     Place("call", lambda store: IdempotentCall.objects.filter(store_id=store), ("token",)),
+    Place("import", lambda store: Import.objects.filter(store_id=store), ("name", "problem")),
+    Place("import", lambda store: ImportItem.objects.filter(job__store_id=store), ("path", "reason", "content")),
 )
-PLAIN_JSON = (Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("metadata",), escaped=True),)
+PLAIN_JSON = (
+    Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("metadata",), escaped=True),
+    Place("import", lambda store: Import.objects.filter(store_id=store), ("actors", "actor"), escaped=True),
+    Place("import", lambda store: ImportItem.objects.filter(job__store_id=store), ("history",), escaped=True),
+)
 
 
 _SESSIONS = Place("session", lambda _: Session.objects.all(), ("name",))

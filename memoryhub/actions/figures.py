@@ -106,20 +106,24 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
     """(day, memories, bytes) that each version between two entries added, by the version of the memory before it.
 
-    Where that one has been removed, its size is not known: no bytes came or went.
+    Where that one has been removed, its size is not known: no bytes came or went. Of a history that an import brought
+    the version before is the one that came with it.
     """
     if last <= after:
         return
-    before = MemoryVersion.objects.filter(
-        store_id=store_id, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
-    )
+    earlier = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("memory_id"))
+    before = earlier.filter(number=OuterRef("number") - 1)
+    brought = earlier.filter(number__lt=OuterRef("number"), seq=OuterRef("seq")).order_by("-number")
     made: Any = MemoryVersion.objects.filter(store_id=store_id).between(after, last)
-    made = made.annotate(old=Subquery(before.values("operation")[:1]), old_size=Subquery(before.values("size")[:1]))
-    rows = made.values_list("created_at", "number", "operation", "size", "old", "old_size")
-    for at, number, operation, size, old, old_size in rows.iterator(2000):
+    made = made.annotate(**{
+        name: Case(When(origin=None, then=before.values(column)[:1]), default=brought.values(column)[:1])
+        for name, column in (("old", "operation"), ("old_size", "size"))
+    })  # fmt: skip
+    rows = made.values_list("created_at", "number", "operation", "size", "old", "old_size", "origin")
+    for at, number, operation, size, old, old_size, origin in rows.iterator(2000):
         is_there, was_there = operation != Operation.DELETED, old not in (None, Operation.DELETED)
         grown = (size or 0 if is_there else 0) - (old_size or 0 if was_there else 0)
-        if old is None and number > 1:
+        if old is None and number > 1 and origin is None:
             was_there = operation != Operation.CREATED  # only what was deleted is created again
             grown = 0 if was_there else grown
         yield at.astimezone(UTC).date(), is_there - was_there, grown

@@ -123,12 +123,15 @@ def step(scan_id: str, at: datetime) -> bool:
     versions = _next(scan.store_id, memory, number)
     found = list(_findings(scan, versions, at))
     act = Act(Actor.system("scan"), Door.COMMAND, at)
-    with tree.locked(scan.store_id, act) as store:
-        if not versions:
-            _end(store, scan_id, ScanState.DONE)
-            return False
-        if _is_as_read(scan.store_id, versions):
-            _go_on(scan, versions, found)
+    try:
+        with tree.locked(scan.store_id, act) as store:
+            if not versions:
+                _end(store, scan_id, ScanState.DONE)
+                return False
+            if _is_as_read(scan.store_id, versions):
+                _go_on(scan, versions, found)
+    except tree.NoSuchStore:
+        return False
     return True
 
 

@@ -15,11 +15,11 @@ from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.plans import TooMuch
 from memoryhub.actions.tree import StoredMemory, Tree
 from memoryhub.ids import DIRECTORY, MEMORY
-from memoryhub.models import Directory, Memory, MemoryStore
+from memoryhub.models import Directory, Memory
 from memoryhub.models.memories import DirectoryQuerySet, MemoryQuerySet
 from memoryhub.protocol import paths
 
-__all__ = ["Chosen", "Done", "Exported", "Item", "NotDone", "Selected", "TooMuch", "delete", "note_export", "selected"]
+__all__ = ["Chosen", "Done", "Item", "NotDone", "Selected", "TooMuch", "delete", "selected"]
 
 MOST_TOLD = 100
 """So many paths an entry's input names; the versions of the entry tell all of them."""
@@ -117,35 +117,6 @@ def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
             holds.require_free(store, [(memory.id, memory.path) for memory in memories])
             tree.delete_memories(store, item.path, memories)
         return commit(store, "delete", found.items)
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What leaves the hub: the tree as it was after the entry `seq`, of it these directories and memories."""
-
-    store: MemoryStore
-    seq: int
-    at: datetime
-    directories: tuple[str, ...]
-    memories: tuple[str, ...]
-
-
-def note_export(store: MemoryStore, chosen: Chosen, form: str, act: Act) -> Exported:
-    """Writes the entry of an export before its first byte leaves; there is no limit to how much it is."""
-    with tree.locked(store.pk, act) as locked:
-        if chosen.everything_in is not None:
-            row = Directory.objects.filter(store=store).at(chosen.everything_in).first()
-            items = [_directory(row)] if row else []
-            vanished = 0 if items else 1
-        else:
-            found = selected(store.pk, chosen, most=None)
-            items, vanished = list(found.items), found.vanished
-        if not items:
-            raise NotDone(Selected((), vanished), changed=False)
-        directories = tuple(item.path for item in items if item.is_directory)
-        memories = tuple(item.id for item in items if not item.is_directory)
-        seq = tree.commit(locked, _record("export", items, {"format": form}))
-    return Exported(store, seq, act.at, directories, memories)
 
 
 # ------------------------------------------------------------------------------------------------ what is there

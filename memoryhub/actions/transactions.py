@@ -106,6 +106,11 @@ def let_others() -> None:
     _give_up_turn()
 
 
+def is_busy() -> bool:
+    """Whether calls are being answered or wait at this moment, as far as this process knows."""
+    return _turn.locked() or not _jobs.empty()
+
+
 def _give_up_turn() -> None:
     if getattr(_thread, "has_turn", False):
         _thread.has_turn = False

@@ -10,7 +10,7 @@ from typing import Any
 from memoryhub import tool
 from memoryhub.actions import access, calls, curation, figures, findings, people, review, stores
 from memoryhub.actions.audit import Act, Actor
-from memoryhub.demo import governing, story, texts
+from memoryhub.demo import doors, governing, story, texts
 from memoryhub.models import (
     Access,
     Agent,
@@ -126,7 +126,15 @@ def _acts_of_mina(
         (now - timedelta(hours=20), partial(governing.run, service)),
         (now - timedelta(hours=20), partial(governing.run, workshop)),
     ]
-    return sorted([*reviews, curated, flagged, known, *governed], key=lambda act: act[0])
+    through_doors = [
+        (now - timedelta(days=10, hours=4), partial(doors.bring_in, workshop, mina)),
+        (now - timedelta(days=5, hours=4), partial(doors.subscribe, service, mina)),
+        (now - timedelta(hours=5), partial(doors.look_at, service, mina)),
+        (now - timedelta(days=2, hours=3), partial(doors.tell, service, mina)),
+        (now - timedelta(hours=4), partial(doors.tell, service, mina)),
+        (now - timedelta(hours=3), partial(doors.pause, service, mina)),
+    ]
+    return sorted([*reviews, curated, flagged, known, *governed, *through_doors], key=lambda act: act[0])
 
 
 def _review(made: dict[str, MemoryStore], mina: User, at: datetime) -> None:

@@ -167,3 +167,34 @@ BAY_CYCLES = (
     "# Bay Cycles\n\n- Contact: Robin Ashby, robin.ashby@bay-cycles.example\n- Orders spare parts on Mondays\n"
     "- Robin Ashby wants invoices as PDF, not on paper\n"
 )
+
+SCRAPER_RULES = """# Working on the scraper
+
+- Python 3.12, `httpx` and `selectolax`; no browser unless a shop needs one
+- Run `make check` before a pull request; it takes two minutes
+- One shop, one module under `shops/`; selectors live at its top
+- Never raise the request rate of a shop without asking Sam
+"""
+
+RETRIES = """# Retries
+
+A shop that answers 429 is left alone for ten minutes, then asked once. After the third time it is skipped until the
+next day and named in the morning report.
+"""
+
+SELECTORS = """# Selectors
+
+- Prefer `data-` attributes; class names of the shops change every few weeks
+- A price is a number and a currency: keep both, convert nothing
+"""
+
+REPLY_DELAY = """Hello {first name},
+
+your parcel is late, and we are sorry. It was last seen in {place} on {date}. We do not promise a day that logistics
+has not confirmed; you will hear from us as soon as we know one.
+"""
+
+REPLY_REFUND = """Hello {first name},
+
+the refund of {amount} is on its way to the account that you paid from. It takes up to five working days.
+"""

@@ -74,12 +74,14 @@ def exact_time(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag(takes_context=True)
 def current(context: template.Context, url: str, section: str = "") -> SafeString | str:
-    """`aria-current` for a link to this page; for one to a section also beneath that first part of the address."""
+    """`aria-current` for a link to this page; for one to a section also beneath that first part of the address, and on
+    pages that say that they are of the section."""
     request = context.get("request")
     path = request.path if request else ""
     if url == path:
         return mark_safe('aria-current="page"')
-    return mark_safe('aria-current="true"') if section and path.startswith(f"/{section}/") else ""
+    is_inside = bool(section) and (path.startswith(f"/{section}/") or context.get("section") == section)
+    return mark_safe('aria-current="true"') if is_inside else ""
 
 
 @register.simple_tag(takes_context=True)

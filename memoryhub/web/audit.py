@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from memoryhub.actions.audit_look import MOST
 from memoryhub.models import HUB, Agent, Door, MemoryStore, Role, User
 from memoryhub.web import removed, stores_pages
 from memoryhub.web.audit_filters import COMMANDS, HUB_COMMANDS, Filter, Malformed, named, resolved
-from memoryhub.web.audit_look import MOST
 from memoryhub.web.audit_rows import rows_of, visible_chains
 from memoryhub.web.audit_search import FURTHER, BadPlace, Page, newer_page, older_page
 from memoryhub.web.door import in_store, person, signed_in

@@ -69,7 +69,8 @@ def entry(request: HttpRequest, chain: str, seq: int) -> HttpResponse:
         raise Http404
     if found is None:
         return _gone(request, head, seq)
-    told, entries = told_of(found.input), Entries([found])
+    entries = Entries([found])
+    told = told_of(entries.json(found, found.input))
     context = {
         "entry": found,
         "store": MemoryStore.objects.filter(pk=chain).first(),

@@ -19,9 +19,9 @@ from itertools import islice
 
 from django.db.models import F, OuterRef, Subquery
 
+from memoryhub.actions.audit_look import MOST, Search
 from memoryhub.models import AuditChain, AuditEntry
 from memoryhub.models.audit import LAST_SEQ
-from memoryhub.web.audit_look import MOST, Search
 
 __all__ = ["BadPlace", "Page", "Place", "Search", "all_entries", "heads", "newer_page", "older_page"]
 

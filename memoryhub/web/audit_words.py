@@ -8,11 +8,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memoryhub import ids as ids_of
-from memoryhub.models import Agent, AuditEntry, MemoryStore
-from memoryhub.models.audit import ActorKind
+from memoryhub.models import Agent, AuditEntry, Door, MemoryStore
 from memoryhub.web import audit_words_erasure as erasure
+from memoryhub.web import audit_words_further as further
+from memoryhub.web import audit_words_imports as imports
 from memoryhub.web import audit_words_retention as retention
 from memoryhub.web import audit_words_rules as rules
+from memoryhub.web import audit_words_stores as stores
+from memoryhub.web import audit_words_webhooks as webhooks
 from memoryhub.web.audit_words_limits import name_of, of_limits
 from memoryhub.web.audit_words_selection import of_selection, of_table, of_view
 
@@ -45,9 +48,10 @@ def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
     `names` stand for ids, as `names_in` gives them.
     """
     words = _WORDS.get(entry.command or "")
-    if words is None or (entry.actor_kind == ActorKind.KEY and entry.command not in _OF_AGENTS):
+    if words is None or (entry.door in _OF_TOOL and entry.command not in _OF_AGENTS):
         return entry.command or _("a call without a command")
-    return of_selection(entry, told) or words(_Told(told, entry, names))
+    refused = None if entry.ok else stores.refused(entry.command)
+    return refused or of_selection(entry, told) or words(_Told(told, entry, names))
 
 
 class _Told:
@@ -105,7 +109,8 @@ def _issue_key(told: _Told) -> str:
 
 def _changes(told: _Told) -> str:
     """Names of what changed, with the values before and after."""
-    pairs = [(name, value) for name, value in told.told.items() if isinstance(value, list) and len(value) == 2]
+    settings = stores.with_pairs(told.told)
+    pairs = [(name, value) for name, value in settings.items() if isinstance(value, list) and len(value) == 2]
     shown = [(name, *("–" if side in (None, "") else told.in_words(side) for side in sides)) for name, sides in pairs]
     changed = [f"{name_of(name)}: {old} → {new}" for name, old, new in shown if old != new]
     return "; ".join(changed) or _("nothing")
@@ -117,6 +122,8 @@ def _undo(told: _Told) -> str:
         return _("undid what the session %(session)s wrote") % {
             "session": told["session_name" if told.told.get("session_name") else "session"]
         }
+    if told.told.get("import"):
+        return _("undid the import %(import)s") % {"import": told["name" if told.told.get("name") else "import"]}
     if told.told.get("entry"):
         return _("undid entry %(entry)s") % {"entry": told["entry"]}
     versions = told.told.get("versions")
@@ -165,12 +172,17 @@ def _erasure(command: str) -> Callable[[_Told], str]:
     return lambda told: erasure.of_erasure(command, told.told)
 
 
+def _webhook(command: str) -> Callable[[_Told], str]:
+    return lambda told: webhooks.of_webhooks(command, told.told)
+
+
 def _retention(told: _Told) -> str:
     return retention.of_retention(told.entry, told.told) or str(told.entry.command)
 
 
-_OF_AGENTS = frozenset(("view", "create", "str_replace", "insert", "delete", "rename", "refused"))
-"""An agent may call anything by any name; only these are what they are called."""
+_OF_TOOL = frozenset((Door.TOOL, Door.MCP))
+_OF_AGENTS = frozenset(("view", "create", "str_replace", "insert", "delete", "rename", "search", "history", "refused"))
+"""A tool call may name any command; only these are what they are called."""
 
 _WORDS: dict[str, Callable[[_Told], str]] = {
     "create": _sentence(lambda: _("created %(path)s"), "path"),
@@ -204,6 +216,7 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "create_store": _sentence(lambda: _("created the store “%(name)s”"), "name"),
     "edit_store": lambda told: _("changed the store’s settings: %(changes)s") % {"changes": _changes(told)},
     "set_limits": lambda told: of_limits(told.told),
+    "delete_store": _sentence(lambda: _("deleted the store “%(name)s”"), "name"),
     "archive_store": _sentence(lambda: _("archived the store")),
     "unarchive_store": _sentence(lambda: _("took the store out of the archive")),
     "set_role": _set_role,
@@ -230,7 +243,13 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "rename_view": lambda told: of_view("rename_view", told.told),
     "delete_view": lambda told: of_view("delete_view", told.told),
     **{name: _erasure(name) for name in erasure.COMMANDS},
+    **{
+        name: lambda told: further.of_further(told.entry.command, told.told, told.entry.path)
+        for name in further.COMMANDS
+    },
     **dict.fromkeys(retention.COMMANDS, _retention),
+    **{name: _webhook(name) for name in webhooks.COMMANDS},
+    **{name: lambda told: imports.of_imports(told.entry, told.told) for name in imports.COMMANDS},
     **{name: lambda told: rules.of_rules(told.entry, told.told) for name in rules.COMMANDS},
     "export_audit": _sentence(
         lambda: _("exported the audit as %(format)s, filtered by: %(filter)s"), "format", "filter"

@@ -13,9 +13,13 @@ _NAMED = 3
 
 
 def of_selection(entry: AuditEntry, told: Mapping[str, Any]) -> str | None:
-    """What a person did with what they had selected; null for any other entry."""
+    """What a person did with what they had selected, and what anybody exported; null for any other entry."""
     count, paths = told.get("memories"), told.get("paths")
-    if entry.actor_kind != ActorKind.USER or not isinstance(count, int) or not isinstance(paths, list):
+    if (
+        (entry.actor_kind != ActorKind.USER and entry.command != "export")
+        or not isinstance(count, int)
+        or not isinstance(paths, list)
+    ):
         return None
     text = {
         "delete": ngettext("deleted %(count)s memory: %(paths)s", "deleted %(count)s memories: %(paths)s", count),

@@ -12,10 +12,11 @@ from django.views.decorators.http import require_GET
 
 from memoryhub import blame as lines_of
 from memoryhub import visible
+from memoryhub.actions import blame_history
+from memoryhub.actions.blame_history import History, Row, Texts
 from memoryhub.blame import Origin
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
-from memoryhub.web import blame_history, blame_lines, masking, removed, stores_pages, tree_addresses
-from memoryhub.web.blame_history import History, Row, Texts
+from memoryhub.web import blame_lines, masking, origins, removed, stores_pages, tree_addresses
 from memoryhub.web.blame_lines import Told
 from memoryhub.web.door import in_store
 from memoryhub.web.memories_facts import last_with_text
@@ -126,8 +127,12 @@ def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]
     told = {seq: rest for seq, *rest in entries}
     ids = {session for *_rest, session in told.values() if session}
     names = dict(Session.objects.filter(pk__in=ids).values_list("id", "name"))
+    brought = origins.of_ids(store.id, [row.id for row in rows])
     found = {}
     for row in rows:
+        if row.id in brought:
+            found[row.number] = Told(row, brought[row.id].kind, None, brought[row.id].label)
+            continue
         kind, author, label, session = told.get(row.seq, ("", None, "", None))
         found[row.number] = Told(row, kind, author, label or "", session, names.get(session, session) or "")
     return found

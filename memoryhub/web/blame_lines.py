@@ -12,10 +12,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from memoryhub import visible
+from memoryhub.actions.blame_history import Row
 from memoryhub.blame import Origin
 from memoryhub.models.audit import ActorKind
 from memoryhub.templatetags.look import RELATIVE_DAYS, ago, avatar, icon
-from memoryhub.web.blame_history import Row
 
 _ID = "ID"
 """Stands in an address for the id that is put there."""

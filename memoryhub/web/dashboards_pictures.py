@@ -317,7 +317,7 @@ def kind_name(kind: str) -> str:
         Kind.NO_MATCH: _("Text to replace not found"), Kind.SEVERAL: _("Text to replace found several times"),
         Kind.PATH: _("Path refused"), Kind.MALFORMED: _("Call is not right"), Kind.LIMIT: _("Limit reached"),
         Kind.READ_ONLY: _("Key may only read"), Kind.ARCHIVED: _("Store is archived"),
-        Kind.HELD: _("Legal hold"), Kind.OTHER: _("Something else"),
+        Kind.HELD: _("Legal hold"), Kind.PRECONDITION: _("Precondition failed"), Kind.OTHER: _("Something else"),
     }  # fmt: skip
     return words.get(Kind(kind) if kind in list(Kind) else Kind.OTHER, kind)
 

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
 from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.tree import NoSuchStore
 from memoryhub.models import Door, MemoryStore, Role, User
 
 P = ParamSpec("P")
@@ -52,7 +53,10 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
             if not role.includes(least):
                 raise PermissionDenied
             request.role = role  # type: ignore[attr-defined]
-            return view(request, store, *args, **kwargs)
+            try:
+                return view(request, store, *args, **kwargs)
+            except NoSuchStore:  # it has been deleted meanwhile
+                raise Http404 from None
 
         return guarded
 

@@ -79,6 +79,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
     "call": (_("Tokens of calls"), _("The token is blacked out: such a call could be made once more.")),
     "session": (_("Names of sessions"), _("The passages are blacked out, in the other stores of the session too.")),
     "view": (_("Saved views"), _("The passages are blacked out in the name and the filter.")),
+    "import": (_("Imports"), _("What was about to be imported is forgotten; names and paths are blacked out.")),
     "store": (_("The memory store itself"), _("Name, description and metadata are blacked out.")),
 }
 WHAT: dict[str, Words] = {

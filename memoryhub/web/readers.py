@@ -10,12 +10,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from memoryhub import blame as lines_of
+from memoryhub.actions import blame_history
+from memoryhub.actions.blame_history import Row, Texts
 from memoryhub.blame import Origin
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.text import count_lines
-from memoryhub.web import blame_history, removed, stores_pages, tree_addresses
+from memoryhub.web import removed, stores_pages, tree_addresses
 from memoryhub.web.blame import lines_with_origins, picked, told_of_versions
-from memoryhub.web.blame_history import Row, Texts
 from memoryhub.web.blame_lines import Told
 from memoryhub.web.door import in_store, person
 from memoryhub.web.readers_found import Wanted, older_page

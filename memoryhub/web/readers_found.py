@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
+from memoryhub.actions.blame_history import Row, line_counts
 from memoryhub.models import AuditEntry
 from memoryhub.models.audit import LAST_SEQ
-from memoryhub.web.blame_history import Row, line_counts
 
 PAGE = 50
 LOOK = 2_000

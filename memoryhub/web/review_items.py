@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from memoryhub.actions.blame_history import line_counts
 from memoryhub.actions.review import LOOK_BACK
 from memoryhub.diffs import Diff
 from memoryhub.models import (
@@ -26,7 +27,6 @@ from memoryhub.models import (
     User,
 )
 from memoryhub.web import masking
-from memoryhub.web.blame_history import line_counts
 from memoryhub.web.review_inbox import Row
 from memoryhub.web.sessions_calls import shown_lines
 from memoryhub.web.versions import text_before, text_of

@@ -1,13 +1,13 @@
 """What a search has found as a page shows it: by memory, with the lines around what was looked for."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.folding import fold, spans
+from memoryhub.folding import chosen_lines, found_lines, spans, window
 from memoryhub.models import AuditEntry, Memory, MemoryStore
 from memoryhub.web import masking, stores_pages
 from memoryhub.web.masking import Cover
@@ -18,9 +18,6 @@ from memoryhub.web.search_scan import Hit
 
 MOST_LINES = 4
 """So many lines that were found are shown of a text, each with a line before and after it."""
-
-MOST_COUNTED = 100
-LONGEST_LINE, BEFORE_MARK = 320, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +117,7 @@ def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: s
     """
     numbers, over = found_lines(text, words)
     text = text if masked is None else masked
-    chosen = _chosen(numbers)
+    chosen = chosen_lines(numbers, MOST_LINES)
     shown = sorted({line for number in chosen for line in (number - 1, number, number + 1) if line >= 0})
     lines = text.split("\n", shown[-1] + 1)[: shown[-1] + 1] if shown else []
     if lines and len(lines) > 1 and len(lines) == text.count("\n") + 1 and not lines[-1]:
@@ -136,44 +133,10 @@ def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: s
     return Excerpt(mark_safe("".join(html)), len(every - found), over)
 
 
-def found_lines(text: str, words: Sequence[str]) -> tuple[list[list[int]], bool]:
-    """For each word the lines, counted from 0, that have it; and whether counting ended before the text did."""
-    folded, over = fold(text), False
-    numbers = []
-    for word in words:
-        lines = list(_lines_with(folded, word))
-        over = over or len(lines) > MOST_COUNTED
-        numbers.append(lines[:MOST_COUNTED])
-    return numbers, over
-
-
-def _lines_with(folded: str, word: str) -> Iterator[int]:
-    at, counted, line = folded.find(word), 0, 0
-    for _ in range(MOST_COUNTED + 1):
-        if at < 0:
-            return
-        line += folded.count("\n", counted, at)
-        yield line
-        end = folded.find("\n", at)
-        if end < 0:
-            return
-        counted, at = end, folded.find(word, end)
-
-
-def _chosen(numbers: Sequence[Sequence[int]]) -> list[int]:
-    """The lines to show: the first of every word, then the first ones of all."""
-    firsts = [of_word[0] for of_word in numbers if of_word]
-    rest = sorted({number for of_word in numbers for number in of_word})
-    return sorted(list(dict.fromkeys([*firsts, *rest]))[:MOST_LINES])
-
-
 def _line(line: str, number: int, words: Sequence[str], url: str, parameter: str) -> str:
     """A line, or of a long one what stands around the first mark."""
     found = spans(line, words)
-    start, end = 0, len(line)
-    if end > LONGEST_LINE:
-        start = max(0, found[0][0] - BEFORE_MARK) if found else 0
-        end = min(end, start + LONGEST_LINE)
+    start, end = window(line, found)
     inside = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]
     shown = ("…" if start else "") + with_marks(line[start:end], inside) + ("…" if end < len(line) else "")
     place = f"{url}?{parameter}={number + 1}" if number >= LINES_OF_A_PAGE else url

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
+from memoryhub.protocol.plain import without_root
 from memoryhub.web.sentences_kinds import KIND_PHRASES
 
 
@@ -16,8 +17,7 @@ def for_people(error: ToolError) -> str:
     for pattern, sentence in _SENTENCES:
         if match := pattern.fullmatch(error.message):
             return str(sentence) % {name: _shown(name, value) for name, value in match.groupdict().items()}
-    plain = _ROOT.sub("", error.message.removeprefix("Error: "))
-    return plain[:1].upper() + plain[1:]
+    return without_root(error.message)
 
 
 def _shown(name: str, value: str) -> str:
@@ -35,8 +35,6 @@ def _pattern(sentence: Callable[..., str], *names: str) -> re.Pattern[str]:
         escaped = escaped.replace(f"⟪{name}⟫", f"(?P<{name}>.*)", 1).replace(f"⟪{name}⟫", f"(?P={name})")
     return re.compile(escaped, re.DOTALL)
 
-
-_ROOT = re.compile(r"(?<!\S)/memories(?=/)")
 
 _REASONS: dict[str, Promise] = {
     "'.' segments are not allowed": _("a part that is a single dot is not allowed"),

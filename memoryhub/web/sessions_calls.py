@@ -8,13 +8,13 @@ from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
 from memoryhub import blame
+from memoryhub.actions.blame_history import line_counts
 from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.commands import WRITES
 from memoryhub.web.audit_entry import before_each
 from memoryhub.web.audit_rows import error_of, in_time, memories_there, memory_url
 from memoryhub.web.audit_search import Search, newer_page, older_page
-from memoryhub.web.blame_history import line_counts
 from memoryhub.web.masking_entries import Entries
 from memoryhub.web.versions import text_before, text_of
 

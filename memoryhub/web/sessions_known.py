@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime, parse_time
 from django.utils.translation import gettext as _
 
+from memoryhub.actions.blame_history import line_counts
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
 from memoryhub.protocol.commands import WRITES
-from memoryhub.web.blame_history import line_counts
 from memoryhub.web.sessions_calls import shown_lines
 
 LOOK = 500

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web import memories, stores, trash, tree
+from memoryhub.web import deleting, memories, stores, trash, tree
 
 _STORE = "stores/<slug:store_id>/"
 _MEMORY = _STORE + "memories/<slug:memory_id>"
@@ -13,6 +13,7 @@ urlpatterns = [
     path(_STORE, tree.page, {"path": ""}, name="store"),
     path(_STORE + "settings", stores.edit, name="edit_store"),
     path(_STORE + "archive", stores.archive, name="archive_store"),
+    path(_STORE + "delete", deleting.delete, name="delete_store"),
     path(_STORE + "tree/<path:path>", tree.page, name="directory"),
     path(_STORE + "children/", tree.children, {"path": ""}, name="tree_children"),
     path(_STORE + "children/<path:path>", tree.children, name="tree_children"),

@@ -48,6 +48,12 @@ def undo_version(request: HttpRequest, store: MemoryStore, version_id: str) -> H
     return _answer(request, store, undo_tasks.of_version(store, version_id))
 
 
+@require_http_methods(METHODS)
+@in_store(Role.VIEWER)
+def undo_import(request: HttpRequest, store: MemoryStore, import_id: str) -> HttpResponse:
+    return _answer(request, store, undo_tasks.of_import(store, import_id))
+
+
 def _answer(request: HttpRequest, store: MemoryStore, task: Task) -> HttpResponse:
     """Everybody with a role sees the preview; curators do it."""
     try:

@@ -8,10 +8,10 @@ from django.http import Http404
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 
-from memoryhub.actions import changes
+from memoryhub.actions import changes, importing
 from memoryhub.actions.audit import Act
 from memoryhub.actions.changes import Choice, Done, Plan
-from memoryhub.models import AuditEntry, Memory, MemoryStore, Session
+from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, Session
 from memoryhub.web import moments_addresses, moments_past
 from memoryhub.web.moments_addresses import Scope
 from memoryhub.web.versions import memory_of, version_of
@@ -84,6 +84,19 @@ def of_entry(store: MemoryStore, seq: int) -> Task:
         _("Undo entry %(seq)s") % {"seq": seq},
         _("Takes out what this entry changed. What was written since stays."),
         reverse("entry", args=[store.id, seq]), _("Entry %(seq)s") % {"seq": seq},
+    )  # fmt: skip
+
+
+def of_import(store: MemoryStore, import_id: str) -> Task:
+    """Everything that one import brought or replaced."""
+    job = Import.objects.filter(pk=import_id, store=store).first()
+    if job is None or job.group is None:
+        raise Http404
+    return _undo(
+        store, lambda: importing.versions_of(import_id), {"import": job.pk, "name": job.name},
+        _("Undo the import of %(name)s") % {"name": job.name},
+        _("Takes out what this import brought. What was written since stays."),
+        reverse("import_", args=[store.id, job.pk]), _("Import of %(name)s") % {"name": job.name},
     )  # fmt: skip
 
 

@@ -17,4 +17,7 @@ urlpatterns = [
     path("", include("memoryhub.web.erasure_urls")),
     path("", include("memoryhub.web.findings_urls")),
     path("", include("memoryhub.web.retention_urls")),
+    path("", include("memoryhub.web.transfer_urls")),
+    path("", include("memoryhub.web.webhooks_urls")),
+    path("", include("memoryhub.web.api_docs_urls")),
 ]

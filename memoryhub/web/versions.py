@@ -13,13 +13,14 @@ from memoryhub.diffs import counts
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
-from memoryhub.web import masking, removed, tree_addresses, tree_branches
+from memoryhub.web import masking, origins, removed, tree_addresses, tree_branches
 from memoryhub.web.audit_rows import by_actor
 from memoryhub.web.door import in_store
 from memoryhub.web.erasure_marks import Mark, mark_of
 from memoryhub.web.memories_facts import last_with_text
 from memoryhub.web.memories_text import numbered_lines
 from memoryhub.web.merges import MergedWith, merged_with
+from memoryhub.web.origins import Origin
 from memoryhub.web.removed import Gap, newer_than, older_than
 from memoryhub.web.stores_pages import context, entries
 
@@ -31,7 +32,8 @@ class Row:
     """A version with what the timeline shows of it.
 
     `added` and `removed` count lines against the version before; both null where one of the texts has been redacted
-    or removed. `moved_from` is the path before, where the version has another. `gap` is what is missing below it.
+    or removed. `moved_from` is the path before, where the version has another. `gap` is what is missing below it,
+    `origin` who wrote it where an import brought it.
     """
 
     version: MemoryVersion
@@ -46,6 +48,7 @@ class Row:
     merged: MergedWith | None
     redaction: Mark | None
     gap: Gap | None
+    origin: Origin | None = None
 
 
 @require_GET
@@ -79,6 +82,7 @@ def version(request: HttpRequest, store: MemoryStore, version_id: str) -> HttpRe
         request, store, memory, version=found, entry=told.get(found.seq), redaction=mark_of(found, told),
         is_current=found.pk == memory.head_id, content=content, total=memory.version_count, seen=seen,
         lines=None if content is None else numbered_lines(content, number_of(request, "first") or 1, seen.signs),
+        origin=origins.of_versions([found]).get(found.pk),
         previous=previous, next=following, gap=next(iter(removed.told(memory, missing)), None),
     ))  # fmt: skip
 
@@ -134,7 +138,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
     names = {entry.session for entry in told.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=names).values_list("id", "name"))
     keys = Key.objects.in_bulk({entry.actor_id for entry in told.values() if entry.actor_id})
-    gaps = _gaps(memory, found)
+    gaps, authors = _gaps(memory, found), origins.of_versions(shown)
     rows = []
     for version, older in zip(shown, [*found[1:], None][: len(shown)], strict=True):
         entry, gap = told.get(version.seq), gaps.get(version.number - 1)
@@ -146,7 +150,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
             key=keys.get(entry.actor_id or "") if entry else None, added=plus, removed=minus,
             moved_from=before.path if before and before.path != version.path else None,
             is_current=version.pk == memory.head_id, merged=merges.get(version.seq),
-            redaction=mark_of(version, told), gap=gap,
+            redaction=mark_of(version, told), gap=gap, origin=authors.get(version.pk),
         ))  # fmt: skip
     return rows
 

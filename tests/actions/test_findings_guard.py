@@ -1,6 +1,7 @@
 """No door around the rules: whatever text becomes a memory's has been screened."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from tests.actions.test_findings import BACK, edit, prepared
 from tests.actions.trees import ACT
 
 ROOT = Path(tree.__file__).parents[1]
-WAYS_IN = {"add_text", "add_memory", "write_text", "restore_text", "restore_memory", "put"}
+WAYS_IN = {"add_text", "add_memory", "write_text", "restore_text", "restore_memory", "put", "move_with_text"}
 """The functions of the tree that give a memory a text."""
 
 SCREENED = {
     "actions/memories.py": {"create", "write"},
+    "actions/memory_api.py": {"_create", "_write"},
+    "actions/importing_writes.py": {"_new"},
     "actions/findings.py": {"add_screened"},
     "actions/curation.py": {"_restore_live", "_restore_deleted"},
     "actions/changes.py": {"_rewrite", "_place"},
@@ -58,13 +61,14 @@ def test_only_functions_that_screen_give_a_memory_a_text() -> None:
     assert {module: names for module, names in found.items() if module not in TAKES_AWAY} == SCREENED
 
 
-def test_only_the_tree_writes_the_rows_of_texts() -> None:
+def test_only_the_tree_and_an_import_with_its_history_write_the_rows_of_texts() -> None:
+    """An import writes many at once; its own tests show that each is screened."""
     writing = [
         str(path.relative_to(ROOT))
         for path in sorted(ROOT.rglob("*.py"))
-        if "ADD_TEXT" in path.read_text() or "MemoryText.objects.create" in path.read_text()
+        if re.search(r"ADD_TEXT|MemoryText\.objects\.(bulk_)?create", path.read_text())
     ]
-    assert writing == ["actions/sql.py", "actions/tree.py"]
+    assert writing == ["actions/importing_writes.py", "actions/sql.py", "actions/tree.py"]
 
 
 @pytest.mark.django_db

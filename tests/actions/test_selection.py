@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from memoryhub.actions import curation, selection, selection_moves, selection_restore
+from memoryhub.actions import curation, exporting, selection, selection_moves, selection_restore
+from memoryhub.actions.exporting import Wanted
 from memoryhub.actions.plans import TooMuch
 from memoryhub.actions.selection import Chosen, Done, NotDone
 from memoryhub.actions.selection_moves import Obstacle, move_plan
@@ -304,13 +305,14 @@ def test_a_directory_in_which_somebody_wrote_meanwhile_is_not_deleted(store: Mem
 def test_what_is_exported_is_told_before_it_leaves(store: MemoryStore) -> None:
     one = write(store, "/a/1.md", "1")
     write(store, "/b/2.md", "22")
-    exported = selection.note_export(store, Chosen((one.id, directory(store, "/b"))), "zip", act())
-    assert (exported.directories, exported.memories) == (("/b",), (one.id,))
+    chosen = Chosen((one.id, directory(store, "/b")))
+    exported = exporting.begin(store.id, Wanted("zip", chosen=chosen), act())
+    assert (exported.scope.directories, exported.scope.memories) == (("/b",), (one.id,))
     told = json.loads(str(newest(store).input))
     assert (told["paths"], told["memories"], told["size"], told["format"]) == (["/a/1.md", "/b/"], 2, 3, "zip")
-    assert newest(store).command == "export" and newest(store).seq == exported.seq
+    assert newest(store).command == "export" and newest(store).seq == exported.scope.seq
     with pytest.raises(NotDone):
-        selection.note_export(store, Chosen(("mem_" + "0" * 26,)), "zip", act())
+        exporting.begin(store.id, Wanted("zip", chosen=Chosen(("mem_" + "0" * 26,))), act())
 
 
 def test_the_audit_still_verifies_after_all_of_it(store: MemoryStore) -> None:
@@ -319,5 +321,5 @@ def test_the_audit_still_verifies_after_all_of_it(store: MemoryStore) -> None:
     moved(store, "/c", directory(store, "/a"))
     done = deleted(store, Chosen(everything_in="/c"))
     restored(store, Thrown(entry=done.seq))
-    selection.note_export(store, Chosen(everything_in=""), "jsonl", act())
+    exporting.begin(store.id, Wanted("jsonl", chosen=Chosen(everything_in="")), act())
     assert verify(store.id)[1] is None

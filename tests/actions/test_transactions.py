@@ -100,3 +100,17 @@ def test_a_turn_ends_with_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LookupError), transactions.my_turn():
         raise LookupError
     assert not transactions._turn.locked()
+
+
+def test_the_hub_is_busy_while_a_call_is_answered_or_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    committer_runs = threading.Event()
+    committer_runs.set()
+    monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
+    assert not transactions.is_busy()
+    with transactions.my_turn():
+        assert transactions.is_busy()
+    job = _Job(lambda: None)
+    transactions._jobs.put(job)
+    assert transactions.is_busy()
+    assert transactions._jobs.get() is job
+    assert not transactions.is_busy()

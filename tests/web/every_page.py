@@ -8,7 +8,9 @@ from django.urls import reverse
 from memoryhub.models import (
     Agent,
     AuditEntry,
+    Delivery,
     Hold,
+    Import,
     Key,
     Memory,
     MemoryStore,
@@ -18,6 +20,7 @@ from memoryhub.models import (
     Run,
     Scan,
     Session,
+    Webhook,
 )
 
 Page = tuple[str, str]
@@ -40,6 +43,7 @@ def pages() -> Iterator[Page]:
     yield from _of_erasure(store, memory)
     yield from _of_findings(store)
     yield from _of_retention(store, memory)
+    yield from _of_webhooks(store)
 
 
 def page(name: str, query: str = "", *, called: str = "", **parts: Any) -> Page:
@@ -51,17 +55,25 @@ def _of_the_hub() -> Iterator[Page]:
     for name in ("stores", "new_store", "agents", "new_agent", "people", "account", "overview", "saved_views"):
         yield page(name)
     yield page("hub_limits")
+    yield page("api_docs")
 
 
 def _of_a_store(store: MemoryStore) -> Iterator[Page]:
     names = (
         "store", "edit_store", "archive_store", "new_memory", "members", "store_keys", "store_audit", "trash",
-        "store_overview", "store_sessions", "limits",
+        "store_overview", "store_sessions", "limits", "delete_store",
     )  # fmt: skip
     for name in names:
         yield page(name, store_id=store.id)
     for name in ("directory", "rename_directory", "delete_directory"):
         yield page(name, store_id=store.id, path="tickets")
+    yield page("export_store", store_id=store.id)
+    for name in ("imports", "new_import"):
+        yield page(name, store_id=store.id)
+    yield page("new_import", "?from=store", store_id=store.id, called="new-import-store")
+    for job in Import.objects.filter(store=store).order_by("-pk")[:1]:
+        yield page("import_", store_id=store.id, import_id=job.pk)
+    yield page("export_store", "?path=/tickets", store_id=store.id, called="export-directory")
 
 
 def _of_a_memory(memory: Memory) -> Iterator[Page]:
@@ -179,3 +191,15 @@ def _of_retention(store: MemoryStore, memory: Memory) -> Iterator[Page]:
         yield page("run", run_id=run.pk)
     for hold in Hold.objects.filter(store=store)[:1]:
         yield page("release_hold", store_id=store.id, hold_id=hold.pk)
+
+
+def _of_webhooks(store: MemoryStore) -> Iterator[Page]:
+    for name in ("store_webhooks", "new_store_webhook"):
+        yield page(name, store_id=store.id)
+    yield page("webhooks")
+    yield page("new_webhook")
+    for webhook in Webhook.objects.of_place(store.pk)[:1]:
+        for name in ("webhook", "edit_webhook", "delete_webhook"):
+            yield page(name, webhook_id=webhook.pk)
+        for delivery in Delivery.objects.filter(webhook=webhook).newest()[:1]:
+            yield page("delivery", webhook_id=webhook.pk, delivery_id=delivery.pk)

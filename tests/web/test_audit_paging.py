@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from memoryhub.actions import access, stores
+from memoryhub.actions import access, audit_look, stores
 from memoryhub.models import Agent, AuditChain, AuditEntry, MemoryStore, User
-from memoryhub.web import audit, audit_look
+from memoryhub.web import audit
 from memoryhub.web.audit_search import Search, newer_page, older_page
 from tests.fixtures import AT, BY, signed_in
 from tests.web.history import Caller, commands, page, seqs

@@ -7,10 +7,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions import access, curation
+from memoryhub.actions import access, blame_history, curation
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion, Session, User
-from memoryhub.web import blame_history
 from tests.fixtures import AT, BY, new_person, signed_in
 from tests.web.history import HOSTILE, Caller
 from tests.write_guard import tampering

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import access, curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
-from tests.browser import Console, axe, sign_in_as
+from tests.browser import PATIENCE, Console, axe, sign_in_as
 from tests.fixtures import BY
 from tests.web.memory_pages import act, text_of, write
 
@@ -49,7 +49,7 @@ def other(browser: Browser, browser_context_args: dict[str, object], console: Co
     """Another person's browser."""
     context: BrowserContext = browser.new_context(**browser_context_args)  # type: ignore[arg-type]
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     page.on("console", console.hear)
     page.on("pageerror", lambda error: console.messages.append(f"uncaught: {error}"))
     yield page

@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import access
 from memoryhub.models import AuditEntry, Claim, Memory, MemoryStore, MemoryVersion, Review, Role, User
-from tests.browser import axe, sign_in_as
+from tests.browser import PATIENCE, axe, sign_in_as
 from tests.fixtures import BY
 from tests.web.history import Caller
 
@@ -165,7 +165,7 @@ def beside(browser: Browser, live_server: LiveServer, bob: User, store: MemorySt
     access.set_role(store, bob, Role.CURATOR, **BY)
     context: BrowserContext = browser.new_context(reduced_motion="reduce")
     page = opened(context.new_page(), live_server, bob)
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     return page
 
 

@@ -14,7 +14,7 @@ from memoryhub.actions import access, curation, people, verification
 from memoryhub.actions.audit import Actor
 from memoryhub.demo import load, story, texts
 from memoryhub.models import AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryVersion, Role, Session, User
-from tests.browser import axe, sign_in_as
+from tests.browser import PATIENCE, axe, sign_in_as
 from tests.fixtures import PASSWORD
 from tests.web.memory_pages import act, text_of
 
@@ -63,7 +63,7 @@ def plain(browser: Browser, live_server: LiveServer, carol: User) -> Iterator[Pa
     context: BrowserContext = browser.new_context(java_script_enabled=False)
     sign_in_as(context, carol, live_server.url)
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     page.goto(live_server.url)
     yield page
     context.close()

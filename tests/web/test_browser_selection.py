@@ -136,7 +136,7 @@ def test_an_export_is_downloaded(desk: Page) -> None:
     desk.locator(".selection-bar summary").click()
     with desk.expect_download() as download:
         desk.get_by_role("button", name="Texts in a ZIP archive").click()
-    assert download.value.suggested_filename.startswith("memories-")
+    assert download.value.suggested_filename.startswith("support-")
 
 
 def test_it_works_without_script(

@@ -88,10 +88,12 @@ def test_every_token_that_a_sheet_or_the_editor_uses_exists() -> None:
 
 
 def test_every_sheet_is_linked_and_stands_in_a_layer() -> None:
-    head = (TEMPLATES / "parts" / "_head.html").read_text()
+    """By the head of every page, or by the one page that needs it."""
+    templates = [path.read_text() for path in TEMPLATES.rglob("*.html")]
+    linked = [name for template in templates for name in re.findall(r"'css/([\w-]+\.css)'", template)]
     sheets = sorted(STATIC.glob("css/*.css"))
-    assert sorted(re.findall(r"css/([\w-]+\.css)", head)) == [sheet.name for sheet in sheets]
-    assert all("@layer" in sheet.read_text() for sheet in sheets)
+    assert sorted(linked) == [sheet.name for sheet in sheets]
+    assert [sheet.name for sheet in sheets if "@layer" not in sheet.read_text()] == ["api.css"]  # as Swagger UI's own
 
 
 def test_no_static_asset_names_a_source_map() -> None:
@@ -153,6 +155,8 @@ def test_the_current_section_is_marked_beneath_it_too() -> None:
     assert marks("/stores/memstore_1/") == 'aria-current="true"||'
     assert marks("/audit") == '|aria-current="page"|aria-current="page"'
     assert marks("/audit/hub/1") == '|aria-current="true"|'
+    elsewhere = Context({"request": RequestFactory().get("/webhooks/webhook_1"), "section": "stores"})
+    assert template.render(elsewhere) == 'aria-current="true"||'
 
 
 def test_the_theme_is_the_persons_or_else_the_browsers() -> None:

@@ -191,7 +191,7 @@ def test_downloads_and_exports_of_a_viewer_are_masked_and_those_of_a_curator_are
         selection = reverse("selection", args=[caller.store.pk])
         lines = b"".join(client.post(selection, data | {"format": "jsonl"}).streaming_content).decode()
         archive = b"".join(client.post(selection, data | {"format": "zip"}).streaming_content)
-        zipped = zipfile.ZipFile(io.BytesIO(archive)).read("memories/customers/acme.md").decode()
+        zipped = zipfile.ZipFile(io.BytesIO(archive)).read("customers/acme.md").decode()
         audit = b"".join(client.post(reverse("export_audit"), {"format": "json"}).streaming_content).decode()
         json.loads(audit)
         whole[user] = [CARD in one for one in (text, lines, zipped, audit)]

@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from memoryhub.actions import curation
+from memoryhub.folding import found_lines
 from memoryhub.models import MemoryStore, User
 from memoryhub.web import search, search_scan
-from memoryhub.web.search_results import excerpt, found_lines
+from memoryhub.web.search_results import excerpt
 from memoryhub.web.search_words import Query
 from tests.api.harness import Hub, new_store
 from tests.fixtures import signed_in

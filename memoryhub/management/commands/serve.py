@@ -26,6 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--threads", type=int, help="calls at once in a worker (default 16; 4 on PostgreSQL)")
 
     def handle(self, *, host: str, port: int, demo: bool, threads: int | None, **_: Any) -> None:
+        settle_address(host, port)
         try:
             self._prepare(demo)
         except OperationalError as error:
@@ -60,3 +61,11 @@ class Command(BaseCommand):
         if token is not None:
             self.stdout.write("Make the first administrator with this link, which works once:")
             self.stdout.write(f"  {settings.MEMORYHUB_URL}/invitations/{token}")
+
+
+def settle_address(host: str, port: int) -> None:
+    """Where nobody has said what the hub's address is, links and snippets lead to where it answers, in workers too."""
+    if os.environ.get("MEMORYHUB_URL") or host not in ("127.0.0.1", "localhost", "0.0.0.0"):
+        return
+    name = "localhost" if host == "localhost" else "127.0.0.1"
+    settings.MEMORYHUB_URL = os.environ["MEMORYHUB_URL"] = f"http://{name}:{port}"

@@ -1,0 +1,91 @@
+"""What came and went through other doors in the demo: an import, one that waits for a decision, and a webhook."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memoryhub.actions import import_sources, importing, webhooks, webhooks_reading, webhooks_sending
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.webhooks import WebhookSettings
+from memoryhub.demo import texts
+from memoryhub.models import Door, Import, MemoryStore, User, Webhook
+from memoryhub.outgoing import Answer, Sender
+
+HELP_DESK = WebhookSettings(
+    "Help desk", "https://desk.acme-support.example/hooks/memory",
+    ("memory.created", "memory.deleted", "memory.modified", "review.approved", "review.flagged", "finding.opened"),
+)  # fmt: skip
+HANDBOOK = {"CLAUDE.md": texts.SCRAPER_RULES, "docs/retries.md": texts.RETRIES, "docs/selectors.md": texts.SELECTORS}
+TEMPLATES = {
+    "replies/delay.md": texts.REPLY_DELAY, "replies/refund.md": texts.REPLY_REFUND,
+    "refund_policies.xml": texts.REFUNDS.replace("30 days after delivery", "14 days after delivery"),
+}  # fmt: skip
+
+
+def bring_in(workshop: MemoryStore, mina: User, at: datetime) -> None:
+    """What the scraper's repository said to its agents."""
+    job = _prepared(workshop, mina, "scraper-main.zip", HANDBOOK, "/handbook", at)
+    importing.start(job.pk, Act(Actor.person(mina), Door.WEB, at + timedelta(minutes=2)))
+    _go_on(job, at + timedelta(minutes=2))
+
+
+def look_at(service: MemoryStore, mina: User, at: datetime) -> None:
+    """Templates of the help desk, one of which is not what the hub knows: nobody has decided yet."""
+    _prepared(service, mina, "help-desk-templates.zip", TEMPLATES, "", at)
+
+
+def _prepared(store: MemoryStore, mina: User, name: str, files: Mapping[str, str], place: str, at: datetime) -> Import:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for path, text in files.items():
+            zipped.writestr(path, text)
+    brought = import_sources.of_bytes(archive.getvalue(), name)
+    job = importing.prepare(store.id, brought, place, Act(Actor.person(mina), Door.WEB, at))
+    _go_on(job, at)
+    return job
+
+
+def _go_on(job: Import, at: datetime) -> None:
+    while importing.step(job.pk, at):
+        pass
+
+
+# ------------------------------------------------------------------------------------------------ the webhook
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed(Sender):
+    """Sends nothing: the help desk of the demo does not exist."""
+
+    answer: Answer = Answer(204, duration=84_000)  # noqa: RUF009 - frozen
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, private: bool = False) -> Answer:
+        return self.answer
+
+
+DOWN = Rehearsed(answer=Answer(503, "status", duration=1_200_000))
+
+
+def subscribe(service: MemoryStore, mina: User, at: datetime) -> None:
+    """The help desk wants to hear what its assistant learns."""
+    webhooks.create_webhook(service.id, HELP_DESK, Act(Actor.person(mina), Door.WEB, at))
+
+
+def tell(service: MemoryStore, mina: User, at: datetime) -> None:
+    """It is told what is new, with one bad minute."""
+    webhook = Webhook.objects.get(store=service)
+    while not webhooks_reading.gather(at):
+        pass
+    _send(webhook, DOWN, at, most=1)
+    _send(webhook, Rehearsed(), at + timedelta(minutes=10), most=100)
+
+
+def pause(service: MemoryStore, mina: User, at: datetime) -> None:
+    """Nothing of a demo leaves the machine."""
+    webhooks.pause(Webhook.objects.get(store=service).pk, Act(Actor.person(mina), Door.WEB, at))
+
+
+def _send(webhook: Webhook, sender: Sender, at: datetime, most: int) -> None:
+    webhooks_sending.work(webhook.pk, sender, lambda: at, most, chance=lambda: 0.5)
