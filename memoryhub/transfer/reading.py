@@ -122,7 +122,7 @@ def why_no_text(content: bytes) -> str:
     """Why bytes that are no text are left."""
     if content.startswith(_ARCHIVES):
         return "It is an archive, and archives inside are not unpacked."
-    return "It is not a text (UTF-8 without NUL)."
+    return "It is not a text, and memories are texts."
 
 
 def memories_of(texts: Iterable[tuple[str, bytes]]) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:

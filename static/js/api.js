@@ -2,12 +2,23 @@
 
 const place = document.getElementById("api");
 
+// The page has its own title: of what Swagger UI says of the whole document only the description is drawn.
+function description(_original, system) {
+  const element = system.React.createElement;
+  return function Description() {
+    const Markdown = system.getComponent("Markdown", true);
+    const text = element(Markdown, { source: system.specSelectors.info().get("description") });
+    return element("div", { className: "info" }, element("div", { className: "description" }, text));
+  };
+}
+
 function draw() {
   window.SwaggerUIBundle({
     domNode: place,
     url: place.dataset.document,
     layout: "BaseLayout",
     presets: [window.SwaggerUIBundle.presets.apis],
+    plugins: [{ wrapComponents: { InfoContainer: description } }],
     validatorUrl: null,
     docExpansion: "list",
     defaultModelsExpandDepth: -1,

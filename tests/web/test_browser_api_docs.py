@@ -17,6 +17,13 @@ def shown(page: Page, live_server: LiveServer) -> Hub:
     return hub
 
 
+def test_the_document_is_drawn_beneath_the_title_of_the_page(page: Page, console: Console, shown: Hub) -> None:
+    expect(page.locator("#operations-Memory_stores-retrieve_memory_store")).to_be_visible()
+    expect(page.locator(".info .description")).to_contain_text("x-should-retry: false")
+    expect(page.locator("h1")).to_have_count(1)
+    assert not console.unexpected(), console.unexpected()
+
+
 def test_a_request_is_tried_with_a_key(page: Page, console: Console, live_server: LiveServer, shown: Hub) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
