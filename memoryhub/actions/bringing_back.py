@@ -1,17 +1,14 @@
-"""What a key brings back through the API: an earlier version of a memory, and a memory store from the archive."""
+"""What a key brings back through the API: an earlier version of a memory."""
 
 from memoryhub.actions import asked as asking
 from memoryhub.actions import audit, curation, keeping_out, memory_api, tree
 from memoryhub.actions.asked import Asked
 from memoryhub.actions.audit import Record
+from memoryhub.actions.memory_api_versions import NoSuchVersion
 from memoryhub.actions.tree import Tree
-from memoryhub.models import Memory, MemoryStore, MemoryVersion
+from memoryhub.models import Memory, MemoryVersion
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
-
-
-class NoSuchVersion(Exception):
-    """The memory store has no version with the id."""
 
 
 def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
@@ -49,17 +46,3 @@ def _require_place(store: Tree, version: MemoryVersion, path: str | None) -> Non
         )
     elif live is not None and path is not None and path != live.path:
         raise ToolError(results.lives_elsewhere(path, live.path))
-
-
-def unarchive_store(store_id: str, asked: Asked) -> MemoryStore:
-    """Takes a store out of the archive; nothing is written where it is in none."""
-
-    def unarchive(store: Tree) -> tuple[MemoryStore, Record | None]:
-        row = MemoryStore.objects.get(pk=store.store)
-        if not row.is_archived:
-            return row, None
-        row.archived_at, row.updated_at = None, store.at
-        MemoryStore.objects.filter(pk=row.pk).update(archived_at=None, updated_at=store.at)
-        return row, Record("unarchive_store")
-
-    return asking.on_store(store_id, asked, Record("unarchive_store"), unarchive)

@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-from django.db.models import Q
-
 from memoryhub.actions import calls
 from memoryhub.models import Key, MemoryStore
 
@@ -13,9 +11,8 @@ ENOUGH = 2
 
 def stores_of(secret: str, at: datetime) -> list[str] | None:
     """The ids of the first two memory stores that a key reaches; None without a key that is valid at that moment."""
-    valid = Key.objects.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
-    key = valid.filter(digest=calls.digest_of_key(secret)).values("id", "all_stores").first()
+    key = Key.objects.usable(at).filter(digest=calls.digest_of_key(secret)).values("id", "all_stores").first()
     if key is None:
         return None
-    stores = MemoryStore.objects.all() if key["all_stores"] else MemoryStore.objects.filter(keys=key["id"])
+    stores = MemoryStore.objects.all() if key["all_stores"] else MemoryStore.objects.reached_by(key["id"])
     return list(stores.order_by("pk").values_list("pk", flat=True)[:ENOUGH])

@@ -10,6 +10,7 @@ from memoryhub.actions import audit, tree
 from memoryhub.actions.audit import Act, Actor, Record
 from memoryhub.actions.membership import write_role
 from memoryhub.actions.transactions import writing
+from memoryhub.actions.tree import Tree
 from memoryhub.models import Directory, Door, MemoryStore, Role, User
 
 
@@ -88,6 +89,14 @@ def edit_store(
 def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door, at: datetime) -> None:
     """Archives a store (reads and deletes go on) or takes it back; nothing where it already is so."""
     with tree.locked(store.id, Act(actor, door, at)) as locked:
-        if locked.archived != archived:
-            MemoryStore.objects.filter(pk=store.pk).update(archived_at=at if archived else None, updated_at=at)
-            tree.commit(locked, Record("archive_store" if archived else "unarchive_store"))
+        record = archiving(locked, archived)
+        if record is not None:
+            tree.commit(locked, record)
+
+
+def archiving(store: Tree, archived: bool) -> Record | None:
+    """Archives a locked store or takes it back; the record of that, none where it already is so."""
+    if store.archived == archived:
+        return None
+    MemoryStore.objects.filter(pk=store.store).update(archived_at=store.at if archived else None, updated_at=store.at)
+    return Record("archive_store" if archived else "unarchive_store")

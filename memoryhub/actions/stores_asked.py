@@ -67,15 +67,17 @@ def _patched(pairs: Mapping[str, str], patch: Mapping[str, str | None]) -> dict[
 
 def archive_store(store_id: str, asked: Asked) -> MemoryStore:
     """Archives a store; nothing is written where it already is archived."""
-    return asking.on_store(store_id, asked, Record("archive_store"), _archive)
+    return asking.on_store(store_id, asked, Record("archive_store"), lambda store: _archive(store, True))
 
 
-def _archive(store: Tree) -> tuple[MemoryStore, Record | None]:
-    row = MemoryStore.objects.get(pk=store.store)
-    if row.is_archived:
-        return row, None
-    _write(row, store, {"archived_at": store.at})
-    return row, Record("archive_store")
+def unarchive_store(store_id: str, asked: Asked) -> MemoryStore:
+    """Takes a store out of the archive; nothing is written where it is in none."""
+    return asking.on_store(store_id, asked, Record("unarchive_store"), lambda store: _archive(store, False))
+
+
+def _archive(store: Tree, archived: bool) -> tuple[MemoryStore, Record | None]:
+    record = stores.archiving(store, archived)
+    return MemoryStore.objects.get(pk=store.store), record
 
 
 def delete_store(store_id: str, asked: Asked) -> None:

@@ -61,7 +61,7 @@ def export_memory_store(request: HttpRequest, memory_store_id: str, body: Export
         access.note_refusal(call.caller, memory_store_id, 403, door=Door.API, at=call.at)
         raise Problem.forbidden(AUDIT)
     if wanted.path and not wanted.path.startswith("/"):
-        raise Problem.invalid("path_prefix: must begin with a slash.")
+        raise Problem.invalid("`path_prefix` must begin with `/`.")
 
     def do(store: Tree) -> tuple[Export | Exception, Record | None]:
         try:

@@ -50,7 +50,7 @@ def list_memories(request: HttpRequest, memory_store_id: str, query: Query[ListM
     filters = {"store": memory_store_id, "prefix": query.path_prefix, "depth": query.depth, "view": query.view}
     after = cursors.decode("memories", filters, query.page, (str,))
     wanted = memory_api_lists.Wanted(
-        directory=_directory(query.path_prefix),
+        directory=objects.directory_of(query.path_prefix),
         children=query.depth == 1,
         full=full,
         limit=min(query.limit, FULL_LIMIT) if full else query.limit,
@@ -106,15 +106,6 @@ def delete_memory(request: HttpRequest, memory_store_id: str, memory_id: str, qu
 
 def _missing() -> Problem:
     return Problem.not_found("This memory store has no such memory.")
-
-
-def _directory(prefix: str | None) -> str:
-    """The path of the directory that a prefix names; 400 for one that none can have."""
-    if prefix is None or prefix == "/":
-        return paths.ROOT_DIRECTORY
-    if not prefix.endswith("/"):
-        raise Problem.invalid("`path_prefix` must end with `/`.")
-    return paths.from_api(prefix[:-1])
 
 
 def _item(store_id: str, item: MemoryTold | str, *, full: bool) -> dict[str, Any]:

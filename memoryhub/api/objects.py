@@ -7,8 +7,19 @@ from memoryhub.actions import sql_lists
 from memoryhub.actions.memory_api import MemoryTold
 from memoryhub.actions.memory_api_versions import VersionTold
 from memoryhub.machines.actors import actor, of_origin
+from memoryhub.machines.errors import Problem
+from memoryhub.protocol import paths
 
 Json = dict[str, Any]
+
+
+def directory_of(prefix: str | None) -> str:
+    """The path of the directory that a `path_prefix` names; 400 for one that none can have."""
+    if prefix is None or prefix == "/":
+        return paths.ROOT_DIRECTORY
+    if not prefix.endswith("/"):
+        raise Problem.invalid("`path_prefix` must end with `/`: it names a directory.")
+    return paths.from_api(prefix[:-1])
 
 
 def memory(store_id: str, told: MemoryTold, *, full: bool) -> Json:

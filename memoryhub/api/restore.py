@@ -7,8 +7,8 @@ from ninja import Router
 from pydantic import ValidationError
 
 from memoryhub import strict_json
-from memoryhub.actions import bringing_back
-from memoryhub.actions.bringing_back import NoSuchVersion
+from memoryhub.actions import bringing_back, stores_asked
+from memoryhub.actions.memory_api_versions import NoSuchVersion
 from memoryhub.api import stores
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
@@ -20,7 +20,6 @@ from memoryhub.api.sentences import sentence_of
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access
 from memoryhub.protocol import paths
-from memoryhub.protocol.errors import PathConflict
 
 router = Router()
 
@@ -47,9 +46,6 @@ def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_ve
         memory = bringing_back.restore_version(memory_store_id, memory_version_id, path, call.asked)
     except NoSuchVersion:
         raise Problem.not_found("This memory store has no such memory version.") from None
-    except PathConflict as error:
-        message = error.message.removeprefix("Error: ")
-        raise Problem.path_conflict(message, error.conflicting_path, error.conflicting_memory_id) from None
     return basic(memory)
 
 
@@ -70,4 +66,4 @@ def _path(body: bytes) -> str | None:
 )  # fmt: skip
 def unarchive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     """Takes a memory store out of the archive. One that is in none is answered as it is."""
-    return stores.as_json(bringing_back.unarchive_store(memory_store_id, call_of(request).asked))
+    return stores.as_json(stores_asked.unarchive_store(memory_store_id, call_of(request).asked))

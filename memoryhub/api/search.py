@@ -17,7 +17,6 @@ from memoryhub.folding import Span
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, Memory
-from memoryhub.protocol import paths
 
 router = Router()
 
@@ -34,7 +33,7 @@ def search_memories(request: HttpRequest, memory_store_id: str, query: Query[Sea
     key = cursors.decode("search", filters, query.page, (str,))
     try:
         found = searching.search(
-            memory_store_id, call_of(request).asked, query.query, directory_of(query.path_prefix),
+            memory_store_id, call_of(request).asked, query.query, objects.directory_of(query.path_prefix),
             limit=query.limit, after=key[0] if key else None,
         )  # fmt: skip
     except BadQuery as error:
@@ -43,15 +42,6 @@ def search_memories(request: HttpRequest, memory_store_id: str, query: Query[Sea
         "data": [_match(match) for match in found.matches],
         "next_page": None if found.goes_on is None else cursors.encode("search", filters, [found.goes_on]),
     }
-
-
-def directory_of(prefix: str | None) -> str:
-    """The directory that a prefix names, which ends with `/`."""
-    if prefix is None or prefix == "/":
-        return paths.ROOT_DIRECTORY
-    if not prefix.endswith("/"):
-        raise Problem.invalid("`path_prefix` must end with `/`: it names a directory.")
-    return paths.from_api(prefix[:-1])
 
 
 def _match(match: Match) -> Json:
