@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memoryhub import ids
+from memoryhub.actors import actor
 
 LISTED = 100
 
@@ -199,20 +200,8 @@ def _decided(told: Mapping[str, Any]) -> list[str]:
 
 
 def _who(entry: Entry) -> dict[str, Any]:
-    return {"actor": _actor(entry), "session_id": entry.session, "audit_entry": entry.seq}
-
-
-def _actor(entry: Entry) -> dict[str, str] | None:
-    """As the memory_stores API names actors; null where the hub itself acted."""
-    if entry.actor_id is None:
-        return None
-    if entry.actor_kind == "user":
-        return {"type": "user_actor", "user_id": entry.actor_id}
-    if entry.actor_kind != "key":
-        return {"type": "service_account_actor", "service_account_id": entry.actor_id}
-    if entry.session is not None:
-        return {"type": "session_actor", "session_id": entry.session}
-    return {"type": "api_actor", "api_key_id": entry.actor_id}
+    who = actor(entry.actor_kind, entry.actor_id, entry.session)
+    return {"actor": who, "session_id": entry.session, "audit_entry": entry.seq}
 
 
 class _Hub:

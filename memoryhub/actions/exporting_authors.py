@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from memoryhub.actors import typed
 from memoryhub.models import AuditEntry, Import, MemoryVersion
 from memoryhub.models.audit import ActorKind
 from memoryhub.transfer.bundle import Author
@@ -43,11 +44,6 @@ class Authors:
 def _author(kind: str, id: str | None, session: str | None, label: str | None) -> Author:
     """Type "" for the hub itself."""
     name = label or ""
-    if id is None:
-        return Author("", "", name)
     if kind == ActorKind.USER:
-        # Somebody without a name is called by their e-mail address, which is nobody's business.
-        return Author("user_actor", id, name.partition("@")[0])
-    if kind == ActorKind.POLICY:
-        return Author("service_account_actor", id, name)
-    return Author("session_actor", session, name) if session else Author("api_actor", id, name)
+        name = name.partition("@")[0]  # somebody without a name is called by an e-mail address, nobody's business
+    return Author(*(typed(kind, id, session) or ("", "")), name)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from memoryhub import outgoing
 from memoryhub.actions import importing
 from memoryhub.actions.importing import Brought
+from memoryhub.actors import ID_OF
 from memoryhub.transfer import histories, reading
 from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
 from memoryhub.transfer.reading import Bounds, Read
@@ -21,10 +22,6 @@ SECONDS, WHOLE = 30, 1_800
 LARGEST = 32 * 1024 * 1024
 """So many bytes one answer may have."""
 STRANGE = "The other side did not answer as the memory_stores API does."
-_IDS = {
-    "api_actor": "api_key_id", "session_actor": "session_id", "user_actor": "user_id",
-    "service_account_actor": "service_account_id",
-}  # fmt: skip
 _WHY = {
     "malformed": "It is not an address.",
     "scheme": "The address must begin with https://.",
@@ -175,7 +172,7 @@ def _versions(rows: Iterable[Any]) -> Iterator[BundledVersion]:
 
 
 def _author(actor: Any) -> Author | None:
-    id = str(getattr(actor, _IDS.get(getattr(actor, "type", ""), ""), "") or "")
+    id = str(getattr(actor, ID_OF.get(getattr(actor, "type", ""), ""), "") or "")
     return Author(actor.type, id[:128], id[:128]) if id and id.isascii() and id.isprintable() else None
 
 

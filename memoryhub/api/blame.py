@@ -6,8 +6,8 @@ from itertools import groupby
 from django.http import HttpRequest
 from ninja import Query, Router
 
+from memoryhub import actors, chain
 from memoryhub import blame as lines_of
-from memoryhub import chain
 from memoryhub.actions import blame_history, reading
 from memoryhub.actions.blame_history import Texts
 from memoryhub.actions.transactions import let_others
@@ -15,7 +15,6 @@ from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import BlameMemory, MemoryBlame
 from memoryhub.blame import Origin
-from memoryhub.machines import actors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, AuditEntry, Memory, MemoryVersion
 

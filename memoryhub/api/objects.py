@@ -6,7 +6,7 @@ from typing import Any
 from memoryhub.actions import sql_lists
 from memoryhub.actions.memory_api import MemoryTold
 from memoryhub.actions.memory_api_versions import VersionTold
-from memoryhub.machines.actors import actor, of_origin
+from memoryhub.actors import actor, of_origin
 from memoryhub.machines.errors import Problem
 from memoryhub.protocol import paths
 

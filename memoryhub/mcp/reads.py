@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memoryhub import chain
+from memoryhub import actors, chain
 from memoryhub.actions import reading, searching
 from memoryhub.actions.asked import Asked
 from memoryhub.actions.calls import TooManyCalls
@@ -12,7 +12,7 @@ from memoryhub.actions.reading import History
 from memoryhub.actions.searching import BadQuery, Match
 from memoryhub.actions.tree import NoSuchStore
 from memoryhub.folding import Span
-from memoryhub.machines import actors, cursors
+from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.mcp.calls import answer
 from memoryhub.models import AuditEntry, MemoryVersion

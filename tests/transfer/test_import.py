@@ -1,6 +1,7 @@
 """Imports: what each memory meets, what is chosen for it, and that every rule of the store holds for it."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,38 @@ def test_only_what_coding_agents_remember_is_taken_of_a_project(tmp_path: Path, 
     assert not any("root:" in text for text in texts(whole).values())
     with pytest.raises(Refused, match=r"no CLAUDE\.md"):
         tree_read.read_texts({"a.md": b"x"}, importing.bounds(), True, "zip")
+
+
+def meets(target: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str]) -> None:
+    """Somebody who types imports a directory whose text is not the one at its path; the input ends after that."""
+
+    def answer(_: str) -> str:
+        if not typed:
+            raise EOFError
+        return typed.pop(0)
+
+    write(target, "/a.md", "old")
+    (tmp_path / "a.md").write_text("new")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", answer)
+    call_command("import_store", target.pk, str(tmp_path))
+
+
+@pytest.mark.parametrize(("typed", "kept"), [(["what", "skip"], "old"), (["replace"], "new")])
+def test_the_command_asks_until_it_is_told(
+    target: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], kept: str
+) -> None:
+    meets(target, tmp_path, monkeypatch, typed)
+    assert texts(target) == {"/a.md": kept}
+
+
+def test_the_end_of_the_input_imports_nothing_and_leaves_no_preview(
+    target: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(CommandError, match="Nothing was imported"):
+        meets(target, tmp_path, monkeypatch, ["what"])
+    assert texts(target) == {"/a.md": "old"}
+    assert not Import.objects.filter(state__in=importing.OPEN).exists()
 
 
 def test_the_command_shows_asks_and_reports(tmp_path: Path, target: MemoryStore, capsys: Any) -> None:

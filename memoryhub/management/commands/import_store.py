@@ -155,8 +155,16 @@ class Command(BaseCommand):
         for number, path in numbers:
             answer = ""
             while answer not in CHOICES:
-                answer = input(printable(f"{path} has another text: skip, replace or beside? ")).strip()
+                answer = self._asked(job, printable(f"{path} has another text: skip, replace or beside? "))
             importing.choose(job.pk, CHOICES[answer], [number])
+
+    def _asked(self, job: Import, question: str) -> str:
+        """What somebody types; the end of the input ends the import, of which nothing was done."""
+        try:
+            return input(question).strip()
+        except EOFError:
+            importing.cancel(job.pk, self._now())
+            raise CommandError("Nothing was imported.") from None
 
     def _result(self, job: Import) -> None:
         if job.state != ImportState.DONE:
