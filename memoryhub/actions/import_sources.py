@@ -30,7 +30,7 @@ def of_directory(root: Path, *, only_memory_files: bool = False) -> Brought:
             why = "It is a symbolic link, and links are not followed." if stat.S_ISLNK(mode) else "It is no text."
             left.append(Left("/" + place, why))
             continue
-        texts[reading.require_place(place)] = content = _content(path, bounds.unpacked - size)
+        texts[reading.require_place(place, posix=True)] = content = _content(path, bounds.unpacked - size)
         size += len(content)
         if len(texts) + len(left) > bounds.entries:
             raise Refused(f"The directory has more than {bounds.entries:,} texts.")

@@ -1,36 +1,49 @@
-"""Paths in a git tree: names that git refuses, or that mean something to it, are escaped so that each comes back."""
+"""Paths in a git tree: names that git refuses, or that a program obeys, are escaped so that each comes back."""
 
-import re
-import unicodedata
+from itertools import pairwise
 from urllib.parse import unquote
 
-_SHORT_NAME = re.compile(r"git~[0-9]+")
+from memoryhub.transfer import obeyed_names
+from memoryhub.transfer.names import escape
 
 
 def safe_path(path: str) -> str:
     """A path in the tree, without a first slash, of the API's form of a path."""
-    return "/".join(map(safe_name, path.split("/")[1:]))
+    names = path.split("/")
+    return "/".join(safe_name(name, above) for above, name in pairwise(names))
 
 
-def safe_name(name: str) -> str:
-    """The name, with its first character escaped where git would refuse it, or where it looks as if it had been."""
-    if not _needs_escape(name):
+def safe_name(name: str, directory: str = "") -> str:
+    """The name, escaped where git would refuse it, a program obey it, or where it looks as if it had been escaped.
+
+    The escape can be taken back: every `%` of an escaped name is one of the escape's own.
+    """
+    at = _to_escape(name, directory)
+    if not at:
         return name
-    return "".join(f"%{byte:02X}" for byte in name[:1].encode("utf-8", "surrogatepass")) + name[1:]
+    return "".join(
+        escape(character) if position in at or character in "%\\" else character
+        for position, character in enumerate(name)
+    )
 
 
-def _needs_escape(name: str) -> bool:
-    """Also for what would be refused with some escapes taken away: no two names become the same."""
-    while not _is_refused(name):
+def _to_escape(name: str, directory: str) -> frozenset[int]:
+    """Also of what would need it with some escapes taken away: no two names become the same."""
+    whole = name
+    while True:
+        if at := _obeyed(name, directory):
+            return at if name == whole else frozenset({0})
         name, before = unquote(name), name
         if name == before:
-            return False
-    return True
+            return frozenset()
 
 
-def _is_refused(name: str) -> bool:
-    """What some file system takes for `.git`, `.` or `..`: in any case, with signs that are not seen, as Windows cuts
-    it, and under its short name; and git's own settings, which are not somebody's to change by writing a memory."""
-    seen = "".join(c for c in name if unicodedata.category(c) != "Cf")
-    plain = unicodedata.normalize("NFKC", seen).casefold().split(":")[0].rstrip(". ")
-    return not plain or plain in (".git", ".gitmodules", ".gitattributes") or bool(_SHORT_NAME.fullmatch(plain))
+def _obeyed(name: str, directory: str) -> frozenset[int]:
+    """Also of each of the names that Windows reads where a backslash stands, and of `.` and `..`."""
+    found: set[int] = set()
+    start = 0
+    for part in name.split("\\"):
+        at = obeyed_names.to_escape(part, directory) or ({0} if part and not obeyed_names.folded(part) else ())
+        found |= {start + position for position in at}
+        start, directory = start + len(part) + 1, part
+    return frozenset(found)

@@ -193,10 +193,8 @@ class _Stream:
                 self._modify(line[2:], commit, tells)
             elif line == b"deleteall":
                 self._remove_all(commit, tells)
-            elif word == b"D ":
-                place = reading.require_place(unquoted(line[2:])[0])
-                if tells:
-                    self._remove(place, commit)
+            elif tells and word == b"D ":
+                self._remove(reading.require_place(unquoted(line[2:])[0], posix=True), commit)
             elif tells:
                 self._move(line[2:], commit, copies=word == b"C ")
         if self.lines.peek() == b"":
@@ -205,7 +203,9 @@ class _Stream:
     def _modify(self, rest: bytes, commit: Commit, tells: bool) -> None:
         mode, _, rest = rest.partition(b" ")
         reference, _, name = rest.partition(b" ")
-        place = reading.require_place(unquoted(name)[0])
+        place = unquoted(name)[0]
+        if tells:  # in our own streams a trailer has the path, and the place in the tree is escaped
+            place = reading.require_place(place, posix=True)
         if mode in _WRONG_MODES:
             raise Refused(f"The place {visible(place)} of the stream is {_WRONG_MODES[mode]}.")
         if mode not in _MODES:
@@ -296,9 +296,9 @@ class _Stream:
     def _move(self, rest: bytes, commit: Commit, *, copies: bool) -> None:
         old, behind = unquoted(rest, ends=b" ")
         new, _ = unquoted(behind)
-        old, new = reading.require_place(old), reading.require_place(new)
+        old, new = reading.require_place(old, posix=True), reading.require_place(new, posix=True)
         for one in self._beneath(old):
-            place = reading.require_place(new + one[len(old) :])
+            place = reading.require_place(new + one[len(old) :], posix=True)
             if copies:
                 self._count(len(self.there[one][1].encode()))
                 self._write(place, self.there[one][1].encode(), commit)

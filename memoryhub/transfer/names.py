@@ -4,19 +4,26 @@ import hashlib
 import re
 import unicodedata
 
-_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.IGNORECASE)
+from memoryhub.transfer import obeyed_names
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)", re.IGNORECASE)
 _FORBIDDEN = frozenset('<>:"\\|?*%')
 _LONGEST = 200
 """Bytes of a name: beneath what every file system takes, with room for a mark."""
 
 
-def safe_name(name: str) -> str:
-    """One name, escaped as `%41` where a character cannot stand there on Linux, macOS or Windows."""
-    escaped = "".join(_escaped(character) if _is_forbidden(character) else character for character in name)
+def safe_name(name: str, directory: str = "") -> str:
+    """One name, escaped as `%41` where a character cannot stand there on Linux, macOS or Windows, or where a program
+    would obey what stands at that name in the directory."""
+    obeyed = obeyed_names.to_escape(name, directory)
+    escaped = "".join(
+        escape(character) if at in obeyed or _is_forbidden(character) else character
+        for at, character in enumerate(name)
+    )
     if escaped[-1:] in (".", " "):
-        escaped = escaped[:-1] + _escaped(escaped[-1])
+        escaped = escaped[:-1] + escape(escaped[-1])
     if _RESERVED.match(escaped) or escaped[:1] == " ":
-        escaped = _escaped(escaped[0]) + escaped[1:]
+        escaped = escape(escaped[0]) + escaped[1:]
     return escaped if len(escaped.encode()) <= _LONGEST else _marked(escaped, name)
 
 
@@ -24,7 +31,8 @@ def _is_forbidden(character: str) -> bool:
     return character in _FORBIDDEN or unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
-def _escaped(character: str) -> str:
+def escape(character: str) -> str:
+    """A character as the bytes of its UTF-8, each as `%41`."""
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
@@ -50,22 +58,23 @@ class Names:
 
     def of(self, path: str) -> str:
         """The name, without a first slash, of a path that has not been asked for before."""
-        place, whole = "", ""
+        place, whole, within = "", "", ""
         *above, last = path.split("/")[1:]
         for name in above:
             whole = f"{whole}/{name}"
-            place = self._beneath(place, name, whole, is_directory=True)
+            place = self._beneath(place, safe_name(name, within), whole, is_directory=True)
             self._directories.add(_folded(place))
-        place = self._beneath(place, last, path, is_directory=False)
+            within = name
+        place = self._beneath(place, safe_name(last, within), path, is_directory=False)
         self._memories.add(_folded(place))
         return place[1:]
 
-    def _beneath(self, directory: str, name: str, whole: str, *, is_directory: bool) -> str:
+    def _beneath(self, directory: str, safe: str, whole: str, *, is_directory: bool) -> str:
         """Directories that are folded into one hold the memories of both; everything else needs a name of its own."""
-        place = f"{directory}/{safe_name(name)}"
+        place = f"{directory}/{safe}"
         folded = _folded(place)
         is_taken = folded in self._memories or (not is_directory and folded in self._directories)
-        return f"{directory}/{_marked(safe_name(name), whole)}" if is_taken else place
+        return f"{directory}/{_marked(safe, whole)}" if is_taken else place
 
 
 def _folded(place: str) -> bytes:

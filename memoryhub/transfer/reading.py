@@ -13,6 +13,9 @@ from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Ref
 RESERVED = "/.anthropic-memory-store"
 """The marker of the official client's own directory sync: no memory stands there."""
 
+MOST_PLACE = 4_096
+"""Bytes of a place: more than a path has, for an export escapes characters and shortens each name to 200."""
+
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ARCHIVES = (
     b"PK\x03\x04",
@@ -58,18 +61,22 @@ def require_size(data: bytes, bounds: Bounds) -> None:
         raise Refused(f"It has {len(data):,} bytes; at most {bounds.packed:,} are taken.")
 
 
-def require_place(name: str) -> str:
-    """The relative place that an archive or a stream names; raises Refused for one that leads anywhere else."""
+def require_place(name: str, *, posix: bool = False) -> str:
+    """The relative place that an archive or a stream names; raises Refused for one that leads anywhere else.
+
+    `posix` says that only a slash divides names, as in git's trees and in a directory here: `a: b.md` is a name there,
+    and in an archive perhaps a drive.
+    """
     shown = visible(name)
     if not name:
         raise Refused("A place in it has no name.")
     if "\0" in name:
         raise Refused(f"The place {shown} has a NUL in its name.")
-    if "\\" in name:
+    if "\\" in name and not posix:
         raise Refused(f"The place {shown} has a backslash in its name.")
     if name.startswith("/"):
         raise Refused(f"The place {shown} is absolute.")
-    if _DRIVE.match(name):
+    if _DRIVE.match(name) and not posix:
         raise Refused(f"The place {shown} begins with a drive letter.")
     parts = name.split("/")
     if ".." in parts:
@@ -78,8 +85,8 @@ def require_place(name: str) -> str:
         raise Refused(f"The place {shown} has an empty name or a single dot in it.")
     if len(parts) > paths.MOST_NAMES:
         raise Refused(f"The place {shown} is deeper than {paths.MOST_NAMES} levels.")
-    if len(name.encode()) > paths.MOST_BYTES or any(len(part.encode()) > paths.MOST_BYTES_OF_NAME for part in parts):
-        raise Refused(f"The place {shown} is longer than 1024 bytes (or 255 a name).")
+    if len(name.encode()) > MOST_PLACE or any(len(part.encode()) > paths.MOST_BYTES_OF_NAME for part in parts):
+        raise Refused(f"The place {shown} is longer than {MOST_PLACE} bytes (or 255 a name).")
     return unicodedata.normalize("NFC", name)
 
 

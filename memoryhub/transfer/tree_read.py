@@ -44,14 +44,14 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
 
 def read_archive(data: bytes, bounds: Bounds, only_memory_files: bool = False) -> Read:
     """The memories of a ZIP: those of its history, where it is an export as it was written, else its texts."""
-    texts = dict(archive_read.files(data, bounds))
-    if MANIFEST in texts and not only_memory_files:
-        return reading.require_some(_of_export(texts, bounds))
-    return read_texts(texts, bounds, only_memory_files, "zip")
+    return read_texts(dict(archive_read.files(data, bounds)), bounds, only_memory_files, "zip")
 
 
 def read_texts(texts: Mapping[str, bytes], bounds: Bounds, only_memory_files: bool, source: str) -> Read:
-    """The memories of (place: bytes)."""
+    """The memories of (place: bytes); of an export, packed or unpacked, at the paths that its manifest says."""
+    if MANIFEST in texts and not only_memory_files:
+        read = reading.require_some(_of_export(dict(texts), bounds))
+        return replace(read, bundle=replace(read.bundle, source=source))
     beside = frozenset(
         place.rpartition("/")[0] for place in texts if place.rpartition("/")[2] == "MEMORY.md"
     )  # fmt: skip
@@ -83,8 +83,7 @@ def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
     if history is None:
         return _by_manifest(texts, told)
     if {name: sha256 for name, (_, sha256) in told.items()} == {name: _sum(texts[name]) for name in texts}:
-        read = jsonl_read.read(history, bounds._replace(packed=bounds.unpacked))
-        return replace(read, bundle=replace(read.bundle, source="zip"))
+        return jsonl_read.read(history, bounds._replace(packed=bounds.unpacked))
     read = _by_manifest(texts, told)
     why = "The texts were changed since the export, and are taken as they are now, without their history."
     return replace(read, left=(Left("/" + HISTORY, why), *read.left))
