@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import transaction
 
 from memoryhub import chain
 from memoryhub.actions import calls, checkpoints, deleting, reviewing, verification_redactions
@@ -16,15 +16,20 @@ from memoryhub.actions.audit import KEY_NAME, to_json
 from memoryhub.actions.derived import derived_problems
 from memoryhub.actions.snapshot import snapshot
 from memoryhub.actions.verification_redactions import Redacted
-from memoryhub.actions.verification_rows import SALT, content_of, content_problems, readable, written_as_read
+from memoryhub.actions.verification_rows import (
+    SALT,
+    UNREADABLE,
+    content_of,
+    content_problems,
+    readable,
+    reraise_refusal,
+    written_as_read,
+)
 from memoryhub.actions.verification_start import Start
 from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryVersion, Redaction, ReviewState
 from memoryhub.models.audit import ActorKind
 
 CHUNK = 500
-
-UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, DatabaseError)
-"""What reading a row raises that somebody has changed into something that the hub never writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,10 @@ def chains(checkpoint_file: Path) -> list[str]:
 
 
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
-    """How many entries a chain has that are right, and the first that is not; the hub may go on writing meanwhile."""
+    """How many entries a chain has that are right, and the first that is not; the hub may go on writing meanwhile.
+
+    Raises the DatabaseError of a database that refuses to answer.
+    """
     # Read before the snapshot is taken: none of them is newer than the entries.
     written = list(checkpoints.read(checkpoint_file)) if checkpoint_file else []
     with snapshot():
@@ -64,7 +72,8 @@ def _verified(chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | N
     try:
         for seq, what in itertools.chain(derived_problems(chain_id), _checkpoint_problems(chain_id, written)):
             return counted, Problem(chain_id, seq, what)
-    except UNREADABLE:
+    except UNREADABLE as error:
+        reraise_refusal(error)
         return counted, Problem(chain_id, None, "what is derived from the entries cannot be read")
     return counted, None
 
@@ -144,7 +153,8 @@ class _Verification:
     def _problems_of_start(self) -> Iterator[str]:
         try:
             yield from self.start.problems(self.reviewed)
-        except UNREADABLE:
+        except UNREADABLE as error:
+            reraise_refusal(error)
             yield "it was changed: what outlived its entries is not written as the hub writes it"
 
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
@@ -154,7 +164,8 @@ class _Verification:
                 after = readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
                 entries = list(after.order_by("seq")[: self.chunk])
                 made = self._versions(entries) if entries else {}
-        except UNREADABLE:
+        except UNREADABLE as error:
+            reraise_refusal(error)
             if self.chunk == 1:
                 return None
             self.chunk = 1
@@ -165,7 +176,8 @@ class _Verification:
         """What is wrong with an entry; a value of a kind that the hub never writes is wrong too."""
         try:
             yield from self._entry(entry, versions)
-        except UNREADABLE:
+        except UNREADABLE as error:
+            reraise_refusal(error)
             yield "it was changed: it, or what it made or showed, is not written as the hub writes it"
 
     def _versions(self, entries: Sequence[AuditEntry]) -> dict[int, list[MemoryVersion]]:
@@ -284,7 +296,8 @@ def _reviewed(chain_id: str) -> dict[str, str]:
     try:
         with transaction.atomic():
             return reviewing.states(chain_id)
-    except UNREADABLE:
+    except UNREADABLE as error:
+        reraise_refusal(error)
         return {}
 
 

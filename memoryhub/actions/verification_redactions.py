@@ -44,14 +44,17 @@ def between(chain_id: str, first: int, last: int) -> Redacted:
 
 
 def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], there: Collection[MemoryVersion]) -> None:
-    """Notes which versions that the entries showed are redacted (`there` are those with a row) or removed."""
+    """Notes which versions that the entries showed are redacted (`there` are those with a row) or removed.
+
+    Of a deleted store no version has a row any more: the redactions alone say which of them were redacted before.
+    """
     found.gone |= {version.pk for version in there if version.redacted_seq is not None}
     present = {version.pk for version in there}
     missing = [entry for entry in entries if entry.version and entry.version not in present]
     memories = {entry.memory for entry in missing if entry.memory}
     if missing:
-        removed = Redaction.objects.of_memories(chain_id, memories).removed()
-        found.gone |= {str(version) for version in removed.values_list("version", flat=True)}
+        redacted = Redaction.objects.of_memories(chain_id, memories).filter(version__isnull=False)
+        found.gone |= {str(version) for version in redacted.values_list("version", flat=True)}
 
 
 def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) -> list[str]:

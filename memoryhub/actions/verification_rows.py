@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from django.db import connection, models
+from django.db import DatabaseError, DataError, connection, models
 from django.db.models.functions import Cast
 
 from memoryhub import chain
@@ -14,12 +14,22 @@ from memoryhub.actions import verification_redactions
 from memoryhub.actions.audit import to_json
 from memoryhub.models import MemoryText, MemoryVersion, Operation, Redaction
 
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, DatabaseError)
+"""What reading a row raises that somebody has changed into what the hub never writes; see `reraise_refusal`."""
+
 SALT = re.compile("[0-9a-f]{32}")
 _JSON = {"salts", "commitments"}
 _TIMES = {"at", "created_at", "redacted_at"}
 _FLAGS = {"ok", "cut"}
 
 Row = TypeVar("Row", bound=models.Model)
+
+
+def reraise_refusal(error: Exception) -> None:
+    """Raises a DatabaseError again unless a stored value caused it: a database that refuses says nothing of a row."""
+    is_of_a_value = isinstance(error, DataError) or "Could not decode to UTF-8" in str(error)
+    if isinstance(error, DatabaseError) and not is_of_a_value:
+        raise error
 
 
 @lru_cache

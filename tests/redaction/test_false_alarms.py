@@ -1,0 +1,69 @@
+"""`verify_audit` calls nothing tampering that the hub did itself, nor a query that the database refused."""
+
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from memoryhub.actions import deleting, redaction, verification
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.models import Access, Door, MemoryVersion
+from tests.api.harness import Hub, new_secret, new_store
+
+pytestmark = pytest.mark.django_db
+
+BY_HUB = Actor.system("tests")
+
+
+def read_through_the_api() -> Hub:
+    """A store with a memory that was created, retrieved in full and changed through the API."""
+    store = new_store()
+    hub = Hub(store, new_secret(store, Access.MANAGE))
+    memories = f"/v1/memory_stores/{store.pk}/memories"
+    made = hub.send({"path": "/a.md", "content": "the password is hunter2\n"}, url=memories)
+    assert made.status == 200, made.body
+    one = f"{memories}/{made.value['id']}"
+    assert hub.send(b"", method="GET", url=f"{one}?view=full").status == 200
+    assert hub.send({"content": "nothing\n"}, url=one).status == 200
+    return hub
+
+
+def test_a_version_read_through_the_api_then_redacted_then_deleted_with_its_store_is_no_alarm() -> None:
+    hub = read_through_the_api()
+    first = MemoryVersion.objects.get(store=hub.store, number=1)
+    redaction.redact_version(hub.store.pk, first.pk, Act(BY_HUB, Door.API, timezone.now()))
+    assert verification.verify(hub.store.pk)[1] is None
+    deleting.delete_store(hub.store.pk, act=Act(BY_HUB, Door.COMMAND, timezone.now()))
+    assert verification.verify(hub.store.pk)[1] is None
+    while deleting.step(hub.store.pk, timezone.now() + timedelta(days=1)):
+        assert verification.verify(hub.store.pk)[1] is None
+    assert verification.verify(hub.store.pk)[1] is None
+
+
+def test_a_query_that_the_database_refuses_is_called_that_and_not_tampering(
+    own_checkpoints: Path,
+) -> None:
+    """The database refuses, one after the other, the queries of each table that is read."""
+    read_through_the_api()
+    refused = 0
+    for model in ("auditentry", "memoryversion", "memory", "redaction", "directory", "auditchain", "review"):
+
+        def refuse(execute: object, sql: str, params: object, many: bool, context: object, name: str = model) -> object:
+            if f'FROM "memoryhub_{name}"' in sql:
+                raise OperationalError("disk I/O error")
+            return execute(sql, params, many, context)  # type: ignore[operator]
+
+        out = StringIO()
+        with connection.execute_wrapper(refuse), pytest.raises(CommandError) as stopped:
+            call_command("verify_audit", stdout=out)
+        assert str(stopped.value) == "The database refused to answer: disk I/O error", model
+        assert stopped.value.returncode == 2
+        assert "changed" not in out.getvalue()
+        refused += 1
+    assert refused == 7
+    call_command("verify_audit", stdout=StringIO())
