@@ -12,7 +12,7 @@ PORT ?= 8000
 PYTEST_OPTIONS ?= -n 3
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures clean needed developed
+.PHONY: help run test test-postgres fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures lock clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -64,6 +64,9 @@ benchmark-webhooks: developed ## Measure tool calls with webhooks of which one h
 pictures: developed ## Take pictures of every page on demo data, both widths and themes, into ./pictures
 	@sh tools/debian.sh chromium
 	$(PY) -m pytest -p no:xdist tests/web/pictures.py
+
+lock: ## Write requirements*.txt of the short requirements*.in, with hashes (LOCK_OPTIONS=--upgrade for newer ones)
+	@sh tools/lock.sh $(LOCK_OPTIONS)
 
 clean: ## Remove what was made, but never the data
 	rm -rf .venv staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes .venv and installs the given requirement files into it, once for each state of these files.
+# Makes .venv and installs the given locked requirement files into it, once for each state of these files; a package whose
+# file is not one of those that were locked is refused.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -37,5 +38,5 @@ options=""
 for file in "$@"; do options="$options -r $file"; done
 # The files' names have no spaces, wherever the checkout is.
 # shellcheck disable=SC2086
-.venv/bin/python -m pip install --quiet --disable-pip-version-check $options
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes $options
 touch "$stamp"
