@@ -153,6 +153,8 @@ DATABASES = {"default": database_of(os.environ.get("DATABASE_URL") or _default_d
 _asked: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})  # such as ?sslmode=verify-full
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"] |= {"CONN_MAX_AGE": None, "OPTIONS": _asked | SQLITE_OPTIONS}
+    # Where SQLite puts the copy that it makes while it writes its file anew: not on a small /tmp, nor elsewhere.
+    os.environ.setdefault("SQLITE_TMPDIR", str(Path(DATABASES["default"]["NAME"]).parent))
 else:
     DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": _asked | POSTGRESQL_OPTIONS}
 

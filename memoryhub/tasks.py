@@ -1,23 +1,23 @@
-"""Background work of the server: checkpoints of the audit, forgetting old calls, and counting figures."""
+"""Background work of the server: checkpoints, forgetting, scrubbing, figures, retention, imports, scans, deletion."""
 
-import logging
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from memoryhub import database, webhook_worker
 from memoryhub.actions import (
+    background,
     checkpoints,
     database_remains,
     deleting,
     figures,
     housekeeping,
+    hub_clock,
     importing,
     runs,
     scans,
@@ -25,128 +25,170 @@ from memoryhub.actions import (
     webhooks_sending,
 )
 from memoryhub.models import AuditChain
-
-logger = logging.getLogger(__name__)
+from memoryhub.task_runner import Clock, Explained, Report, Runner, Seconds, Task, delay_after
 
 CHECKPOINT_ENTRIES = 1_000
-CHECKPOINT_EVERY = timedelta(seconds=10)
-FORGET_EVERY = timedelta(minutes=10)
-COUNT_EVERY = timedelta(seconds=30)
-LOOK_EVERY = timedelta(hours=1)
+CHECKPOINT_EVERY = 10.0
+"""A checkpoint is written after so many entries or seconds."""
 RUN_FOR = 0.8
 PAUSE = 0.02
-"""So long a tick goes on with the runs of the retention policies, and so long tool calls have for themselves between
+"""So long a round goes on with the runs of the retention policies, and so long tool calls have for themselves between
 two transactions of theirs."""
 SCAN_FOR = 2.0
-"""So many seconds of a tick are for scans of the history, half of them pauses in which calls are answered."""
-NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(slots=True)
-class Schedule:
-    """When each kind of work was done last."""
-
-    checkpoint_at: datetime
-    forgot_at: datetime
-    counted_at: datetime = NEVER
-    looked_at: datetime = NEVER
-    heads: dict[str, int] = field(default_factory=dict)
+"""So many seconds of a round are for scans of the history, half of them pauses in which calls are answered."""
 
 
 def start(stop: threading.Event) -> list[threading.Thread]:
     """Starts the background threads of a server process, which end when `stop` is set."""
-    worker = threading.Thread(target=_work_until, args=(stop,), name="background", daemon=True)
-    worker.start()
     transactions.start_committer()
     checkpointer = database.start_checkpointer(stop, transactions.write_lock)
-    threads = [worker, *webhook_worker.start(stop)]
+    threads = [*runner().start(stop), *webhook_worker.start(stop, Report("webhooks"))]
     return [*threads, checkpointer] if checkpointer else threads
 
 
-def _work_until(stop: threading.Event) -> None:
-    now = timezone.now()
-    schedule = Schedule(now, now)
-    while not stop.wait(1):
-        try:
-            tick(schedule, timezone.now())
-        except Exception:  # whatever it is, checkpoints and removals go on
-            logger.exception("Background work failed; trying again")
-        finally:
-            if connection.vendor != "sqlite":
-                connection.close()
-    connection.close()
+def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Runner:
+    """Every kind of background work but webhooks, which have threads of their own."""
+    return Runner(
+        [
+            Task("checkpoints", Checkpoints(seconds).write, aside=True),
+            Task("scrub", scrub, aside=True),
+            Task("forgetting", Forgetting(seconds).forget),
+            Task("figures", count),
+            Task("retention", look_at_policies),
+            Task("runs", retention_runs().go_on, longest=1),
+            Task("imports", imports().go_on, longest=1),
+            Task("scans", open_scans().go_on, longest=1),
+            Task("deletion", deletions().go_on, longest=1),
+        ],
+        clock, seconds,
+    )  # fmt: skip
 
 
-def tick(schedule: Schedule, now: datetime) -> None:
-    """Does what is due."""
-    if now - schedule.checkpoint_at >= CHECKPOINT_EVERY or _entries_since(schedule) >= CHECKPOINT_ENTRIES:
-        checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, now, schedule.heads)
-        schedule.checkpoint_at = now
-    if now - schedule.forgot_at >= FORGET_EVERY:
-        while housekeeping.forget_calls(now):
+class Checkpoints:
+    """When a checkpoint was written last, and where the chains stood."""
+
+    def __init__(self, seconds: Seconds) -> None:
+        self.seconds = seconds
+        self.written = seconds()
+        self.heads: dict[str, int] = {}
+
+    def write(self, now: datetime) -> None:
+        """Writes one after enough entries or time."""
+        if self.seconds() - self.written >= CHECKPOINT_EVERY or self._entries_since() >= CHECKPOINT_ENTRIES:
+            checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, now, self.heads)
+            self.written = self.seconds()
+
+    def _entries_since(self) -> int:
+        heads = AuditChain.objects.values_list("id", "last_seq")
+        return sum(last_seq - self.heads.get(id, 0) for id, last_seq in heads)
+
+
+class Forgetting:
+    """Forgets what is old by the clock of the hub's running time."""
+
+    def __init__(self, seconds: Seconds) -> None:
+        self.seconds = seconds
+        self.looked = seconds()
+
+    def forget(self, now: datetime) -> None:
+        elapsed, self.looked = self.seconds() - self.looked, self.seconds()
+        clock = hub_clock.advance(now, timedelta(seconds=elapsed))
+        while housekeeping.forget_calls(clock):
             pass
-        while webhooks_sending.forget(now):
+        while webhooks_sending.forget(clock):
             pass
-        importing.forget_previews(now)
-        schedule.forgot_at = now
-    database_remains.scrub()
-    if now - schedule.counted_at >= COUNT_EVERY and figures.catch_up():
-        figures.make_lists(now)
-        schedule.counted_at = now
-    if not timedelta() <= now - schedule.looked_at < LOOK_EVERY:
-        runs.due_runs(now)
-        schedule.looked_at = now
-    go_on_with_runs(RUN_FOR)
-    go_on_with_imports(RUN_FOR)
-    _scan(SCAN_FOR)
-    remove_deleted(RUN_FOR)
+        importing.forget_previews(clock)
+        background.forget_nodes(clock)
 
 
-def go_on_with_runs(seconds: float) -> None:
-    """Goes on for so long with the retention runs, each in turn, pausing after each step; one that fails waits."""
-    end, open_runs = time.monotonic() + seconds, deque(runs.going_on())
-    if open_runs and not figures.catch_up():
-        return  # what is removed before it is counted would be missing in the figures
-    while open_runs and time.monotonic() < end:
-        run = open_runs.popleft()
-        try:
-            if runs.step(run, timezone.now()):
-                open_runs.append(run)
-        except Exception:
-            logger.exception("The retention run %s could not go on; trying again", run)
-        time.sleep(PAUSE)
+def scrub(now: datetime) -> None:
+    """Takes what was redacted from the disk, where that is due."""
+    try:
+        database_remains.scrub_due(now)
+    except database_remains.NotScrubbed as error:
+        raise Explained(str(error)) from error
 
 
-def go_on_with_imports(seconds: float) -> None:
-    """Goes on for so long with imports and their previews, pausing after each step; one that fails waits."""
-    end = time.monotonic() + seconds
-    for job in importing.running():
-        try:
-            while time.monotonic() < end and importing.step(job, timezone.now()):
-                time.sleep(PAUSE)
-        except Exception:
-            logger.exception("The import %s could not go on; trying again", job)
+def count(now: datetime) -> bool:
+    """Counts what is new for the figures; false while there is more."""
+    if not figures.catch_up():
+        return False
+    figures.make_lists(now)
+    return True
 
 
-def remove_deleted(seconds: float) -> None:
-    """Goes on for so long with removing the rows of deleted stores, pausing after each piece."""
-    end = time.monotonic() + seconds
-    for store in deleting.deleted_stores():
-        while time.monotonic() < end and deleting.step(store, timezone.now()):
+def look_at_policies(now: datetime) -> None:
+    """Makes the retention runs that are due."""
+    runs.due_runs(now)
+
+
+class Jobs:
+    """Goes on with several jobs in turn, a step each, pausing after each step.
+
+    A job that fails comes again after a delay of its own, which grows; it holds up no other. As long as there is one,
+    each round ends with its error.
+    """
+
+    def __init__(self, find: Callable[[], Iterable[str]], step: Callable[[str], bool], seconds: float) -> None:
+        self.find, self.step, self.slice = find, step, seconds
+        self.failed: dict[str, tuple[int, float, Exception]] = {}
+
+    def go_on(self, now: datetime) -> None:
+        """Goes on for one slice of time."""
+        there = list(self.find())
+        self.failed = {job: kept for job, kept in self.failed.items() if job in there}
+        end, jobs = time.monotonic() + self.slice, deque(job for job in there if self._is_due(job))
+        while jobs and time.monotonic() < end:
+            job = jobs.popleft()
+            if self._step(job):
+                jobs.append(job)
             time.sleep(PAUSE)
+        for _, _, error in self.failed.values():
+            raise error
+
+    def _is_due(self, job: str) -> bool:
+        return job not in self.failed or self.failed[job][1] <= time.monotonic()
+
+    def _step(self, job: str) -> bool:
+        try:
+            more = self.step(job)
+        except Exception as error:
+            failures = self.failed[job][0] + 1 if job in self.failed else 1
+            self.failed[job] = failures, time.monotonic() + delay_after(failures), error
+            return False
+        self.failed.pop(job, None)
+        return more
 
 
-def _scan(seconds: float) -> None:
-    """Goes on with the scans that are open, for so long; after each step it pauses for as long as that took."""
-    end = time.monotonic() + seconds
-    for scan in scans.running():
-        more = True
-        while more and time.monotonic() < end:
-            begun = time.monotonic()
-            more = scans.step(scan.pk, timezone.now())
-            time.sleep(time.monotonic() - begun)
+def open_runs() -> Iterable[str]:
+    """The retention runs that nothing stops; none while there is something to count."""
+    going_on = runs.going_on()
+    # What is removed before it is counted would be missing in the figures.
+    return going_on if going_on and figures.catch_up() else []
 
 
-def _entries_since(schedule: Schedule) -> int:
-    heads = AuditChain.objects.values_list("id", "last_seq")
-    return sum(last_seq - schedule.heads.get(id, 0) for id, last_seq in heads)
+def retention_runs(seconds: float = RUN_FOR) -> Jobs:
+    """Goes on with the runs of the retention policies."""
+    return Jobs(open_runs, lambda run: runs.step(run, timezone.now()), seconds)
+
+
+def imports(seconds: float = RUN_FOR) -> Jobs:
+    """Goes on with imports and their previews."""
+    return Jobs(importing.running, lambda job: importing.step(job, timezone.now()), seconds)
+
+
+def deletions(seconds: float = RUN_FOR) -> Jobs:
+    """Goes on with removing the rows of deleted stores."""
+    return Jobs(deleting.deleted_stores, lambda store: deleting.step(store, timezone.now()), seconds)
+
+
+def open_scans(seconds: float = SCAN_FOR) -> Jobs:
+    """Goes on with the scans that are open; after each step it pauses for as long as that took."""
+    return Jobs(lambda: [scan.pk for scan in scans.running()], _scan, seconds)
+
+
+def _scan(scan_id: str) -> bool:
+    begun = time.monotonic()
+    more = scans.step(scan_id, timezone.now())
+    time.sleep(time.monotonic() - begun)
+    return more

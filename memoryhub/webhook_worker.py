@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from memoryhub.actions import transactions, webhooks_reading, webhooks_sending
 from memoryhub.outgoing import Answer, Sender
+from memoryhub.task_runner import Report
 
 logger = logging.getLogger(__name__)
 
@@ -37,13 +38,16 @@ IN_A_ROW = 200
 TURN = 30.0
 """So many seconds a webhook has the thread before another may have it; a delivery that has begun comes to its end."""
 
+LONGEST_DELAY = 60.0
+"""Seconds to the next look after a failure, at most."""
+
 SLOW = 2.0
 """A receiver that takes so many seconds for each delivery is held to the threads of those that fail."""
 
 
-def start(stop: threading.Event) -> list[threading.Thread]:
+def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
     """Starts the thread that looks, which starts the others when there is something to send."""
-    dispatcher = Dispatcher(Sender(), timezone.now)
+    dispatcher = Dispatcher(Sender(), timezone.now, report)
     thread = threading.Thread(target=dispatcher.run, args=(stop,), name="webhooks", daemon=True)
     thread.start()
     return [thread]
@@ -60,7 +64,8 @@ class _Quiet(Sender):
 class Dispatcher:
     """Who is being served, and by how many threads."""
 
-    def __init__(self, sender: Sender, clock: Callable[[], datetime]) -> None:
+    def __init__(self, sender: Sender, clock: Callable[[], datetime], report: Report | None = None) -> None:
+        self.report = report or Report("webhooks")
         self.sender, self.clock = _Quiet(sender.resolve, sender.limits, sender.tls), clock
         self.busy: dict[str, bool] = {}
         self.slow: set[str] = set()
@@ -77,9 +82,9 @@ class Dispatcher:
             begun = time.monotonic()
             try:
                 done = self.turn()
-            except Exception:
-                logger.exception("Webhooks could not be looked after; trying again")
-                stop.wait(1)
+                self.report.succeeded()
+            except Exception as error:
+                stop.wait(self.report.failed(error, LONGEST_DELAY))
             finally:
                 _let_go()
             _rest(time.monotonic() - begun)

@@ -21,14 +21,14 @@ LAYERS = {
     "models": DATA, "migrations": DATA, "database": DATA, "planner": DATA,
     "actions": WRITERS,
     "tool": TOOL, "machines": TOOL,
-    "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "webhook_worker": DOORS,
+    "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "task_runner": DOORS, "webhook_worker": DOORS,
     "templatetags": DOORS,
     "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "apps": SHELL, "checks": SHELL, "health": SHELL,
     "middleware": SHELL, "management": SHELL, "demo": SHELL,
     "client": BESIDE,
 }  # fmt: skip
 
-DOOR_OF = {"templatetags": "web", "webhook_worker": "tasks"}
+DOOR_OF = {"templatetags": "web", "webhook_worker": "tasks", "task_runner": "tasks"}
 """Template tags are a part of the people's door, the threads that tell webhooks of the background work."""
 
 LATE_IMPORTS = {

@@ -3,16 +3,27 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db.models import F, OuterRef, Q, Subquery
 
 from memoryhub.actions.transactions import writing
-from memoryhub.models import IdempotentCall
+from memoryhub.models import AuditChain, IdempotentCall
+
+KEPT_ENTRIES = 1_000
+LONGEST = timedelta(days=90)
+"""A call is not forgotten before its store has had so many further entries or so much time has passed."""
 
 
-def forget_calls(at: datetime, most: int = 1_000) -> int:
-    """Forgets, in one short transaction, calls that are too old to be sent again; gives how many (at most `most`)."""
-    before = at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS)
+def forget_calls(clock: datetime, most: int = 1_000) -> int:
+    """Forgets, in one short transaction, calls that are too old to be sent again; gives how many (at most `most`).
+
+    `clock` is that of `hub_clock`, which a clock that jumps moves only a little.
+    """
+    before = clock - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS)
+    last = AuditChain.objects.filter(pk=OuterRef("store_id")).values("last_seq")
     with writing():
-        old = list(IdempotentCall.objects.filter(at__lt=before).order_by("at")[:most])
-        for call in old:
-            call.delete()
-    return len(old)
+        old = IdempotentCall.objects.filter(at__lt=before).alias(last=Subquery(last))
+        enough = Q(last__gte=F("seq") + KEPT_ENTRIES) | Q(at__lt=clock - LONGEST)
+        found = list(old.filter(enough).order_by("at")[:most])
+        for call in found:
+            IdempotentCall.objects.filter(store_id=call.store_id, key=call.key, token=call.token).delete()
+    return len(found)

@@ -68,9 +68,29 @@ def keep_snapshot() -> None:
 
 
 def rewrite() -> None:
-    """Outside a transaction: on SQLite writes the whole file anew; on PostgreSQL takes new samples for its planner."""
+    """Outside a transaction: on SQLite writes the whole file anew; on PostgreSQL takes new samples for its planner.
+
+    The copy that SQLite makes on the way is a file in SQLITE_TMPDIR, on a connection of its own: in memory, as the
+    others have what is temporary, it would need as much as the database has bytes.
+    """
+    if not _SQLITE:
+        connect()
+        _run(Statement("ANALYZE"), ())
+        return
+    own = connection.copy()
+    try:
+        own.ensure_connection()
+        for statement in ("PRAGMA temp_store=FILE", "PRAGMA cache_size=-16384", "VACUUM"):
+            own.connection.execute(statement)
+    finally:
+        own.close()
+
+
+def bytes_in_use() -> int:
+    """On SQLite, the bytes of the pages that hold something: about what the file has when it is written anew."""
     connect()
-    _run(Statement("VACUUM" if _SQLITE else "ANALYZE"), ())
+    size, count, free = (one(Statement(f"PRAGMA {name}")) for name in ("page_size", "page_count", "freelist_count"))
+    return int(size[0]) * (int(count[0]) - int(free[0])) if size and count and free else 0
 
 
 def empty_log() -> bool:

@@ -2,6 +2,7 @@
 
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall
+from memoryhub.models.background import BackgroundTask, Installation
 from memoryhub.models.figures import Activity, Figures, Growth
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
 from memoryhub.models.imports import Import, ImportItem, ImportState
@@ -14,10 +15,11 @@ from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
 
 __all__ = [
-    "HUB", "Access", "Activity", "Agent", "Attempt", "AuditChain", "AuditEntry", "CallWindow", "Claim", "Decision",
-    "Delivery", "DeliveryState", "Directory", "Door", "Figures", "Finding", "FindingState", "Growth", "Guard", "Hold",
-    "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState", "Invitation", "Key",
-    "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText", "MemoryVersion", "Operation", "Pause", "Receipt",
-    "Redaction", "Removal", "RetentionPolicy", "Review", "ReviewState", "Role", "Run", "RunItem", "RunState",
-    "SavedView", "Scan", "ScanState", "Session", "User", "Webhook", "WebhookCursor",
+    "HUB", "Access", "Activity", "Agent", "Attempt", "AuditChain", "AuditEntry", "BackgroundTask", "CallWindow",
+    "Claim", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures", "Finding", "FindingState",
+    "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
+    "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
+    "MemoryVersion", "Operation", "Pause", "Receipt", "Redaction", "Removal", "RetentionPolicy", "Review",
+    "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Session", "User",
+    "Webhook", "WebhookCursor",
 ]  # fmt: skip

@@ -118,12 +118,16 @@ class HubSettings(Governed):
 
     `rules` says what happens to sensitive text, by kind; a store's own `rules` come first. `checked_at` is when the
     retention policies were last looked at, `scrub_since` when something was redacted whose remains may still
-    stand in unused parts of the database's file.
+    stand in unused parts of the database's file. A large file is written anew at `scrub_hour` (UTC), or when somebody
+    has asked for it; `scrub_begun_at` is when that was last tried.
     """
 
     id = models.IntegerField(primary_key=True, default=1)
     checked_at = models.DateTimeField(null=True)
     scrub_since = models.DateTimeField(null=True)
+    scrub_hour = models.IntegerField(default=3, db_default=3)
+    scrub_asked = models.BooleanField(default=False, db_default=False)
+    scrub_begun_at = models.DateTimeField(null=True)
 
     @classmethod
     def current(cls) -> HubSettings:

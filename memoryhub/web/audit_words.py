@@ -16,7 +16,7 @@ from memoryhub.web import audit_words_retention as retention
 from memoryhub.web import audit_words_rules as rules
 from memoryhub.web import audit_words_stores as stores
 from memoryhub.web import audit_words_webhooks as webhooks
-from memoryhub.web.audit_words_limits import name_of, of_limits
+from memoryhub.web.audit_words_limits import name_of, of_hour, of_limits
 from memoryhub.web.audit_words_selection import of_selection, of_table, of_view
 
 Told = Mapping[str, Any]
@@ -216,6 +216,8 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "create_store": _sentence(lambda: _("created the store “%(name)s”"), "name"),
     "edit_store": lambda told: _("changed the store’s settings: %(changes)s") % {"changes": _changes(told)},
     "set_limits": lambda told: of_limits(told.told),
+    "set_scrub_hour": lambda told: of_hour(told.told),
+    "ask_scrub": _sentence(lambda: _("asked for the database’s file to be written anew")),
     "delete_store": _sentence(lambda: _("deleted the store “%(name)s”"), "name"),
     "archive_store": _sentence(lambda: _("archived the store")),
     "unarchive_store": _sentence(lambda: _("took the store out of the archive")),

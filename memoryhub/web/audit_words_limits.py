@@ -1,4 +1,4 @@
-"""Limits in words, as the audit tells what they were before and after."""
+"""Limits and other settings of the hub in words, as the audit tells what they were before and after."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +19,15 @@ def of_limits(told: Mapping[str, Any]) -> str:
     pairs = [(name, value) for name, value in told.items() if isinstance(value, list) and len(value) == 2]
     changed = [f"{name_of(name)}: {_value(before)} → {_value(after)}" for name, (before, after) in pairs]
     return _("changed the hub’s limits: %(changes)s") % {"changes": "; ".join(changed) or _("nothing")}
+
+
+def of_hour(told: Mapping[str, Any]) -> str:
+    """How the hour changed at which a large file is written anew."""
+    hours = told.get("hour")
+    before, after = hours if isinstance(hours, list) and len(hours) == 2 else ("–", "–")
+    return _("changed the hour of scrubbing from %(before)s:00 to %(after)s:00 UTC") % {
+        "before": before, "after": after,
+    }  # fmt: skip
 
 
 def _value(limit: object) -> str:

@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("memoryhub.web.views_urls")),
     path("", include("memoryhub.web.dashboard_urls")),
     path("", include("memoryhub.web.limits_urls")),
+    path("", include("memoryhub.web.background_urls")),
     path("", include("memoryhub.web.erasure_urls")),
     path("", include("memoryhub.web.findings_urls")),
     path("", include("memoryhub.web.retention_urls")),

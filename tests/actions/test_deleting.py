@@ -124,7 +124,7 @@ def test_the_background_goes_on_where_a_store_is_deleted_in_the_middle_of_a_scan
     scan = scans.start(filled.store.pk, ["email"], act())
     deleting.delete_store(filled.store.pk, act=act())
     assert not scans.step(scan.pk, timezone.now())
-    tasks.remove_deleted(5)
+    tasks.deletions(5).go_on(timezone.now())
     assert deleting.deleted_stores() == []
 
 

@@ -94,15 +94,18 @@ def test_the_background_work_looks_once_an_hour_and_goes_on_each_time(
     garden: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, "PAUSE", 0)
-    expire(garden)
-    schedule = tasks.Schedule(LATER, LATER, LATER)
     monkeypatch.setattr(tasks.timezone, "now", lambda: LATER)
-    tasks.tick(schedule, LATER)
-    assert (schedule.looked_at, Run.objects.get().state) == (LATER, RunState.DONE)
+    expire(garden)
+    seconds = [0.0]
+    runner = tasks.runner(lambda: LATER, lambda: seconds[0])
+    runner.run_due()
+    assert Run.objects.get().state == RunState.DONE
     do(garden, Create("/old/0.md", "x\n"), BEGIN)
-    tasks.tick(schedule, LATER + timedelta(minutes=59))
+    seconds[0] = 59 * 60
+    runner.run_due()
     assert Run.objects.count() == 1
-    tasks.tick(schedule, LATER + timedelta(minutes=60))
+    seconds[0] = 60 * 60
+    runner.run_due()
     assert Run.objects.count() == 2
 
 

@@ -1,7 +1,5 @@
 """Scans of the history: what they find, what they leave alone, and that they go on wherever they were stopped."""
 
-from datetime import timedelta
-
 import pytest
 
 from memoryhub import tasks
@@ -206,7 +204,6 @@ def test_the_background_work_goes_on_with_open_scans(store: MemoryStore) -> None
     for number in range(3):
         write(store, f"/{number}.md", CARD)
     scan = scans.start(store.id, KINDS, ACT)
-    schedule = tasks.Schedule(AT, AT, AT)
-    tasks.tick(schedule, AT + timedelta(seconds=1))
+    tasks.runner(lambda: AT).run_due()
     scan.refresh_from_db()
     assert (scan.state, scan.found) == (ScanState.DONE, 3)

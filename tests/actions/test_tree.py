@@ -229,11 +229,19 @@ def test_a_store_that_is_gone_is_not_there(db: None) -> None:
         pass
 
 
-def test_calls_are_forgotten_after_a_week_and_not_before(filled: Hub) -> None:
+def test_calls_are_forgotten_after_a_week_and_many_entries_and_not_before(
+    filled: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = IdempotentCall.objects.count()
     now = timezone.now()
+    assert housekeeping.forget_calls(now + timedelta(days=89)) == 0
+    monkeypatch.setattr(housekeeping, "KEPT_ENTRIES", 0)
     assert housekeeping.forget_calls(now + timedelta(days=6, hours=23)) == 0
     assert housekeeping.forget_calls(now + timedelta(days=7, hours=1), most=2) == 2
     assert housekeeping.forget_calls(now + timedelta(days=7, hours=1)) == made - 2
     assert IdempotentCall.objects.count() == 0
     assert verification.verify(HUB)[1] is None
+
+
+def test_calls_of_a_quiet_store_are_forgotten_after_three_months(filled: Hub) -> None:
+    assert housekeeping.forget_calls(timezone.now() + timedelta(days=91)) > 0

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
+from django.utils import timezone
 
 from memoryhub import tasks
 from memoryhub.actions import curation, erasure, importing, rules, stores
@@ -281,11 +282,11 @@ def test_the_command_shows_asks_and_reports(tmp_path: Path, target: MemoryStore,
 
 def test_the_background_goes_on_with_previews_and_imports(target: MemoryStore) -> None:
     job = importing.prepare(target.pk, importing.Brought(trips.read(hostile.GOOD), "x", "0" * 64), "", trips.act(40))
-    tasks.go_on_with_imports(5)
+    tasks.imports(5).go_on(timezone.now())
     job.refresh_from_db()
     assert job.state == "preview"
     importing.start(job.pk, trips.act(41))
-    tasks.go_on_with_imports(5)
+    tasks.imports(5).go_on(timezone.now())
     job.refresh_from_db()
     assert job.state == "done" and texts(target) == {"/a.md": hostile.MARK}
 

@@ -55,6 +55,7 @@ def _of_the_hub() -> Iterator[Page]:
     for name in ("stores", "new_store", "agents", "new_agent", "people", "account", "overview", "saved_views"):
         yield page(name)
     yield page("hub_limits")
+    yield page("hub_background")
     yield page("api_docs")
 
 

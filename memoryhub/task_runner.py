@@ -1,0 +1,153 @@
+"""Running background work: each kind in a thread of its own, with its interval, its delay after failure and its state.
+
+Intervals are measured by the monotonic clock, so that a clock that is set stops nothing. Of those kinds that keep the
+processor busy one runs at a time, in slices; whichever hangs in its slice holds up the others for WAIT seconds a round
+and not for ever, and one that fails comes again after a delay that grows, while the others go on.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import Error, connection
+from django.utils import timezone
+
+from memoryhub.actions import background
+from memoryhub.actions.background import Outcome
+
+logger = logging.getLogger(__name__)
+
+FIRST_DELAY, LONGEST_DELAY = 1.0, 600.0
+"""Seconds to the next try after the first failure, which double with each further one, and at most."""
+NOTE_EVERY = 60.0
+"""Seconds between two notes that all is well."""
+WAIT = 5.0
+
+Clock = Callable[[], datetime]
+Seconds = Callable[[], float]
+
+
+def sentence(error: BaseException) -> str:
+    """What went wrong, for an administrator."""
+    if isinstance(error, OSError):
+        return f"{error.filename or 'A file'}: {error.strerror or error}."
+    if isinstance(error, Error):
+        return f"The database refused or did not answer: {error}".strip().rstrip(".") + "."
+    if isinstance(error, Explained):
+        return str(error)
+    return f"An error of the hub’s own ({type(error).__name__}); its log has the details."
+
+
+def delay_after(failures: int) -> float:
+    """Seconds to the next try after so many failures in a row."""
+    return min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 20))
+
+
+class Explained(Exception):
+    """A failure whose message is a sentence for an administrator."""
+
+
+class Report:
+    """What becomes of one kind of work: kept where it changes, and once a minute."""
+
+    def __init__(self, name: str, clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
+        self.name, self.clock, self.seconds = name, clock, seconds
+        self.failures = 0
+        self.noted: float | None = None
+        self.last: BaseException | None = None
+
+    def succeeded(self) -> None:
+        if self.failures or self.noted is None or self.seconds() - self.noted >= NOTE_EVERY:
+            self.failures, self.last = 0, None
+            self._note(Outcome(self.name, self.clock()))
+
+    def failed(self, error: BaseException, longest: float = LONGEST_DELAY) -> float:
+        """Logs and keeps a failure, once for each error; gives the seconds to wait before the next try."""
+        if error is self.last:
+            return longest
+        self.failures, self.last = self.failures + 1, error
+        delay = min(longest, delay_after(self.failures))
+        is_plain = isinstance(error, Explained | OSError | Error)
+        told = sentence(error)
+        logger.error(
+            "Background work failed (%s); trying again in %d seconds: %s", self.name, delay, told,
+            exc_info=None if is_plain else error,
+        )  # fmt: skip
+        now = self.clock()
+        self._note(Outcome(self.name, now, told, self.failures, now + timedelta(seconds=delay)))
+        return delay
+
+    def _note(self, outcome: Outcome) -> None:
+        try:
+            background.note(outcome)
+            self.noted = self.seconds()
+        except Error:
+            self.noted = None  # where the database is what fails, nothing can be kept: the next round tries again
+
+
+@dataclass(slots=True)
+class Task:
+    """A kind of work. `work` does a round of it, at a moment; false: there is more to do, come again soon.
+
+    With `aside` it does not take turns with the others, for it may wait long for something else than the database.
+    `longest` is the longest delay after a failure.
+    """
+
+    name: str
+    work: Callable[[datetime], bool | None]
+    aside: bool = False
+    longest: float = LONGEST_DELAY
+    due: float = field(default=float("-inf"))
+
+    @property
+    def every(self) -> float:
+        return background.EVERY[self.name]
+
+
+class Runner:
+    """Some kinds of work and when each is due."""
+
+    def __init__(self, tasks: Sequence[Task], clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
+        self.tasks, self.clock, self.seconds = tasks, clock, seconds
+        self.reports = {task.name: Report(task.name, clock, seconds) for task in tasks}
+        self.turn = threading.Lock()
+
+    def start(self, stop: threading.Event) -> list[threading.Thread]:
+        """Starts a thread for each kind of work, which ends when `stop` is set."""
+        threads = [
+            threading.Thread(target=self._work_until, args=(task, stop), name=f"background-{task.name}", daemon=True)
+            for task in self.tasks
+        ]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def run_due(self) -> None:
+        """Does what is due in the calling thread."""
+        for task in self.tasks:
+            self.look(task)
+
+    def look(self, task: Task) -> None:
+        """Does a round of a kind of work if it is due, whatever comes of it."""
+        if self.seconds() < task.due:
+            return
+        report = self.reports[task.name]
+        has_turn = not task.aside and self.turn.acquire(timeout=WAIT)
+        try:
+            done = task.work(self.clock())
+        except Exception as error:
+            task.due = self.seconds() + report.failed(error, task.longest)
+        else:
+            task.due = self.seconds() + (min(1.0, task.every) if done is False else task.every)
+            report.succeeded()
+        finally:
+            if has_turn:
+                self.turn.release()
+
+    def _work_until(self, task: Task, stop: threading.Event) -> None:
+        while not stop.wait(max(0.05, min(1.0, task.due - self.seconds()))):
+            self.look(task)
+            connection.close()  # between two rounds nothing is held: neither a place in a pool nor a cache of pages
