@@ -76,6 +76,35 @@ def merge(base: str, mine: str, theirs: str) -> Merge:
     return Merge(tuple(parts))
 
 
+def overruled(conflict: Conflict) -> str:
+    """Both sides' changes line by line: what either removed is gone, what either added is there.
+
+    Where both replaced the same lines, those of `theirs` stand alone.
+    """
+    base, mine, theirs = lines_of(conflict.base), lines_of(conflict.mine), lines_of(conflict.theirs)
+    right = _changes(base, theirs)
+    replaced = {i for area in right for i in range(area[0], area[1])}
+    left = [part for area in _changes(base, mine) for part in _by_line(area)]
+    removed = replaced | {i for area in left for i in range(area[0], area[1])}
+    added: dict[int, list[str]] = {}
+    for first, end, start, stop in left:
+        if first == end or not replaced.issuperset(range(first, end)):
+            added.setdefault(first, []).extend(mine[start:stop])
+    for first, _, start, stop in right:
+        if added.get(first) != theirs[start:stop]:
+            added.setdefault(first, []).extend(theirs[start:stop])
+    pieces = [[*added.get(i, ()), *(base[i : i + 1] if i not in removed else ())] for i in range(len(base) + 1)]
+    return joined(line for piece in pieces for line in piece)
+
+
+def _by_line(area: Area) -> list[Area]:
+    """An area that replaces lines by as many, line by line; any other as it is."""
+    first, end, start, stop = area
+    if end - first != stop - start:
+        return [area]
+    return [(first + i, first + i + 1, start + i, start + i + 1) for i in range(end - first)]
+
+
 def beside(mine: str, theirs: str) -> Merge:
     """Two texts whose base is not known: everything that differs is a conflict."""
     left, right = lines_of(mine), lines_of(theirs)

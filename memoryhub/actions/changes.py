@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from memoryhub.actions import audit, findings, holds, plans, review, selection, tree
+from memoryhub import ids
+from memoryhub.actions import audit, findings, holds, plans, review, selection, tree, undone
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.findings import Kept
 from memoryhub.actions.plans import MOST_NAMED, Change, Choice, Plan, PlanChanged, Problem, State, TooMuch, named_ids
@@ -47,19 +48,26 @@ def restore(
 
 def undo(
     store_id: str, versions: Collection[str], choices: Mapping[str, Choice], digest: str, act: Act, *,
-    command: str = "undo", told: Mapping[str, object] | None = None,
+    command: str = "undo", told: Mapping[str, object] | None = None, reopens: bool = True,
 ) -> Done:  # fmt: skip
     """Takes versions out of their memories, as the plan with this digest says; those that awaited review are reverted.
 
+    Where an undo is undone, what it reverted awaits review again, as a second entry says (not without `reopens`).
     `told` names in the entry's input what is undone (a session, an entry). Raises as `restore` does.
     """
     with tree.locked(store_id, act) as store:
         plan = _as_shown(undo_plan(store_id, versions), digest)
         kept = _apply(store, plan, choices)
-        reverted = _undone(store_id, versions, kept)
+        meant = undone.consequences(store_id, versions, kept)
+        reverted = _awaiting(store_id, meant.versions, kept)
         review.mark(store, reverted, Decision.REVERTED, store.act.note or "")
         named = {"versions": named_ids(versions), "reverted": named_ids([version for _, version in reverted])}
-        return _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None)
+        if meant.undos and reopens:
+            store.act = store.act._replace(group=store.act.group or ids.new_id(ids.GROUP, store.at))
+        done = _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None)
+        for seq in meant.undos if reopens else ():
+            review.reopen(store_id, seq, store.act, but=kept)
+        return done
 
 
 def _as_shown(plan: Plan, digest: str) -> Plan:
@@ -68,7 +76,7 @@ def _as_shown(plan: Plan, digest: str) -> Plan:
     return plan
 
 
-def _undone(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
+def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
     """(memory, version) of those that were awaiting review, but for the memories that were kept as they are."""
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(sorted(versions)):

@@ -78,7 +78,7 @@ class Change:
     """One memory as it is now, what APPLY makes of it (`then`) and what BEFORE would (null: not offered).
 
     `head` and `number` are those of its newest version; `later` are versions by others that came after what is undone,
-    the newest last. The first of `choices` is the proposed one.
+    the newest last, and BEFORE drops `later_lines` of their lines. The first of `choices` is the proposed one.
     """
 
     memory: str
@@ -88,6 +88,7 @@ class Change:
     then: State
     before: State | None = None
     later: tuple[MemoryVersion, ...] = ()
+    later_lines: int = 0
     problem: Problem = Problem.NONE
     choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)
 
@@ -106,6 +107,16 @@ class Change:
     def path(self) -> str:
         """What to call it: where it is, else where it would be."""
         return self.now.path or self.then.path or (self.before.path if self.before else None) or ""
+
+    def effects(self, choice: Choice) -> tuple[str, ...]:
+        """What a choice does to the memory: `created`, `deleted`, `moved`, `modified`; nothing where it stays."""
+        state = self.chosen(choice)
+        if state.same(self.now):
+            return ()
+        if not self.now.is_there or not state.is_there:
+            return ("created" if state.is_there else "deleted",)
+        moved = ("moved",) if state.path != self.now.path else ()
+        return moved if state.sha256 == self.now.sha256 else (*moved, "modified")
 
     def chosen(self, choice: Choice) -> State:
         """What a choice makes of the memory."""

@@ -76,6 +76,6 @@ def take_back(store_id: str, seq: int, act: Act) -> int | None:
             plan = changes.undo_plan(store_id, made)
             if plan.has_problems:
                 raise NeedsChoice(plan)
-            changes.undo(store_id, made, {}, plan.digest, act, told={"entry": seq})
+            changes.undo(store_id, made, {}, plan.digest, act, told={"entry": seq}, reopens=False)
         again = review.reopen(store_id, seq, act)
         return again.seq if again else None

@@ -87,12 +87,13 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
 def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
     """Approves a version and the memory's earlier unreviewed ones, of which the person was told that there are so many.
 
-    Raises Decided and Changed; nothing is written then.
+    Raises Decided and Changed; nothing is written then. What the same person has decided since they were told counts
+    as known to them.
     """
     with tree.locked(store_id, act) as store:
         version = _open(store, version_id)
         before = list(earlier_than(version).order_by("number").values_list("memory_id", "pk"))
-        if len(before) != earlier:
+        if len(before) != earlier and not _is_own_doing(version, act, len(before), earlier):
             raise Changed(len(before))
         return _approved(store, [*before, (version.memory_id, version.pk)], version)
 
@@ -143,6 +144,21 @@ def earlier_than(version: MemoryVersion) -> MemoryVersionQuerySet:
     return of_memory.filter(number__gte=first, number__lt=version.number).unreviewed()
 
 
+def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool:
+    """Whether as many earlier versions awaited review, `then`, before what this person has decided last about them."""
+    of_memory = Review.objects.of_memory(version.store_id, version.memory_id).filter(decision__in=STATES)
+    first = version.number - LOOK_BACK
+    numbers = {"version__number__gte": first, "version__number__lt": version.number}
+    newest = of_memory.filter(**numbers).newest().values_list("by_id", "decision")
+    for by, decision in newest[: 2 * LOOK_BACK]:
+        if act.actor.kind != ActorKind.USER or by != act.actor.id:
+            return False
+        now += -1 if decision == Decision.REOPENED else 1
+        if now == then:
+            return True
+    return False
+
+
 def _open(store: Tree, version_id: str) -> MemoryVersion:
     """A version that awaits review; raises Decided."""
     version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).first()
@@ -167,10 +183,13 @@ def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVe
     return _told(store, "approve", versions, version)
 
 
-def reopen(store_id: str, seq: int, act: Act) -> Done | None:
-    """Makes the versions that the entry `seq` decided await review again, if nothing was decided since; else None."""
+def reopen(store_id: str, seq: int, act: Act, *, but: Collection[str] = ()) -> Done | None:
+    """Makes the versions that the entry `seq` decided await review again, if nothing was decided since; else None.
+
+    Those of the memories in `but` stay as they are.
+    """
     with tree.locked(store_id, act) as store:
-        again = _decided_by(store_id, seq)
+        again = [(memory, version) for memory, version in _decided_by(store_id, seq) if memory not in but]
         if not again:
             return None
         mark(store, again, Decision.REOPENED, store.act.note or "")

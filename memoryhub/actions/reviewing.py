@@ -1,10 +1,10 @@
 """What was decided about versions, computed again from the entries that tell it."""
 
-import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from memoryhub.actions import undone
 from memoryhub.actions.changes import named_ids
 from memoryhub.actions.plans import in_parts
 from memoryhub.actions.review import STATES
@@ -86,7 +86,7 @@ def decisions(store_id: str) -> Iterator[Decided]:
             state[version] = after
     entries = AuditEntry.objects.of_chain(store_id).filter(ok=True, command__in=_DECISIONS).oldest()
     for entry in entries.only(*_TOLD).iterator(500):
-        told = _told(entry)
+        told = undone.told_in(entry)
         decision = _DECISIONS[str(entry.command)]
         if entry.command == "edit" and not MemoryVersion.objects.of_entry(store_id, entry.seq).exists():
             decision = Decision.APPROVED
@@ -103,11 +103,6 @@ def _changes(before: ReviewState, decision: Decision) -> bool:
     if decision in (Decision.FLAGGED, Decision.UNFLAGGED):
         return True
     return (before != ReviewState.UNREVIEWED) == (decision == Decision.REOPENED)
-
-
-def _told(entry: AuditEntry) -> dict[str, Any]:
-    value = json.loads(entry.input or "{}")
-    return value if isinstance(value, dict) else {}
 
 
 def _versions(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> list[tuple[str, str]]:
@@ -128,7 +123,7 @@ def _reverted(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
         return named or ()
     reviewed = Review.objects.of_entry(store_id, seq).filter(decision=Decision.REVERTED)
     found = set(reviewed.values_list("version_id", flat=True))
-    return found if named_ids(found) == named else _undone(store_id, seq, told)
+    return found if named_ids(found) == named else undone.undone_by(store_id, seq, told)
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:
@@ -151,17 +146,3 @@ def _known_once(store_id: str, versions: Iterable[str]) -> list[tuple[str, str, 
         (memory, version, ReviewState.UNREVIEWED.value)
         for memory, version in set(gone.values_list("memory_id", "version_id"))
     ]
-
-
-def _undone(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    """The ids of what an entry undid: all that a session had written by then, or all that another entry made."""
-    if told.get("session"):
-        of_session = AuditEntry.objects.of_chain(store_id).of_session(str(told["session"])).filter(seq__lt=seq)
-        seqs = list(of_session.values_list("seq", flat=True))
-    else:
-        seqs = [int(told["entry"])] if told.get("entry") else []
-    found: list[str] = []
-    for part in in_parts(seqs):
-        made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part)
-        found += made.values_list("pk", flat=True)
-    return found

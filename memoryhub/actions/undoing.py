@@ -1,16 +1,20 @@
 """Plans that take some versions out of memories again and leave what others have changed since."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import zip_longest
 
-from memoryhub.actions import plans
+from memoryhub.actions import plans, undone
 from memoryhub.actions.plans import NOWHERE, Change, Choice, Plan, Problem, State, in_parts
 from memoryhub.actions.restoring import is_redacted, without_text
 from memoryhub.actions.snapshot import snapshot
-from memoryhub.merging import merge
+from memoryhub.blame import ended
+from memoryhub.diffs import counts
+from memoryhub.merging import merge, overruled
 from memoryhub.models import AuditEntry, Memory, MemoryText, MemoryVersion
+
+_EMPTY = sha256(b"").hexdigest()
 
 MOST_STEPS = 300
 """So many versions of a memory are gone through one by one: each can cost a merge, and writers wait meanwhile."""
@@ -21,7 +25,10 @@ class _History:
     """A memory's history, as it was and without what is undone, told step by step.
 
     `real` and `left` are the last states in which it was there, through deletions too (null: never yet); `conflict`
-    once a later change met what is undone, `gone` once a text that it takes is no more.
+    once a later change met what is undone, `gone` once a text that it takes is no more. Where the memory is there only
+    through what is undone, `left` holds nothing but the lines that others added since, and `for_lines` says so.
+    `texts` is what was left when the memory had a text (by its SHA-256) with lines that are undone: where somebody
+    brings such a text back, its lines are still those of whoever wrote them.
     """
 
     real: State | None
@@ -30,6 +37,8 @@ class _History:
     left_is_there: bool
     conflict: bool = False
     gone: bool = False
+    for_lines: bool = False
+    texts: dict[str, tuple[State | None, bool, bool]] = field(default_factory=dict)
 
     @classmethod
     def after(cls, base: MemoryVersion | None) -> "_History":
@@ -39,7 +48,9 @@ class _History:
 
     @property
     def outcome(self) -> State:
-        return self.left if self.left is not None and self.left_is_there else NOWHERE
+        if self.left is None or not self.left_is_there or (self.for_lines and not self.left.size):
+            return NOWHERE
+        return self.left
 
 
 def session_versions(store_id: str, session_id: str) -> list[str]:
@@ -67,8 +78,8 @@ def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
         return plans.made(store_id, _changes(store_id, frozenset(versions)))
 
 
-def _changes(store_id: str, undone: frozenset[str]) -> Iterator[Change]:
-    firsts = _firsts(store_id, undone)
+def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
+    firsts = _firsts(store_id, versions)
     if len(firsts) > plans.MOST:
         raise plans.TooMuch(len(firsts), plans.MOST)
     for part in in_parts(sorted(firsts)):
@@ -80,27 +91,28 @@ def _changes(store_id: str, undone: frozenset[str]) -> Iterator[Change]:
                     "number"
                 )
             )
-            yield _change(memory, history, undone, first)
+            yield _change(memory, history, versions, first)
 
 
-def _firsts(store_id: str, undone: frozenset[str]) -> dict[str, int]:
+def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
     """The number of the first version to undo, by memory."""
     firsts: dict[str, int] = {}
-    for part in in_parts(sorted(undone)):
+    for part in in_parts(sorted(versions)):
         found = MemoryVersion.objects.among(store_id, part).values_list("memory_id", "number")
         for memory, number in found:
             firsts[memory] = min(number, firsts.get(memory, number))
     return firsts
 
 
-def _change(memory: Memory, history: Sequence[MemoryVersion], undone: frozenset[str], first: int) -> Change:
+def _change(memory: Memory, history: Sequence[MemoryVersion], versions: frozenset[str], first: int) -> Change:
     """`history` begins with the version before the first to undo, if there is one."""
     base = history[0] if history[0].number < first else None
     steps = history[1:] if base else history
+    passed = undone.without_cancelled(memory.store_id, steps, versions)
     before, now = plans.of_version(base), plans.of_memory(memory)
-    later = tuple(step for step in steps if step.pk not in undone)
+    later = tuple(step for step in steps if step.pk not in passed)
     change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later)
-    told = _told(base, steps, undone)
+    told = _told(base, steps, passed)
     if _has_gaps(base, steps, first):
         return without_text(change)
     if told.gone or (base is not None and is_redacted(base)):
@@ -108,12 +120,21 @@ def _change(memory: Memory, history: Sequence[MemoryVersion], undone: frozenset[
     change = replace(change, then=told.outcome)
     if not told.conflict or (told.outcome.same(now) and before.same(now)):
         return change
+    return _asked(change, before)
+
+
+def _asked(change: Change, before: State) -> Change:
+    """A change that meets later ones, with its choices and what BEFORE would drop."""
     choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
-    if told.outcome.same(now):
+    if change.then.same(change.now):
         choices = (Choice.KEEP, Choice.BEFORE)
-    elif told.outcome.same(before):
+    elif change.then.same(before):
         choices = (Choice.KEEP, Choice.APPLY)
-    return replace(change, before=before, problem=Problem.CONFLICT, choices=choices)
+    texts = (_content(before) or "" if before.is_there else "", _content(change.then) or "")
+    return replace(
+        change, before=before, problem=Problem.CONFLICT, choices=choices,
+        later_lines=counts(*texts)[0] if change.then.is_there else 0,
+    )  # fmt: skip
 
 
 def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first: int) -> bool:
@@ -122,38 +143,74 @@ def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first:
     return (first > 1 and base is None) or numbers != list(range(first, first + len(numbers)))
 
 
-def _told(base: MemoryVersion | None, steps: Sequence[MemoryVersion], undone: frozenset[str]) -> _History:
+def _told(base: MemoryVersion | None, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> _History:
     """The history after all steps; of very many, those of others that follow each other as one: that is asked about."""
     history, in_stretches = _History.after(base), len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
         now = plans.of_version(step)
-        if step.pk not in undone:
-            if in_stretches and following is not None and now.is_there and _goes_on(following, undone):
+        if step.pk not in passed:
+            if in_stretches and following is not None and now.is_there and _goes_on(following, passed):
                 history.conflict = True
                 continue
             _repeat(history, now)
         history.real_is_there = now.is_there
-        history.real = now if now.is_there else history.real
+        if now.is_there:
+            history.real = now
+            _note_text(history, now)
     return history
 
 
-def _goes_on(following: MemoryVersion, undone: frozenset[str]) -> bool:
+def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
     """Whether a version goes on with what others made before it."""
-    return following.pk not in undone and plans.of_version(following).is_there
+    return following.pk not in passed and plans.of_version(following).is_there
+
+
+def _note_text(history: _History, now: State) -> None:
+    """Keeps what is left of a text that has lines of what is undone."""
+    if history.left is None or history.left.sha256 != now.sha256:
+        history.texts.setdefault(now.sha256, (history.left, history.left_is_there, history.for_lines))
 
 
 def _repeat(history: _History, now: State) -> None:
     """Does to what is left what somebody else did to the memory."""
+    left, real = history.left, history.real
     if not now.is_there:
         history.left_is_there = False
-    elif history.left is None or history.real is None:
-        history.conflict = True  # they changed, or brought back, what is only there through what is undone
-        if not history.real_is_there:
-            history.left, history.left_is_there = now, True
+    elif real is None:
+        history.left, history.left_is_there, history.conflict = now, True, True
+    elif now.sha256 != real.sha256 and now.sha256 in history.texts:
+        _bring_back(history, now)
+    elif left is None:
+        _repeat_alone(history, real, now)
+    elif history.real_is_there and not history.left_is_there:
+        history.conflict = True
+        _repeat_edit(history, left, real, now)
+        history.left_is_there = _adds_lines(real, now)
     else:
-        history.conflict |= history.real_is_there and not history.left_is_there
         history.left_is_there |= not history.real_is_there
-        _repeat_edit(history, history.left, history.real, now)
+        _repeat_edit(history, left, real, now)
+
+
+def _bring_back(history: _History, now: State) -> None:
+    """They brought a text back that what is undone had written: its lines have not become theirs."""
+    left, was_there, history.for_lines = history.texts[now.sha256]
+    history.left = left if left is None else replace(left, path=now.path)
+    history.left_is_there = left is not None and (was_there or not history.real_is_there)
+    history.conflict = True
+
+
+def _repeat_alone(history: _History, real: State, now: State) -> None:
+    """They changed, or brought back, a memory that what is undone has made: what they added is left of it."""
+    history.conflict = True
+    if _adds_lines(real, now):
+        history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)
+        history.left_is_there = history.for_lines = True
+    history.gone |= now.text is None
+
+
+def _adds_lines(real: State, now: State) -> bool:
+    old, new = _content(real), _content(now)
+    return old is not None and new is not None and counts(ended(old), ended(new))[0] > 0
 
 
 def _repeat_edit(history: _History, left: State, real: State, now: State) -> None:
@@ -168,16 +225,22 @@ def _repeat_edit(history: _History, left: State, real: State, now: State) -> Non
 
 
 def _merged(history: _History, left: State, real: State, now: State) -> State:
-    """Both texts' changes; where they met, the later one's lines."""
+    """What is left with what they changed; where that met what is undone, their lines."""
     base, mine, theirs = _content(real), _content(left), _content(now)
     if base is None or mine is None or theirs is None:
         history.gone = True
         return left
-    merged = merge(base, mine, theirs)
+    merged = merge(ended(base), ended(mine), ended(theirs))
     history.conflict |= not merged.is_clean
-    content = "".join(part if isinstance(part, str) else part.theirs for part in merged.parts)
+    content = merged.settled(overruled)
+    if not _is_ended(theirs if _is_ended(theirs) != _is_ended(base) else mine):
+        content = content.removesuffix("\n")
     encoded = content.encode()
     return State(left.path, None, len(encoded), sha256(encoded).hexdigest(), content)
+
+
+def _is_ended(text: str) -> bool:
+    return not text or text.endswith("\n")
 
 
 def _content(state: State) -> str | None:

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions import reverting, review
-from memoryhub.models import MemoryStore, MemoryVersion, Role
+from memoryhub.models import Decision, MemoryStore, MemoryVersion, Role
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.protocol.errors import ToolError
 from memoryhub.templatetags.visible import visible
@@ -71,6 +71,8 @@ def decide(request: HttpRequest, store: MemoryStore) -> HttpResponse:
         except reverting.NeedsChoice:
             return _choose(request, store, version)
         except (review.Decided, review.Changed, ToolError) as error:
+            if _is_done_already(request, given, error):
+                return _done_already(request, version)
             refusal = _why(error)
     return _refused(request, version, given, refusal)
 
@@ -78,9 +80,14 @@ def decide(request: HttpRequest, store: MemoryStore) -> HttpResponse:
 @require_POST
 @in_store(Role.CURATOR)
 def claim(request: HttpRequest, store: MemoryStore) -> HttpResponse:
-    """Says that the person is looking at a version's memory, and tells what others did with it meanwhile."""
+    """Says that the person is looking at a version's memory, and tells what others did with it meanwhile.
+
+    With `refresh` it only gives the item as it is now: another version of its memory has been decided.
+    """
     version = version_of(store, request.POST.get("version", ""))
     item = item_of(request, version)
+    if request.POST.get("refresh"):
+        return _answer(request, item)
     if not item.is_open:
         answer = _answer(request, item)
         # "this" is the item that asked: it may be gone from the page, where its id would not be found any more
@@ -170,6 +177,20 @@ def _decided(request: HttpRequest, version: MemoryVersion, given: Given) -> revi
     return done
 
 
+def _is_done_already(request: HttpRequest, given: Given, error: Exception) -> bool:
+    """Whether the same person has already decided the same, on another page or together with a later version."""
+    done = error.review if isinstance(error, review.Decided) else None
+    meant = {"approve": Decision.APPROVED, "revert": Decision.REVERTED}.get(given.decision)
+    return done is not None and done.by_id == person(request).pk and done.decision == meant
+
+
+def _done_already(request: HttpRequest, version: MemoryVersion) -> HttpResponse:
+    if request.htmx:  # type: ignore[attr-defined]
+        return _answer(request, item_of(request, version))
+    messages.info(request, _("You had decided that before. Nothing was done."))
+    return see_other(next_of(request))
+
+
 def _why(error: Exception) -> Refusal:
     if isinstance(error, review.Changed):
         count = error.count
@@ -189,8 +210,11 @@ def _done(request: HttpRequest, version: MemoryVersion, given: Given, done: revi
         others = [pk for pk in done.versions if pk != version.pk] if done else []
         number = {"number": version.number}
         told = {
-            "review:decided": {"versions": others, "said": _("Approved together with version %(number)s.") % number}
-        }
+            "review:decided": {
+                "versions": others, "said": _("Approved together with version %(number)s.") % number,
+                "memory": version.memory_id, "version": version.pk,
+            }
+        }  # fmt: skip
         answer.headers["HX-Trigger"] = json.dumps(told)
         return answer
     if done is None:

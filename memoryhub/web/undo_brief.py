@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from memoryhub.actions.changes import Change, Problem
 from memoryhub.visible import to_html
+from memoryhub.web.undo_form import effects_of
 from memoryhub.web.undo_rows import Row
 
 
@@ -45,7 +46,8 @@ def _row(row: Row, words: _Words, may_apply: bool) -> str:
     box = ""
     if may_apply and not change.problem:
         ticked = " checked" if row.left_out else ""
-        field = f'<input type="checkbox" name="leave_out" value="{memory}"{ticked}>'
+        effects = effects_of([change])
+        field = f'<input type="checkbox" name="leave_out" value="{memory}" data-effects="{effects}"{ticked}>'
         box = f' <label class="undo-leave">{field} {words.leave}</label>'
     return (
         f'<li class="row"><div class="row-main"><a class="mono break-anywhere" href="{words.address[:-3]}{memory}">'

@@ -4,11 +4,13 @@ A form posts only what differs from what is proposed: changes without a problem 
 problems have buttons, of which the first MOST_ASKED have their own and the others one set for all.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memoryhub.actions.changes import Change, Choice, Plan, Problem
 
@@ -53,31 +55,64 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the buttons of a problem."""
+    """One of the buttons of a problem; `effects` are for the script that counts what is chosen."""
 
     value: str
     label: str
     help: str
     chosen: bool
+    effects: str = ""
 
 
 def options(change: Change, given: Given) -> list[Option]:
     """The buttons of a change with a problem, in the order in which they are proposed."""
     chosen = given.choice(change)
     words = [(choice, *_words(change, choice)) for choice in change.choices]
-    return [Option(choice.value, label, help, choice == chosen) for choice, label, help in words]
+    return [
+        Option(choice.value, label, help, choice == chosen, effects_of([change], choice))
+        for choice, label, help in words
+    ]
 
 
-def rest_options(changes: Iterable[Change], given: Given) -> list[Option]:
+def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
     """The buttons for all problems that have none of their own."""
     offered = {choice for change in changes for choice in change.choices}
     chosen = given.rest or Choice.KEEP
     words = {
-        Choice.KEEP: _("Keep them all as they are now"),
-        Choice.APPLY: _("Take it out of them all, and keep what was written later"),
-        Choice.BEFORE: _("Make them all as they were before, and drop what was written later"),
+        Choice.KEEP: (_("Keep them all as they are now"), ""),
+        Choice.APPLY: (_("Take it out of them all, and keep what was written later"), ""),
+        Choice.BEFORE: (_("Make them all as they were before"), _dropped_of(changes)),
     }
-    return [Option(choice.value, words[choice], "", choice == chosen) for choice in words if choice in offered]
+    return [
+        Option(choice.value, *words[choice], choice == chosen, effects_of(changes, choice))
+        for choice in words if choice in offered
+    ]  # fmt: skip
+
+
+def effects_of(changes: Iterable[Change], choice: Choice | None = None) -> str:
+    """What a choice (null: what is proposed) does to memories, as `deleted:2 modified:1`."""
+    counted = Counter(
+        effect for change in changes for effect in change.effects(_offered(change, choice or change.choices[0]))
+    )
+    return " ".join(f"{effect}:{count}" for effect, count in sorted(counted.items()))
+
+
+def _offered(change: Change, choice: Choice) -> Choice:
+    return choice if choice in change.choices else change.choices[0]
+
+
+def _dropped_of(changes: Sequence[Change]) -> str:
+    """What all of them lose if they become as they were before."""
+    dropped = [change for change in changes if Choice.BEFORE in change.choices]
+    gone = sum(not change.chosen(Choice.BEFORE).is_there for change in dropped)
+    lines = ngettext(
+        "%(count)s line that was written later is dropped.", "%(count)s lines that were written later are dropped.",
+        count := sum(change.later_lines for change in dropped),
+    ) % {"count": count}  # fmt: skip
+    if not gone:
+        return lines
+    trash = ngettext("%(count)s memory goes to the trash.", "%(count)s memories go to the trash.", gone)
+    return f"{lines} {trash % {'count': gone}}"
 
 
 def _choice(value: str) -> Choice | None:
@@ -89,10 +124,33 @@ def _words(change: Change, choice: Choice) -> tuple[str, str]:
     if choice == Choice.KEEP:
         return _("Keep it as it is now"), _("Nothing changes in this memory.")
     if choice == Choice.BEFORE:
-        return _("Make it as it was before"), _("What was written later is dropped too. It stays in the history.")
+        return _words_of_before(change)
     if change.problem == Problem.TAKEN:
         return _("Put it beside the other one"), _("It will be at %(path)s.") % {"path": change.then.path}
+    if not change.then.is_there:
+        return _("Move it to the trash"), _("No line of it was written later. It can be restored from the trash.")
+    if change.before is not None and not change.before.is_there:
+        stay = ngettext("Only the later line stays.", "Only the %(count)s later lines stay.", change.later_lines)
+        return _("Take it out, and keep what was written later"), stay % {"count": change.later_lines}
     return (
         _("Take it out, and keep what was written later"),
         _("Where both changed the same lines, the later lines stay."),
     )
+
+
+def _words_of_before(change: Change) -> tuple[str, str]:
+    lines = {"count": change.later_lines}
+    if not change.chosen(Choice.BEFORE).is_there:
+        label = ngettext(
+            "Move it to the trash, with %(count)s later line", "Move it to the trash, with %(count)s later lines",
+            change.later_lines,
+        )  # fmt: skip
+        return label % lines, _("It can be restored from the trash.")
+    label = _("Make it as it was before")
+    if not change.later_lines:
+        return label, _("What was written later is dropped too. It stays in the history.")
+    help = ngettext(
+        "%(count)s line that was written later is dropped too. It stays in the history.",
+        "%(count)s lines that were written later are dropped too. They stay in the history.", change.later_lines,
+    )  # fmt: skip
+    return label, help % lines

@@ -9,7 +9,7 @@ from memoryhub.diffs import Diff
 from memoryhub.models import AuditEntry, MemoryStore, MemoryText, MemoryVersion
 from memoryhub.web import masking, stores_pages
 from memoryhub.web.masking import Cover
-from memoryhub.web.undo_form import MOST_ASKED, Given, Option, options
+from memoryhub.web.undo_form import MOST_ASKED, Given, Option, effects_of, options
 
 MOST_DIFFS = 50
 MOST_BYTES = 2_000_000
@@ -36,6 +36,11 @@ class Row:
     more_later: int
 
     @property
+    def effects(self) -> str:
+        """What the change does unless it is left out, for the script that counts."""
+        return effects_of([self.change])
+
+    @property
     def is_whole(self) -> bool:
         """Whether a diff is there to be shown."""
         return self.diff is not None or self.before_diff is not None
@@ -44,7 +49,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Preview:
     """All that a page shows of a plan. `briefly` are the changes that are only listed; `unasked` problems that have no
-    buttons of their own; `plain` counts the changes without a problem, `count` what will change as it is chosen."""
+    buttons of their own; `plain` counts the changes without a problem, and `plain_effects` says what they do; `counts`
+    and `count` are what will change as it is chosen."""
 
     whole: Sequence[Row]
     briefly: Sequence[Row]
@@ -53,6 +59,7 @@ class Preview:
     problems: int
     plain: int
     count: int
+    plain_effects: str
 
 
 def preview(store: MemoryStore, plan: Plan, given: Given) -> Preview:
@@ -65,17 +72,14 @@ def preview(store: MemoryStore, plan: Plan, given: Given) -> Preview:
     problems = [change for change in changes if change.problem]
     return Preview(
         rows[: len(shown)], rows[len(shown) :], [c for c in problems[MOST_ASKED:] if len(c.choices) > 1],
-        _counts(plan), len(problems), len(changes) - len(problems), given.count(plan),
+        _counts(changes, given), len(problems), len(changes) - len(problems), given.count(plan),
+        effects_of(change for change in changes if not change.problem),
     )  # fmt: skip
 
 
-def _counts(plan: Plan) -> dict[str, int]:
-    """How many come back, change, move and go; one that moves and changes counts as both."""
-    counted: Counter[str] = Counter()
-    for change in plan.changes:
-        if change.then.same(change.now):
-            continue
-        counted.update(("moved", "modified") if change.kind == "moved_modified" else (change.kind,))
+def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
+    """How many come back, change, move and go, as it is chosen; one that moves and changes counts as both."""
+    counted = Counter(effect for change in changes for effect in change.effects(given.choice(change)))
     return {kind: counted[kind] for kind in ("created", "modified", "moved", "deleted")}
 
 

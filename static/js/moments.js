@@ -1,5 +1,5 @@
-// Previews of restoring and undoing: the button says how many memories will change, and what is left out is sent in one
-// field, since a server takes only so many.
+// Previews of restoring and undoing: the summary and the button say what will change as it is chosen, and what is left out
+// is sent in one field, since a server takes only so many.
 
 const forms = () => document.querySelectorAll("form[data-undo]");
 
@@ -14,10 +14,38 @@ function changing(form) {
   return count;
 }
 
+function effects(form) {
+  const counted = {};
+  const add = (told, sign) => {
+    for (const effect of (told ?? "").split(" ").filter(Boolean)) {
+      const [kind, count] = effect.split(":");
+      counted[kind] = (counted[kind] ?? 0) + sign * Number(count);
+    }
+  };
+  add(form.dataset.effects, 1);
+  form.querySelectorAll("input[name=leave_out]:checked").forEach((box) => add(box.dataset.effects, -1));
+  form.querySelectorAll("input[type=radio]:checked").forEach((radio) => add(radio.dataset.effects, 1));
+  return counted;
+}
+
+function tellSummary(form, count) {
+  const summary = document.querySelector(".undo-summary");
+  const lead = summary.querySelector("[data-undo-as]");
+  const counted = effects(form);
+  lead.textContent = lead.dataset.undoAs;
+  for (const item of summary.querySelectorAll("[data-undo-effect]")) {
+    const number = counted[item.dataset.undoEffect] ?? 0;
+    item.hidden = number === 0;
+    item.firstElementChild.textContent = number === 1 ? item.dataset.one : item.dataset.many.replace("#", number);
+  }
+  summary.querySelector("[data-undo-nothing]").hidden = count !== 0;
+}
+
 function tell(form) {
+  const count = changing(form);
+  tellSummary(form, count);
   const button = form.querySelector("[data-undo-button]");
   if (!button) return;
-  const count = changing(form);
   const label = count === 1 ? button.dataset.one : button.dataset.many.replace("#", String(count));
   button.querySelector("[data-undo-label]").textContent = label;
 }

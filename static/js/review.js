@@ -59,6 +59,17 @@ function settle(item, said) {
   item.replaceWith(line);
 }
 
+// The other versions of a memory say how many earlier ones they approve too; what is being typed stays.
+function refresh({ memory, version }) {
+  for (const item of items()) {
+    if (item.dataset.reviewMemory !== memory || item.dataset.reviewItem === version) continue;
+    if ([...item.querySelectorAll("input[name=note]")].some((note) => note.value !== note.defaultValue)) continue;
+    const values = { version: item.dataset.reviewItem, refresh: "1" };
+    const url = item.getAttribute("hx-post");
+    if (url) window.htmx.ajax("POST", url, { source: item, target: item, swap: "outerHTML", values });
+  }
+}
+
 document.addEventListener("focusin", (event) => {
   const item = itemOf(event.target);
   if (item) begin(item);
@@ -102,6 +113,7 @@ document.addEventListener("review:decided", (event) => {
     const item = document.getElementById(`item-${version}`);
     if (item?.matches("[data-review-item]")) settle(item, event.detail.said);
   }
+  refresh(event.detail);
 });
 
 count();

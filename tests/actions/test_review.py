@@ -76,6 +76,30 @@ def test_approving_more_than_was_said_is_refused(caller: Caller, alice: User) ->
     assert states(memory) == ["unreviewed"] * 3
 
 
+def test_approving_versions_in_order_never_meets_ones_own_approval(caller: Caller, alice: User) -> None:
+    memory, versions = three(caller)
+    for version, shown in zip(versions, (0, 1, 2), strict=True):
+        review.approve(caller.store.id, version.pk, by(alice), earlier=shown)
+    assert states(memory) == ["approved"] * 3
+    assert is_right(caller.store)
+
+
+def test_what_one_took_back_oneself_is_known_too(caller: Caller, alice: User) -> None:
+    memory, versions = three(caller)
+    done = review.approve(caller.store.id, versions[0].pk, by(alice), earlier=0)
+    reverting.take_back(caller.store.id, done.seq, by(alice))
+    review.approve(caller.store.id, versions[1].pk, by(alice), earlier=0)
+    assert states(memory) == ["approved", "approved", "unreviewed"]
+
+
+def test_what_somebody_else_decided_between_ones_own_acts_is_still_met(caller: Caller, alice: User, bob: User) -> None:
+    _, versions = three(caller)
+    review.approve(caller.store.id, versions[0].pk, by(alice), earlier=0)
+    reverting.revert(caller.store.id, versions[1].pk, by(bob))
+    with pytest.raises(review.Changed):
+        review.approve(caller.store.id, versions[2].pk, by(alice), earlier=2)
+
+
 def test_a_decision_after_somebody_elses_is_refused_and_says_whose(caller: Caller, alice: User, bob: User) -> None:
     _, versions = three(caller)
     review.approve(caller.store.id, versions[0].pk, by(bob, "fine"), earlier=0)

@@ -5,10 +5,11 @@ from random import Random
 import pytest
 from django.db import connection
 
-from memoryhub.actions import changes, undoing, verification
+from memoryhub.actions import changes, curation, undoing, verification
+from memoryhub.actions.audit import Actor
 from memoryhub.actions.changes import Change, Choice, Plan
 from memoryhub.merging import merge
-from memoryhub.models import Memory, MemoryVersion, Operation
+from memoryhub.models import AuditEntry, Memory, MemoryVersion, Operation
 from memoryhub.models.memories import ReviewState
 from memoryhub.protocol.errors import ToolError
 from tests.actions.histories import PERSON, History, ids_after, tree_now
@@ -89,13 +90,114 @@ def test_lines_that_were_changed_later_are_a_conflict_and_chosen(history: Histor
     assert (lines(history)[5] == "6") == (choice != Choice.KEEP)
 
 
-def test_a_memory_that_a_session_made_and_others_changed_is_chosen(history: History) -> None:
+def test_of_a_memory_that_a_session_made_the_lines_of_others_stay(history: History) -> None:
     history.call({"command": "create", "path": "/memories/n", "file_text": "a\nb\n"}, history.sessions[0])
-    edit(history, 1, "b\n", "c\n", "/n")
+    edit(history, 1, "b\n", "x\nb\ny\n", "/n")
+    edit(history, 0, "y\n", "y\nc\n", "/n")
     change = only(plan_of(history, 0)[1])
-    assert (change.kind, change.problem, change.choices) == ("deleted", "conflict", (Choice.KEEP, Choice.APPLY))
+    assert (change.kind, change.problem) == ("modified", "conflict")
+    assert (change.choices, change.later_lines) == ((Choice.KEEP, Choice.APPLY, Choice.BEFORE), 2)
+    undo(history, 0, Choice.APPLY)
+    assert lines(history, "/n") == ["x", "y"]
+    assert verification.verify(history.store.id)[1] is None
+
+
+def test_a_memory_that_a_session_made_goes_with_the_later_lines_only_where_that_is_chosen(history: History) -> None:
+    history.call({"command": "create", "path": "/memories/n", "file_text": "a\nb"}, history.sessions[0])
+    added = {"command": "insert", "path": "/memories/n", "insert_line": 2, "insert_text": "theirs"}
+    history.call(added, history.sessions[1])
+    assert only(plan_of(history, 0)[1]).later_lines == 1
+    undo(history, 0, Choice.BEFORE)
+    assert "/n" not in tree_now(history.store)
+
+
+def test_a_memory_that_a_session_made_and_others_only_cut_goes_to_the_trash(history: History) -> None:
+    history.call({"command": "create", "path": "/memories/n", "file_text": "a\nb\n"}, history.sessions[0])
+    edit(history, 1, "b\n", "", "/n")
+    change = only(plan_of(history, 0)[1])
+    assert (change.kind, change.choices, change.later_lines) == ("deleted", (Choice.KEEP, Choice.APPLY), 0)
     undo(history, 0, Choice.APPLY)
     assert "/n" not in tree_now(history.store)
+
+
+def test_lines_written_into_a_memory_that_a_session_brought_back_stay(history: History) -> None:
+    history.call({"command": "create", "path": "/memories/n", "file_text": "a\nb\n"}, None)
+    memory = Memory.objects.get(store=history.store, path="/n")
+    history.call({"command": "delete", "path": "/memories/n"}, None)
+    act = history.act(Actor.key("apikey_1", history.agent), history.sessions[0])
+    curation.restore(history.store.id, str(MemoryVersion.objects.filter(memory=memory).order_by("number")[0].pk), act)
+    history.model.memories["/memories/n"] = "a\nb\n"
+    edit(history, 1, "b\n", "b\nc\n", "/n")
+    change = only(plan_of(history, 0)[1])
+    assert (change.choices, change.later_lines) == ((Choice.KEEP, Choice.APPLY, Choice.BEFORE), 1)
+    undo(history, 0, Choice.APPLY)
+    assert lines(history, "/n") == ["c"]
+
+
+def test_of_lines_between_those_of_a_session_only_these_go(history: History) -> None:
+    edit(history, 0, "5\n", "5\npoison\nmore\n")
+    edit(history, 1, "poison\n", "poison\ntheirs\n")
+    undo(history, 0, Choice.APPLY)
+    assert lines(history) == ["1", "2", "3", "4", "5", "theirs", "6", "7", "8", "9"]
+
+
+def test_a_line_that_a_session_removed_comes_back_beside_what_was_written_there(history: History) -> None:
+    edit(history, 0, "5\n", "")
+    edit(history, 1, "4\n", "4\ntheirs\n")
+    undo(history, 0, Choice.APPLY)
+    assert sorted(lines(history)) == ["1", "2", "3", "4", "5", "6", "7", "8", "9", "theirs"]
+
+
+def undo_newest(history: History) -> None:
+    """Undoes the newest entry, as its banner offers."""
+    seq = AuditEntry.objects.of_chain(history.store.id).newest()[0].seq
+    versions = changes.entry_versions(history.store.id, seq)
+    plan = changes.undo_plan(history.store.id, versions)
+    changes.undo(history.store.id, versions, {}, plan.digest, history.act(PERSON), told={"entry": seq})
+
+
+def states(history: History) -> list[str | None]:
+    versions = MemoryVersion.objects.filter(store=history.store).order_by("seq")
+    return list(versions.values_list("review_state", flat=True))
+
+
+def test_a_session_is_undone_again_after_an_undo_of_its_undo(history: History) -> None:
+    edit(history, 0, "1\n", "poison\n")
+    edit(history, 1, "9\n", "nine\n")
+    for _ in range(3):
+        undo(history, 0)
+        assert lines(history)[0] == "1" and states(history)[1] == ReviewState.REVERTED
+        assert plan_of(history, 0)[1].is_empty
+        undo_newest(history)
+        assert lines(history)[0] == "poison" and states(history)[1] == ReviewState.UNREVIEWED
+        change = only(plan_of(history, 0)[1])
+        assert (change.problem, len(change.later)) == ("", 1)
+    assert lines(history)[8] == "nine"
+    assert verification.verify(history.store.id)[1] is None
+
+
+def test_undoing_the_undo_of_an_undo_reverts_what_was_reopened(history: History) -> None:
+    edit(history, 0, "1\n", "poison\n")
+    undo(history, 0)
+    undo_newest(history)
+    seq = AuditEntry.objects.of_chain(history.store.id).of_command("undo").newest()[0].seq
+    versions = changes.entry_versions(history.store.id, seq)
+    plan = changes.undo_plan(history.store.id, versions)
+    changes.undo(history.store.id, versions, {}, plan.digest, history.act(PERSON), told={"entry": seq})
+    assert lines(history)[0] == "1" and states(history)[1] == ReviewState.REVERTED
+    assert plan_of(history, 0)[1].is_empty
+    assert verification.verify(history.store.id)[1] is None
+
+
+def test_a_text_that_somebody_brought_back_is_still_its_sessions(history: History) -> None:
+    edit(history, 0, "1\n", "poison\n")
+    poisoned = MemoryVersion.objects.filter(store=history.store).order_by("-number")[0].pk
+    undo(history, 0)
+    curation.restore(history.store.id, str(poisoned), history.act(PERSON))
+    change = only(plan_of(history, 0)[1])
+    assert (change.kind, change.problem) == ("modified", "conflict")
+    undo(history, 0, Choice.APPLY)
+    assert lines(history)[0] == "1"
 
 
 def test_a_deletion_that_is_undone_brings_back_the_same_memory(history: History) -> None:
@@ -189,6 +291,49 @@ def _assert_only_the_session_went(history: History, plan: Plan, undone: set[str]
             before = text
         assert not (ours - theirs) & now, change.path
         assert theirs & before <= now | ours, change.path
+
+
+@pytest.mark.parametrize("seed", range(1000, 1200 if connection.vendor == "sqlite" else 1050))
+def test_what_is_taken_out_are_the_lines_that_a_session_owns_and_no_others(seed: int) -> None:
+    """Each memory is compared with a model that only knows which version brought which line."""
+    history = History(Random(seed)).run(40)
+    session = history.random.choice(history.sessions)
+    versions = changes.session_versions(history.store.id, session.id)
+    plan = changes.undo_plan(history.store.id, versions)
+    chosen = {c.memory: Choice.APPLY for c in plan.changes if Choice.APPLY in c.choices}
+    chosen = {c.memory: chosen.get(c.memory, Choice.KEEP) for c in plan.changes}
+    owned = {change.memory: _owned(change.memory, set(versions)) for change in plan.changes}
+    changes.undo(history.store.id, versions, chosen, plan.digest, history.act(PERSON))
+    after = dict(Memory.objects.filter(store=history.store).live().values_list("pk", "text__content"))
+    for change in plan.changes:
+        ours, theirs, is_lost = owned[change.memory]
+        now = set(after.get(change.memory, "").splitlines())
+        assert not (change.then.is_there and ours & now), (seed, change.path)
+        if change.now.is_there and not is_lost and chosen[change.memory] == Choice.APPLY:
+            assert theirs <= now, (seed, change.path)
+
+
+def _owned(memory: str, undone: set[str]) -> tuple[set[str], set[str], bool]:
+    """The lines of a memory's newest text that what is undone brought, and those of others; and whether it is there
+    only because what is undone took it out of the trash, and nobody has written into it since."""
+    owners: dict[str, bool] = {}
+    first: dict[str, dict[str, bool]] = {}
+    is_there, is_lost, before = False, False, ""
+    for version in MemoryVersion.objects.filter(memory=memory).order_by("number").select_related("text"):
+        text, is_ours = version.content, version.pk in undone
+        if text is None:
+            is_there = False
+            continue
+        if text != before:
+            brought = {line: owners.get(line, is_ours) for line in text.splitlines() if line}
+            is_written = bool(set(brought) - set(owners))
+            owners = first.setdefault(text, brought)
+            is_lost = is_lost and (is_ours or not is_written)
+        if not is_there:
+            is_lost = is_ours and version.number > 1
+        is_there, before = True, text
+    ours = {line for line, is_ours in owners.items() if is_ours}
+    return ours, set(owners) - ours, is_lost
 
 
 @pytest.mark.parametrize("seed", range(40))

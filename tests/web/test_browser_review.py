@@ -1,5 +1,6 @@
 """The review inbox in a real browser: without a mouse, and two people at once."""
 
+import re
 from time import sleep
 
 import pytest
@@ -59,6 +60,26 @@ def press(page: Page, *keys: str) -> None:
 def settled(page: Page, words: str) -> None:
     """The line that says what was decided has come."""
     expect(page.locator(".review-decided", has_text=words)).to_be_visible()
+
+
+def test_a_memorys_versions_are_approved_in_order_without_a_question(
+    page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
+) -> None:
+    caller = Caller(store, key, session="run-1")
+    memory = caller.create("/d.md", "one\n")
+    caller.replace("/d.md", "one", "two")
+    caller.replace("/d.md", "two", "three")
+    inbox = opened(page, live_server, alice)
+    items = inbox.locator("[data-review-item]")
+    expect(items).to_have_count(3)
+    for number in (1, 2, 3):
+        item = inbox.locator("[data-review-item]", has_text=f"version {number}").first
+        expect(item.get_by_role("button", name="Approve", exact=False).first).to_have_text(re.compile("^Approvea?$"))
+        item.get_by_role("button", name="Approve", exact=False).first.click()
+        settled(inbox, f"Approved version {number} of /d.md.")
+    expect(inbox.locator(".review-refusal")).to_have_count(0)
+    states = MemoryVersion.objects.filter(memory=memory).values_list("review_state", flat=True)
+    assert set(states) == {"approved"}
 
 
 def test_the_keys_go_through_the_inbox(inbox: Page, made: list[Memory], alice: User) -> None:

@@ -63,6 +63,7 @@ def test_a_session_is_undone_by_keys_alone(
     desk.keyboard.press("Enter")
     expect(desk).to_have_url(live_server.url + preview)
     expect(desk.get_by_role("button", name="Undo 2 changes")).to_be_visible()
+    expect(desk.locator(".undo-counts")).to_contain_text("1 memory changes")
     expect(desk.locator(".undo-change").first).to_contain_text("Somebody wrote here later")
     axe(desk)
 
@@ -75,6 +76,7 @@ def test_a_session_is_undone_by_keys_alone(
     desk.keyboard.press("ArrowDown")
     expect(desk.get_by_role("radio", name=re.compile("Make it as it was before"))).to_be_checked()
     expect(desk.get_by_role("button", name="Undo 3 changes")).to_be_visible()
+    expect(desk.locator(".undo-counts")).to_contain_text("2 memories change")
     tab_to(desk, "Leave it as it is", "checkbox")
     desk.keyboard.press("Space")
     expect(desk.get_by_role("button", name="Undo 2 changes")).to_be_visible()

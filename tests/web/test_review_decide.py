@@ -51,6 +51,17 @@ def test_approving_without_script_leads_back_with_a_banner(caller: Caller, alice
     assert reverse("undo_decision", args=[caller.store.id, caller.last.seq]) in page.content.decode()
 
 
+@pytest.mark.parametrize("htmx", [True, False])
+def test_approving_again_what_one_has_approved_is_no_conflict(caller: Caller, alice: User, htmx: bool) -> None:
+    _, made = two(caller)
+    decide(signed_in(alice), made[1], "approve", earlier="1")
+    seq = caller.last.seq
+    response = decide(signed_in(alice), made[0], "approve", htmx=htmx, earlier="0")
+    assert response.status_code == (200 if htmx else 303)
+    assert "review-refusal" not in response.content.decode()
+    assert caller.last.seq == seq
+
+
 def test_a_decision_through_htmx_is_answered_with_its_line_and_the_count(caller: Caller, alice: User) -> None:
     _, made = two(caller)
     caller.create("/b.md", "b\n")

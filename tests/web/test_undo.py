@@ -1,6 +1,7 @@
 """Undoing a session, an entry or a version: the preview, the choices, and what comes of them."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -299,16 +300,10 @@ def test_an_entry_that_only_read_has_nothing_to_undo(caller: Caller, store: Memo
     assert "Nothing to undo" in page.content.decode()
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"digest": "nonsense"},
-        {"leave_out": "mem_none x"},
-        {"choice-": "apply", "choice-mem_none": "keep", "rest": "nonsense"},
-        {"note": "n" * 1001},
-    ],
-)
+@pytest.mark.parametrize("given", [
+    {}, {"digest": "nonsense"}, {"leave_out": "mem_none x"}, {"note": "n" * 1001},
+    {"choice-": "apply", "choice-mem_none": "keep", "rest": "nonsense"},
+])  # fmt: skip
 def test_a_form_that_is_not_ours_does_nothing_but_show_the_preview(
     given: dict[str, str], bad: Session, later: None, store: MemoryStore, curator: Client
 ) -> None:
@@ -344,3 +339,61 @@ def test_the_pages_around_lead_here(bad: Session, store: MemoryStore, curator: C
     assert reverse("moment", args=[store.id, version.seq]) in signed_in(bob).get(entry).content.decode()
     page = curator.get(reverse("version", args=[store.id, version.pk])).content.decode()
     assert reverse("undo_version", args=[store.id, version.pk]) in page
+
+
+def summary_of(page: Any) -> str:
+    """The summary of a preview as it is seen."""
+    html = page.content.decode()
+    part = html[html.index('class="undo-summary"') : html.index('<form class="undo-form"')]
+    return re.sub(r"<li[^>]* hidden>.*?</li>|<[^>]+>", " ", part)
+
+
+@pytest.fixture
+def theirs(caller: Caller, store: MemoryStore, alice: User) -> Session:
+    """A session that made a memory, into which Alice has written two lines."""
+    caller.session = "made"
+    caller.create("/plan.md", "poison\nmore poison\n")
+    caller.session = None
+    edit(store, "/plan.md", "more poison\n", "hers\nmore poison\nhers too\n", alice)
+    return Session.objects.get(name="made")
+
+
+def test_keeping_what_was_written_later_keeps_the_lines_of_others(
+    theirs: Session, store: MemoryStore, curator: Client
+) -> None:
+    page = preview(curator, url_of(store, theirs)).content.decode()
+    assert "Only the 2 later lines stay." in page
+    assert "Move it to the trash, with 2 later lines" in page
+    send(curator, url_of(store, theirs), **choice("/plan.md", "apply"))
+    assert texts(store)["/plan.md"] == "hers\nhers too\n"
+
+
+def test_later_lines_go_to_the_trash_only_with_the_button_that_says_so(
+    theirs: Session, store: MemoryStore, curator: Client
+) -> None:
+    send(curator, url_of(store, theirs), **choice("/plan.md", "before"))
+    assert "/plan.md" not in texts(store)
+
+
+def test_the_summary_says_what_is_chosen_and_not_what_could_be(
+    theirs: Session, store: MemoryStore, curator: Client
+) -> None:
+    seen = summary_of(preview(curator, url_of(store, theirs)))
+    assert "no memory changes" in seen and "As proposed" in seen and "trash" not in seen
+    memory = Memory.objects.get(path="/plan.md").pk
+    answer = curator.post(url_of(store, theirs), {f"choice-{memory}": "before", "digest": "old"})
+    assert "1 memory goes to the trash" in summary_of(answer) and "As chosen" in summary_of(answer)
+
+
+def test_after_an_undo_of_an_undo_the_session_can_be_undone_and_reviewed_again(
+    bad: Session, store: MemoryStore, curator: Client
+) -> None:
+    before = tree_now(store)
+    for _ in range(2):
+        send(curator, url_of(store, bad))
+        undo = AuditEntry.objects.of_chain(store.id).of_command("undo").newest()[0]
+        send(curator, reverse("undo_entry", args=[store.id, undo.seq]))
+        assert tree_now(store) == before
+        assert {version.review_state for version in of_session(bad)} == {ReviewState.UNREVIEWED}
+        page = preview(curator, url_of(store, bad))
+        assert "Nothing to undo" not in page.content.decode() and page.context["preview"].problems == 0
