@@ -22,11 +22,13 @@ run: needed ## Start the hub with demo data on http://127.0.0.1:8000
 
 test: developed ## Run every test on SQLite, browser tests where a Chromium is or can be installed
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
+	@sh tools/debian.sh fonts || echo "Fonts are missing: pages are tried with those that this machine has."
 	@sh tools/typescript.sh || echo "No TypeScript SDK: its tests are skipped."
 	$(PY) -m pytest $(PYTEST_OPTIONS)
 
 test-postgres: developed ## Run the tests that ask the database on a private PostgreSQL cluster
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
+	@sh tools/debian.sh fonts || echo "Fonts are missing: pages are tried with those that this machine has."
 	@sh tools/typescript.sh || echo "No TypeScript SDK: its tests are skipped."
 	MEMORYHUB_TEST_DATABASE=postgres $(PY) -m pytest $(PYTEST_OPTIONS)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.conf import settings
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 
@@ -56,14 +56,41 @@ class Console:
 THEMES = ("light",) if os.environ.get("MEMORYHUB_TEST_DATABASE") == "postgres" else ("light", "dark")
 """Colours do not depend on the database: the run on PostgreSQL looks at one theme."""
 
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
+"""What a theme can break: after the first theme, axe looks at these rules alone."""
+
+WIDTHS = (1440, 390, 320)
+FONTS = ("", "DejaVu Sans", "Liberation Sans", "DejaVu Sans Mono")
+"""The hub's own choice, and what a machine may have instead: a broad font, a narrow one, and a very wide one."""
+
 
 def axe(page: Page, *, only: tuple[str, ...] = THEMES) -> None:
     """Fails if axe finds anything on the page, in light or in dark."""
+    if not page.evaluate("typeof axe === 'object'"):
+        page.evaluate(AXE_SCRIPT)
     for scheme in only:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        page.wait_for_timeout(150)  # for colours that fade from one theme to the other
-        results = Axe().run(page)
+        rules = {} if scheme == only[0] else {"runOnly": {"type": "rule", "values": COLOUR_RULES}}
+        results = AxeResults(page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"], **rules}))
         assert not results.violations_count, f"{page.url} in {scheme}:\n{results.generate_report()}"
+
+
+def fits(page: Page, widths: tuple[int, ...] = WIDTHS) -> None:
+    """Fails if the page scrolls sideways on a desk, a telephone or at 320 pixels, whatever font the machine has."""
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        for font, wide in zip(FONTS, page.evaluate(_WIDE_IN_EACH_FONT, FONTS), strict=True):
+            assert wide <= width, f"{page.url} is {wide} pixels wide at {width} in {font or 'its own font'}"
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+
+_WIDE_IN_EACH_FONT = """fonts => fonts.map(font => {
+    const { style } = document.documentElement
+    font ? style.setProperty('--font-ui', `"${font}"`) : style.removeProperty('--font-ui')
+    const wide = document.documentElement.scrollWidth
+    style.removeProperty('--font-ui')
+    return wide
+})"""
 
 
 def sign_in_as(context: BrowserContext, user: User, address: str) -> None:

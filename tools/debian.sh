@@ -10,6 +10,11 @@ present() {
                 command -v "$name" >/dev/null 2>&1 && return 0
             done
             return 1 ;;
+        fonts)
+            command -v fc-list >/dev/null 2>&1 || return 1
+            for font in "DejaVu Sans" "Liberation Sans"; do
+                [ -n "$(fc-list "$font" family)" ] || return 1
+            done ;;
         postgresql)
             command -v initdb >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ;;
         nodejs)
@@ -39,8 +44,9 @@ install() {
 
 case $1 in
     chromium | postgresql) package=$1 ;;
+    fonts) package="fontconfig fonts-dejavu-core fonts-liberation" ;;
     nodejs) package="nodejs npm" ;;
     python-venv) package=python3-venv ;;
-    *) echo "usage: $0 chromium|nodejs|postgresql|python-venv" >&2; exit 2 ;;
+    *) echo "usage: $0 chromium|fonts|nodejs|postgresql|python-venv" >&2; exit 2 ;;
 esac
 present "$1" || { install "$package" && present "$1"; }

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions import people
 from memoryhub.demo.load import load
 from memoryhub.models import User
-from tests.browser import Console, axe, sign_in_as
+from tests.browser import Console, axe, fits, sign_in_as
 from tests.fixtures import BY
 from tests.web.every_page import pages
 
@@ -20,15 +20,6 @@ NOW = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 
 PARTS = 8
 """The pages are shared out among so many tests, so that no process has all of them to wait for."""
-
-
-def widths_are_kept(page: Page) -> None:
-    """Nothing makes the page scroll sideways on a desk, a telephone, or at 320 pixels."""
-    for width in (1440, 390, 320):
-        page.set_viewport_size({"width": width, "height": 900})
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= width, f"{page.url} is {wide} pixels wide at {width}"
-    page.set_viewport_size({"width": 1440, "height": 900})
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -43,7 +34,7 @@ def test_every_page_is_sound_in_both_themes(
         assert response.status == 200, address
         assert page.locator("h1").count() == 1, address
         axe(page)
-        widths_are_kept(page)
+        fits(page)
         assert not console.unexpected(), (address, console.unexpected())
 
 
@@ -52,7 +43,7 @@ def test_the_pages_of_a_stranger_are_sound_too(page: Page, live_server: LiveServ
     for address in ("/sign-in", f"/invitations/{token}"):
         page.goto(live_server.url + address)
         axe(page)
-        widths_are_kept(page)
+        fits(page)
 
 
 def test_pages_of_errors_are_sound(page: Page, console: Console, live_server: LiveServer, charlie: User) -> None:
@@ -63,7 +54,7 @@ def test_pages_of_errors_are_sound(page: Page, console: Console, live_server: Li
         assert response is not None
         assert response.status in (403, 404)
         axe(page)
-        widths_are_kept(page)
+        fits(page)
 
 
 def test_a_hub_without_stores_says_what_to_do(page: Page, live_server: LiveServer, superuser: User) -> None:

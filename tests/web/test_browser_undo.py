@@ -9,10 +9,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Session, User
-from tests.browser import axe, sign_in_as
+from tests.browser import axe, fits, sign_in_as
 from tests.web.history import Caller
 from tests.web.memory_pages import act, text_of
-from tests.web.test_browser_pages import widths_are_kept
 
 pytestmark = pytest.mark.browser
 
@@ -162,4 +161,4 @@ def test_every_page_of_time_is_sound_in_both_themes(
         assert response is not None
         assert (response.status, desk.locator("h1").count()) == (200, 1), address
         axe(desk)
-        widths_are_kept(desk)
+        fits(desk)

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import figures
 from memoryhub.models import MemoryStore, User
-from tests.browser import axe, sign_in_as
+from tests.browser import axe, fits, sign_in_as
 from tests.web.history import Caller
 
 pytestmark = pytest.mark.browser
@@ -48,10 +48,7 @@ def test_the_dashboards_are_sound(page: Page, live_server: LiveServer, worked: M
         for summary in page.locator(".picture-table > summary").all():
             summary.click()
         axe(page)
-        for width in (1440, 390, 320):
-            page.set_viewport_size({"width": width, "height": 900})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
-        page.set_viewport_size({"width": 1440, "height": 900})
+        fits(page)
 
 
 def test_an_empty_dashboard_is_sound(page: Page, live_server: LiveServer, store: MemoryStore, charlie: User) -> None:

@@ -9,14 +9,12 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions import scans
 from memoryhub.actions.holds import place, release
 from memoryhub.models import HoldKind, Memory, MemoryStore, Scan, User
-from tests.browser import axe, sign_in_as
+from tests.browser import axe, fits, sign_in_as
 from tests.fixtures import AT
 from tests.web.erasing import SUBJECT, of_two_versions, text_of, version, write
 from tests.web.memory_pages import act
 
 pytestmark = pytest.mark.browser
-
-WIDTHS = (1440, 390, 320)
 
 
 @pytest.fixture
@@ -31,16 +29,6 @@ def desk(page: Page, live_server: LiveServer, alice: User, store: MemoryStore) -
     return page
 
 
-def fits(page: Page, *, look: bool = True) -> None:
-    """Nothing is wider than the window, whatever its width; and axe finds nothing in either theme."""
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, width)
-    if look:
-        axe(page)
-    page.set_viewport_size({"width": 1440, "height": 900})
-
-
 def tab_to(page: Page, name: str) -> None:
     """Presses Tab until something with this name has the focus."""
     for _ in range(120):
@@ -52,7 +40,7 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice: User) -> None:
-    fits(desk, look=False)
+    fits(desk)
     hold = place(store.id, act(alice), kind=HoldKind.HOLD, reason="case 77", path="/notes")
     desk.get_by_label("Texts to erase, one a line").focus()
     desk.keyboard.type(f"{SUBJECT}")
@@ -60,19 +48,21 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     desk.keyboard.press("Enter")
     expect(desk.get_by_role("heading", name="1 legal hold keeps some of it")).to_be_visible()
     fits(desk)
+    axe(desk)
     release(store.id, hold.pk, act(alice))
     desk.get_by_label(re.compile(SUBJECT.upper())).focus()
     desk.keyboard.press("Space")
     tab_to(desk, "Look again with these")
     desk.keyboard.press("Enter")
     expect(desk.locator("mark", has_text=SUBJECT.upper()).first).to_be_visible()
-    fits(desk, look=False)
+    fits(desk)
     desk.get_by_label("Type the name of the memory store").focus()
     desk.keyboard.type(store.name)
     tab_to(desk, r"^Erase \d+ places for good")
     desk.keyboard.press("Enter")
     expect(desk.get_by_role("heading", level=1)).to_have_text("Receipt of an erasure")
     fits(desk)
+    axe(desk)
     assert "[redacted] came by" in text_of(Memory.objects.get(store=store, path="/notes/visit.md"))
     kept = "JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])"
     assert "Quellenberg" not in desk.evaluate(kept) and "Quellenberg" not in desk.url
@@ -81,7 +71,7 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     desk.get_by_label("The downloaded document").fill(document)
     desk.get_by_role("button", name="Check it").click()
     expect(desk.get_by_text("The receipt is right")).to_be_visible()
-    fits(desk, look=False)
+    fits(desk)
 
 
 def test_a_version_is_redacted_and_says_so(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
@@ -89,15 +79,16 @@ def test_a_version_is_redacted_and_says_so(desk: Page, live_server: LiveServer, 
     desk.goto(f"{live_server.url}/stores/{store.id}/versions/{version(memory).pk}")
     desk.get_by_role("link", name="Redact…").click()
     expect(desk.get_by_label("Type the name of the memory")).to_be_visible()
-    fits(desk, look=False)
+    fits(desk)
     desk.get_by_label("Type the name of the memory").fill("zq.md")
     desk.get_by_role("button", name="Redact version 1 for good").click()
     expect(desk.get_by_role("heading", level=1)).to_have_text("Version 1 of zq.md")
     expect(desk.get_by_text("That it was there stays in the audit.")).to_be_visible()
     fits(desk)
+    axe(desk)
     desk.goto(f"{live_server.url}/stores/{store.id}/versions/{memory.head_id}/redact")
     expect(desk.get_by_role("heading", name="The newest version cannot be redacted")).to_be_visible()
-    fits(desk, look=False)
+    fits(desk)
 
 
 def test_a_scan_is_watched_and_its_page_moves_by_itself(
@@ -105,10 +96,11 @@ def test_a_scan_is_watched_and_its_page_moves_by_itself(
 ) -> None:
     monkeypatch.setattr(scans, "STEP_VERSIONS", 1)
     desk.goto(f"{live_server.url}/stores/{store.id}/scans")
-    fits(desk, look=False)
+    fits(desk)
     desk.get_by_role("button", name="Look through the history").click()
     expect(desk.get_by_role("button", name="Cancel")).to_be_visible()
     fits(desk)
+    axe(desk)
     scan = Scan.objects.get()
     assert scans.step(scan.pk, AT)
     expect(desk.get_by_text("1 of 4")).to_be_visible()
@@ -116,7 +108,7 @@ def test_a_scan_is_watched_and_its_page_moves_by_itself(
     while scans.step(scan.pk, AT):
         pass
     expect(desk.get_by_text("Done: 0 findings")).to_be_visible()
-    fits(desk, look=False)
+    fits(desk)
 
 
 def test_while_the_answer_is_awaited_a_bar_says_so_and_can_be_put_away(desk: Page) -> None:
@@ -128,6 +120,7 @@ def test_while_the_answer_is_awaited_a_bar_says_so_and_can_be_put_away(desk: Pag
     expect(desk.get_by_role("progressbar")).to_be_visible()
     expect(desk.get_by_text("Looking through every place")).to_contain_text("1 s")
     fits(desk)
+    axe(desk)
     desk.get_by_role("button", name="Stop").click()
     expect(desk.get_by_role("progressbar")).to_be_hidden()
     expect(desk.get_by_label("Texts to erase, one a line")).to_have_value(SUBJECT)

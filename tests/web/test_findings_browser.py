@@ -5,10 +5,9 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, User
-from tests.browser import Console, axe, sign_in_as
+from tests.browser import Console, axe, fits, sign_in_as
 from tests.web.flagged import CARD, POISON, with_card
 from tests.web.history import Caller
-from tests.web.test_browser_pages import widths_are_kept
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +30,7 @@ def test_findings_are_decided_about_with_the_keyboard(
     sign_in_as(page.context, alice, live_server.url)
     page.goto(f"{live_server.url}/findings")
     axe(page)
-    widths_are_kept(page)
+    fits(page)
     for key in ("j", "x", "j", "x"):
         page.keyboard.press(key)
     expect(page.locator("[data-selection-count]")).to_have_text("2 selected")
@@ -39,14 +38,14 @@ def test_findings_are_decided_about_with_the_keyboard(
     page.keyboard.press("d")
     expect(page.get_by_role("heading", name="Dismiss 2 findings?")).to_be_visible()
     axe(page)
-    widths_are_kept(page)
+    fits(page)
     page.get_by_label("Why are they harmless?").fill("Test data")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Dismissed 2 findings.")).to_be_visible()
     assert states(store_with_findings) == [FindingState.DISMISSED, FindingState.DISMISSED, FindingState.OPEN]
     page.goto(f"{live_server.url}/stores/{store_with_findings.pk}/findings?state=dismissed")
     axe(page)
-    widths_are_kept(page)
+    fits(page)
     for key in ("j", "x", "r"):
         page.keyboard.press(key)
     expect(page.get_by_text("1 finding is open again.")).to_be_visible()
@@ -64,7 +63,7 @@ def test_a_value_is_revealed_and_masked_again(
     page.keyboard.press("v")
     expect(page.locator(".lines mark")).to_have_text(CARD)
     axe(page)
-    widths_are_kept(page)
+    fits(page)
     page.get_by_role("link", name="Mask again").click()
     expect(page.locator(".lines .masked-value")).to_be_visible()
     page.keyboard.press("e")
@@ -86,12 +85,12 @@ def test_rules_are_chosen_with_the_arrow_keys_and_tried(
         page.keyboard.press("ArrowRight")
     expect(page.locator("[name=rule-card]:checked")).to_have_value("mask")
     axe(page)
-    widths_are_kept(page)
+    fits(page)
     page.get_by_role("button", name="Save the rules").click()
     expect(page.get_by_text("The rule for 1 kind was changed: Payment card.")).to_be_visible()
     page.get_by_label("Text", exact=True).fill(f"Card {CARD}")
     page.get_by_role("button", name="Try").click()
     expect(page.get_by_label("What would be stored")).to_have_text("Card [redacted:card]")
     axe(page)
-    widths_are_kept(page)
+    fits(page)
     assert not console.unexpected()

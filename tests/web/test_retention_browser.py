@@ -10,10 +10,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import holds, run_clock, runs
 from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, RetentionPolicy, Run, User
-from tests.browser import axe, sign_in_as
+from tests.browser import axe, fits, sign_in_as
 from tests.web.memory_pages import act
 from tests.web.retention_pages import begun, policy, some, url
-from tests.web.test_browser_pages import widths_are_kept
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +29,7 @@ def desk(page: Page, live_server: LiveServer, alice: User, store: MemoryStore) -
 
 def is_sound(page: Page) -> None:
     axe(page)
-    widths_are_kept(page)
+    fits(page)
 
 
 def finished(run: Run) -> None:

@@ -8,8 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import webhooks_sending
 from memoryhub.models import MemoryStore, User, Webhook
-from tests.browser import axe, sign_in_as
-from tests.web.test_browser_pages import widths_are_kept
+from tests.browser import axe, fits, sign_in_as
 from tests.webhooks.hub import FAST
 from tests.webhooks.receivers import receiver, status
 
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 def is_sound(page: Page) -> None:
     axe(page)
-    widths_are_kept(page)
+    fits(page)
 
 
 def deliver(hook: Webhook) -> None:
