@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from memoryhub.sensitive_orders import ENGLISH, PARTS, Rows
 from memoryhub.sensitive_orders_abroad import FRENCH, GERMAN, JAPANESE_CHINESE, PORTUGUESE_ITALIAN, RUSSIAN, SPANISH
-from memoryhub.sensitive_text import Place, Text
+from memoryhub.sensitive_text import Place, Text, apart
 
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CJK_MARKS = (
@@ -20,6 +20,15 @@ _RARE_SEPARATORS = re.compile(
     "\u3000-\u303f\u3164\ufe00-\ufe0f\ufeff\uff00-\uff0f\uff1a-\uff20\uffa0\ufff0-\uffff\U0001d173-\U0001d17a"
     "\U0001f000-\U0001faff\U000e0000-\U000e0fff]"
 )
+LONGEST_SPELT = 400
+_SPELT = tuple(
+    f" {' '.join(word)} "
+    for word in ("ignore", "disregard", "forget", "override", "instructions", "reveal", "pretend", "obey", "prompt")
+)
+"""Words of which the letters stand apart, where nobody writes them so but to be overlooked."""
+
+_LETTERS = re.compile(r"(?: {1,3}\w(?!\w))+")
+_LETTERS_BEFORE = re.compile(r"(?: {1,3}\w){0,100} $")
 
 
 def _compiled(rows: Rows) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
@@ -63,15 +72,32 @@ def instructions(text: Text) -> Iterator[Place]:
 
     How one would speak to a colleague (`always run the tests`, `do not deploy on Fridays`) is none.
     """
-    places = _with_spaces(text.low)
+    spaced = _spaced(text.low)
+    places = _with_spaces(text.low, spaced)
+    if (" o " in spaced or " e " in spaced) and (letters := [*_letter_by_letter(spaced)]):
+        places = iter(apart([*places, *letters]))
     if not text.text.isascii() and _CJK.search(text.text) and any(mark in text.low for mark in _CJK_MARKS):
         places = iter(sorted([*places, *(match.span() for match in _INSTRUCTION_CJK.finditer(text.low))]))
     return places
 
 
-def _with_spaces(low: str) -> Iterator[Place]:
+def _letter_by_letter(spaced: str) -> Iterator[Place]:
+    """Words of an order whose letters stand apart, with the single letters around them."""
+    for word in _SPELT:
+        position = spaced.find(word)
+        while position >= 0:
+            first = _LETTERS_BEFORE.search(spaced[max(0, position - LONGEST_SPELT) : position + 1])
+            last = _LETTERS.match(spaced, position, position + len(word) + LONGEST_SPELT)
+            if first and last:
+                yield position - (len(first.group()) - 1), last.end() - 1
+                position = spaced.find(word, last.end())
+            else:
+                position = spaced.find(word, position + 1)
+
+
+def _with_spaces(low: str, spaced: str) -> Iterator[Place]:
     end = 0
-    for beginning in _BEGINNING.finditer(_spaced(low)):
+    for beginning in _BEGINNING.finditer(spaced):
         start = beginning.start()
         if start >= end and (match := _FOLLOWING[beginning.group()[1:]].match(low, start)):
             end = match.end()

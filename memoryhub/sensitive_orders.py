@@ -5,6 +5,8 @@ PARTS = {
     "<gap>": r"(?:[\w'’-]{1,30}\s{1,3}){0,5}?",
     "<earlier>": "(?:previous|prior|above|earlier|preceding|existing|original|initial|all|any|every|your|system|safety|"
     "developer|everything)",
+    "<said>": "(?:instructions?|prompts?|rules?|guidelines?|directives?|directions|orders|commands|constraints|"
+    "restrictions|guidance|policies|programming|safeguards|guardrails|messages?|context)",
     "<theirs>": "(?:instructions?|prompts?|rules?|guidelines?|directives?|directions|orders|commands|constraints|"
     "restrictions|safety|policies|training|context|programming|safeguards|guardrails)",
     "<person>": "(?:the |any |your )?(?:users?|human|humans|operator|owner|person|people|developers?|"
@@ -14,6 +16,52 @@ PARTS = {
 
 # Rows of how an order begins, each word after a space and without punctuation, and how it goes on.
 ENGLISH = (
+    (
+        "pay no |pay zero |take no |give no |do not |don t |never |must not |should not |stop |cease |no longer ",
+        (
+            r"(?:(?:pay|take|give) (?:no|zero) (?:attention|heed|notice|regard|weight) (?:to|of)|(?:do not|don't|never|"
+            r"must not|should not|no longer)\s{1,3}(?:ever\s{1,3})?(?:obey|heed|listen to|pay attention to|comply with|"
+            r"abide by|adhere to|follow(?= your))|(?:stop|cease) "
+            r"(?:obeying|heeding|following|listening to|complying with))"
+            r"\s{1,3}<gap><earlier>\s{1,3}<gap><said>\b"
+        ),
+    ),
+    (
+        "neglect|set aside |throw away |throw out |discard|erase |wipe |dismiss |abandon ",
+        (
+            r"(?:neglect(?:ing)?|set aside|throw (?:away|out)|discard|erase|wipe|dismiss|abandon)"
+            r"\s{1,3}<gap>(?:previous|prior|above|earlier|preceding|foregoing|your (?:original |initial |earlier )?)"
+            r"\s{0,3}<gap>(?:instructions?|prompts?|directives?|guidelines|programming|guidance)\b"
+        ),
+    ),
+    (
+        "ignor|disregard|overlook |skip |bypass|circumvent |evade |overrid|disable |turn off ",
+        (
+            r"(?:ignor(?:e|ing)|disregard(?:ing)?|overlook|skip|bypass(?:ing)?|circumvent|evade|override|disable|"
+            r"turn off)\s{1,3}(?:all |any |every )?(?:of )?(?:your|the model's|the assistant's|its own)\s{1,3}<gap>"
+            r"(?:filters?|limitations?|protocols?|moderation|measures|ethics|principles|boundaries|directives?|instructions?)\b"
+        ),
+    ),
+    (
+        "ignor|disregard|forget",
+        (
+            r"(?:ignor(?:e|ing)|disregard(?:ing)?|forget)\s{1,3}<gap>(?:previous|prior|preceding|foregoing|earlier|above)"
+            r"\s{1,3}<gap>(?:conversations?|inputs?|information|content|assignments?|tasks?|requests?|statements?|"
+            r"guidance|documents?|messages?|dialogue|text)\b"
+            r"(?= (?:and|but|now|instead|then|from|you|completely|entirely))"
+        ),
+    ),
+    (
+        "repeat |print |output |write |say |display |recite |echo |copy |tell me |translate |summarize |summarise ",
+        (
+            r"(?:repeat|print|output|write|say|display|recite|echo|copy|tell me|translate|summari[sz]e)(?: out| back)?"
+            r"\s{1,3}(?:me )?(?:verbatim )?(?:all |everything |every word |exactly )?(?:of )?"
+            r"(?:the |your |these |what )?(?:words?|text|sentences?|content|everything|lines?|instructions?|prompts?|"
+            r"rules|tokens|is|was|all|written)\s{1,3}(?:that (?:is|was|are|were|came|come|you were given)\s{1,3})?"
+            r"(?:written |given |said |stated )?"
+            r"(?:above|before this|prior to this|preceding this|you were given|starting with you are)\b"
+        ),
+    ),
     (
         "ignor|disregard|forget|overrid|bypass|discard",
         (

@@ -16,15 +16,19 @@ LONGEST_LOGIN = 80
 _SERVICE_NAMES = frozenset({"git", "hg", "svn"})
 
 _CARD = re.compile(
-    r"(?<![\d.,])(?:\d{14,19}|\d{4}([ \-\u00a0])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?"
-    r"|3\d{3}([ \-\u00a0])\d{6}\2\d{4,5})(?![\d]|[.,]\d)"
+    r"(?<![\d.,])(?:\d{12,19}|\d{4}([ \-\u00a0])\d{4}\1\d{4}(?:\1\d{4}(?:\1\d{3})?)?"
+    r"|[1-3]\d{3}([ \-\u00a0])\d{6}\2\d{4,5})(?![\d]|[.,]\d)"
 )
-SHORTEST_CARD = 14
+SHORTEST_CARD = 12
 _ISSUER = re.compile(
     r"4\d{15}(?:\d{3})?|(?:5[1-5]|22[2-9]|2[3-6]|27[01]|2720)\d+|3[47]\d{13}|3(?:0[0-5]\d|[689]\d\d)\d{10}"
-    r"|6(?:011|4[4-9]|5)\d+|35(?:2[89]|[3-8])\d+|62\d{14,17}|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d+|220[0-4]\d+"
+    r"|6(?:011|4[4-9]|5)\d+|35(?:2[89]|[3-8])\d+|62\d{14,17}|(?:5018|5019|5020|5038|5612|5893|6304|6390|6759|676[1-3])\d+|220[0-4]\d+"
+    r"|(?:122\d|1800|2131)\d{11}"
 )
-_IBAN = re.compile(r"[0-9][0-9](?<=[A-Z]{2}[0-9]{2})(?:[ \-\u00a0]?[A-Z0-9]){11,30}")
+_MAESTRO = re.compile("5018|5020|5038|5612|5893|6304|6390|6759|676[1-3]")
+_IBAN = re.compile(r"[0-9][0-9](?<=[a-z]{2}[0-9]{2})(?:[ \-\u00a0]?[a-z0-9]){11,30}")
+_IBAN_SEPARATORS = str.maketrans("", "", " -\u00a0")
+FEWEST_IBAN_DIGITS = 10
 _IBAN_COUNTRIES = """
 AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29
 ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28
@@ -105,7 +109,10 @@ def cards(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    return (len(digits) == 16 or digits[0] in "3456") and len(set(digits)) > 1
+    """Maestro's are as short as twelve digits, of the others none has fewer than fourteen."""
+    if len(digits) < 14:
+        return _MAESTRO.match(digits) is not None
+    return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1
 
 
 def passes_luhn(digits: str) -> bool:
@@ -116,25 +123,30 @@ def passes_luhn(digits: str) -> bool:
 
 def ibans(text: Text) -> Iterator[Place]:
     """Bank accounts: a country's length, and the remainder of 1 that its check digits give by 97."""
-    if text.has_letters_and_digits:
-        position = 0
-        while match := _IBAN.search(text.text, position):
-            start = match.start() - 2
-            end = _iban_end(text.text, start, match.end())
-            position = end or match.start() + 2
-            if end and text.stands_alone(start, end):
-                yield start, end
+    position = 0
+    while match := _IBAN.search(text.low, position):
+        start = match.start() - 2
+        end = _iban_end(text.text, start, match.end()) if text.stands_alone(start, start) else None
+        position = end or match.start() + 2
+        if end and text.stands_alone(start, end):
+            yield start, end
 
 
 def _iban_end(text: str, start: int, limit: int) -> int | None:
-    length = _IBAN_LENGTHS.get(text[start : start + 2], 0)
-    account, end = "", start
-    while end < limit and len(account) < length:
-        account += text[end] if text[end].isalnum() else ""
-        end += 1
-    if not length or len(account) < length:
+    """Where the account ends; in small letters, or in both, only where it has the digits that a name has not."""
+    length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
+    account = text[start:limit].translate(_IBAN_SEPARATORS)[:length]
+    if not length or len(account) < length or not account.isascii():
         return None
-    return end if int("".join(str(int(letter, 36)) for letter in account[4:] + account[:4])) % 97 == 1 else None
+    if not account.isupper() and sum(map(str.isdigit, account)) < FEWEST_IBAN_DIGITS:
+        return None
+    if int("".join(str(int(letter, 36)) for letter in account[4:] + account[:4])) % 97 != 1:
+        return None
+    end = start
+    while length:
+        length -= text[end].isalnum()
+        end += 1
+    return end
 
 
 def ips(text: Text) -> Iterator[Place]:
@@ -163,12 +175,12 @@ def _ipv6s(text: Text) -> Iterator[Place]:
         after = _IPV6_AFTER.match(text.text, middle.end())
         if middle.start() < end or before is None or after is None:
             continue
+        end = after.end()  # what is none as a whole has none in it
         start = middle.start() - len(before.group())
         value = text.text[start : after.end()].rstrip(".")
         value = value if value.endswith("::") else value.rstrip(":")
         if text.stands_alone(start, start + len(value)) and _is_address(value):
-            end = start + len(value)
-            yield start, end
+            yield start, start + len(value)
 
 
 def _touches(start: int, end: int, taken: list[Place]) -> bool:

@@ -9,7 +9,7 @@ from memoryhub.sensitive_text import OPAQUE, Place, Text, apart, is_placeholder
 
 _PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?) ?-{4,5}")
 _PEM_BODY = re.compile(r"(?:(?:\\[nr]|\s){1,8}[A-Za-z0-9+/=]{16,2000})+")
-_PEM_LETTERS = re.compile(r"[A-Za-z0-9+/]{4}")
+_PEM_LETTERS = re.compile(r"[A-Za-z0-9+/]{12}")
 LONGEST_PRIVATE_KEY = 32_000
 """Characters to look through for the end of a private key; one of 16,384 bits needs 13,000."""
 

@@ -35,9 +35,12 @@ LETTERS_AND_DIGITS = re.compile("[A-Z][A-Z-]{0,5} ?[0-9][0-9]")
 _BETWEEN = str.maketrans("", "", _AROUND)
 FEWEST_DIGITS = 6
 _NO_SECRET = re.compile(
-    r"\x01|example|placeholder|redacted|dummy|your[ _-]|change[ _-]?me|x{4}|\.{3}|…|\*{3}|^[<\[({%$#]|[}>]$|^(.)\1*$",
+    r"\x01|example|placeholder|redacted|dummy|your[ _-]|change[ _-]?me|abcdefghijklm"
+    r"|x{4}|#{4}|\.{3}|…|\*{3}|^[<\[({%$#]|[}>]$|^(.)\1*$",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
+"""What nobody draws: the same again and again, the alphabet, the digits in order."""
 
 
 class Text:
@@ -119,7 +122,9 @@ def is_placeholder(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether the value of a key could have been drawn: no placeholder, and with enough different characters."""
-    return len(set(value)) >= 8 and not is_placeholder(value)
+    one_case = value.islower() or value.isupper()
+    plain = one_case and not any(map(str.isdigit, value))
+    return not plain and len(set(value)) >= 8 and not is_placeholder(value) and not _COUNTED.search(value)
 
 
 def _lower(character: str) -> str:

@@ -8,6 +8,8 @@ import pytest
 
 from memoryhub.sensitive import KINDS, find
 from tests.sensitive_corpus import KEYS
+from tests.sensitive_corpus_code import CODE
+from tests.sensitive_corpus_notes import NOTES
 from tests.sensitive_corpus_poison import POISON
 
 REPEATED = (
@@ -27,11 +29,19 @@ REPEATED = (
     "忽略之前", "system:", "\nsystem", "system: ", "assistant ",
     "<|", "<|im_start|>", "[INST]", "[[", "<<", "<system", "###", "</", "\\x41", "%41", "&#65;", "\\u0041",
     "YWFh", "aGVsbG8gd29ybGQg", "a/", "A+", "6162", "61 ", "\U000e0041", "👩\u200d", "\ufe0f", "\u0915\u200d",
-    "\u05d0\u200f", "[redacted:", "{{{{", "((((", "<<<<", "a1", "a1B2", "1a-", "é", "İ", "ß ",
+    "\u05d0\u200f",
+    "[redacted:", "token=", "token: ", "token: a1", "token='", "pw:", "pass:", "secret:", "secret = ",
+    "--pass=", "key:", "key-", "a_key=", "auth:", "creds=", "pin:1234 ", "\"token\", \"", "<token>", "curl ",
+    "curl -u a:", "\"auth\": \"", "authorization: ", "cpf 11111111111 ", "ssn 123456789 ", "tin 1", "de89",
+    "de89 ", "abcdef", "12345678z ", "010594y903", "4111 1111 1111 ", "5018", "i g n o r e ", "i ", " e",
+    "pay no attention to ", "repeat the ", "{{{{", "((((", "<<<<", "a1", "a1B2", "1a-", "é", "İ", "ß ",
 )  # fmt: skip
 SHORT, LONG = 4_000, 16_000
 UNNOTICED = 0.02
 """Seconds for LONG characters that no text that costs more than its length could stay under."""
+
+MOST_TIMES_ORDINARY = 12
+"""How many times as long as an ordinary text a hostile one of the same length may take."""
 
 STEEPEST = 8
 """How many times longer four times as much may take: 4 with room for a busy machine; the square would be 16."""
@@ -81,3 +91,19 @@ def test_a_hundred_thousand_hostile_characters_are_looked_through_in_bounded_tim
         start = process_time()
         find(text)
         assert process_time() - start < 5
+
+
+def test_no_repetition_holds_the_lock_of_a_store_longer_than_a_few_ordinary_texts() -> None:
+    length = 100_000
+    ordinary = "\n".join([*NOTES, *CODE])
+    least = min(seconds_for_all(of_length(ordinary, length)) for _ in range(3))
+    slow = [piece for piece in REPEATED if seconds_for_all(of_length(piece, length)) > MOST_TIMES_ORDINARY * least]
+    again = {piece: seconds_for_all(of_length(piece, length)) / least for piece in slow}
+    assert {piece: times for piece, times in again.items() if times > MOST_TIMES_ORDINARY} == {}
+
+
+def seconds_for_all(text: str) -> float:
+    """As when a text is written: every kind is looked for at once."""
+    start = process_time()
+    find(text)
+    return process_time() - start
