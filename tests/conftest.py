@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.urls import get_resolver
 
-from tests import cluster, write_guard
+from tests import cluster, store_guard, write_guard
 from tests.directory import remove_run_directory, run_directory
 
 pytest_plugins = ["tests.fixtures", "tests.browser"]
@@ -63,6 +64,25 @@ def _write_guard() -> Iterator[None]:
     take_off = write_guard.install()
     yield
     take_off()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _store_guard() -> Iterator[None]:
+    take_off = store_guard.install()
+    yield
+    take_off()
+
+
+@pytest.fixture(autouse=True)
+def _stores_are_named(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A statement of the hub on a large table without its store fails the test in which it is sent."""
+    yield
+    found = store_guard.seen_since()
+    if path := os.environ.get("STORE_GUARD_LOG"):
+        with Path(path).open("a") as stream:
+            stream.writelines(f"{line} [{request.node.nodeid}]\n" for line in found)
+    elif found:
+        pytest.fail("\n".join(found), pytrace=False)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -95,16 +95,18 @@ def _within(rows: Sequence[Row]) -> Sequence[Row]:
     return rows[:MOST_VERSIONS]
 
 
-def line_counts(ids: Collection[str]) -> dict[str, int]:
-    """How many lines the texts of some versions have; the versions that have no text are left out."""
-    rows = MemoryVersion.objects.filter(pk__in=ids, text__isnull=False).values_list("id", "text__content")
+def line_counts(store_ids: Collection[str], ids: Collection[str]) -> dict[str, int]:
+    """How many lines the texts of some versions in some stores have; the versions that have no text are left out."""
+    versions = MemoryVersion.objects.filter(store_id__in=store_ids, pk__in=ids, text__isnull=False)
+    rows = versions.values_list("id", "text__content")
     return {id: count_lines(content) for id, content in rows.iterator(chunk_size=CHUNK)} if ids else {}
 
 
 class Texts:
-    """Texts by their ids, loaded in chunks in the order in which they will be asked for, and not kept."""
+    """Texts of a store by their ids, loaded in chunks in the order in which they will be asked for, and not kept."""
 
-    def __init__(self, order: Sequence[str]) -> None:
+    def __init__(self, store_id: str, order: Sequence[str]) -> None:
+        self.store_id = store_id
         self.order = order
         self.places = {text: place for place, text in enumerate(order)}
         self.loaded: dict[str, str] = {}
@@ -114,6 +116,5 @@ class Texts:
         if text not in self.loaded:
             place = self.places.get(text, 0)
             wanted = self.order[place : place + CHUNK] if text in self.places else [text]
-            # By their ids alone: with the store in the question SQLite would walk all texts of the store.
-            self.loaded = dict(MemoryText.objects.filter(pk__in=wanted).values_list("id", "content"))
+            self.loaded = MemoryText.objects.contents(self.store_id, wanted)
         return self.loaded.get(text, "")

@@ -30,7 +30,7 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
             refused = Record("restore", ok=False, answer=error.message, path=path, memory=version.memory_id)
             return error, keeping_out.of_call(store, refused, told, audit.to_json(told))
         record = record._replace(input=audit.to_json(told_of))
-        return Memory.objects.get(pk=version.memory_id), record
+        return Memory.objects.get(store_id=store_id, pk=version.memory_id), record
 
     return asking.on_store(store_id, asked, Record("restore"), restore)
 

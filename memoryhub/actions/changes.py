@@ -89,7 +89,9 @@ def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | N
     made, memory, version = tuple(store.made), None, None
     if len(made) == 1:
         version = made[0].id
-        memory, path = MemoryVersion.objects.filter(pk=version).values_list("memory_id", "path").get()
+        memory, path = (
+            MemoryVersion.objects.filter(store_id=store.store, pk=version).values_list("memory_id", "path").get()
+        )
     record = Record(
         command, path=path or None, memory=memory, version=version, versions=made, input=audit.to_json(dict(told))
     )

@@ -73,15 +73,16 @@ def edit(
         record = Record("edit", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
         told: dict[str, object] = {"path": memory.path, "content_sha256": expected_sha256}
         told |= review.mark_with_edit(store, memory.id, reviewed)
-        return _done(store, record, told | _told_of_merge(memory, merged))
+        return _done(store, record, told | _told_of_merge(store, memory, merged))
 
 
-def _told_of_merge(memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
+def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
     """What the entry says of a merge; nothing where these are not versions of the memory."""
     if merged is None:
         return {}
     named = {merged.opened, merged.theirs}
-    if MemoryVersion.objects.filter(memory_id=memory.id, pk__in=named).count() != len(named):
+    versions = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory.id, pk__in=named)
+    if versions.count() != len(named):
         return {}
     return {"opened": merged.opened, "theirs": merged.theirs, "merged": True}
 

@@ -93,7 +93,8 @@ def step(store_id: str, at: datetime) -> bool:
         with writing():
             there = list(model._default_manager.filter(**{store: store_id}).values_list("pk", flat=True)[:PIECE])
             if there:
-                rows = model._default_manager.filter(pk__in=there)
+                named = {} if "__" in store else {store: store_id}
+                rows = model._default_manager.filter(**named, pk__in=there)
                 rows._raw_delete(rows.db)  # nothing hangs on these rows
                 return True
     if not _told(store_id):

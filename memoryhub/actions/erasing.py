@@ -81,7 +81,7 @@ class Erasing:
         memory = Memory.objects.filter(store_id=self.store.store, pk=memory_id).first()
         if memory is not None:
             path = self.terms.masked_path(memory.path)
-            Memory.objects.filter(pk=memory_id).update(path=path, name=paths.name(path))
+            Memory.objects.filter(store_id=self.store.store, pk=memory_id).update(path=path, name=paths.name(path))
 
     def _free(self, memory: StoredMemory, path: str) -> str:
         """The path, or one beside it that nothing stands at, on or beneath."""
@@ -112,7 +112,7 @@ class Erasing:
         ):
             if text in masked:
                 sha256, size, _ = masked[text]
-                Memory.objects.filter(pk=memory).update(sha256=sha256, size=size)
+                Memory.objects.filter(store_id=self.store.store, pk=memory).update(sha256=sha256, size=size)
 
     def _of_texts(self, hits: Sequence[Hit], texts: set[str]) -> Iterator[MemoryVersion]:
         memories = {hit.memory for hit in hits if hit.id in texts}
@@ -129,7 +129,7 @@ class Erasing:
                 encoded = content.encode("utf-8", "surrogatepass")
                 masked[text.pk] = (hashlib.sha256(encoded).hexdigest(), len(encoded), content)
                 self._findings(text, content)
-                MemoryText.objects.filter(pk=text.pk).update(content=content)
+                MemoryText.objects.filter(store_id=self.store.store, pk=text.pk).update(content=content)
         return masked
 
     def _version(self, version: MemoryVersion, masked: dict[str, tuple[str, int, str]]) -> None:
@@ -155,9 +155,11 @@ class Erasing:
             value = text.content[finding.start : finding.end]
             start = content.find(value)
             if start >= 0:
-                Finding.objects.filter(pk=finding.pk).update(start=start, end=start + len(value))
+                Finding.objects.of_store(text.store_id).filter(pk=finding.pk).update(
+                    start=start, end=start + len(value)
+                )
                 continue
-            Finding.objects.filter(pk=finding.pk).update(
+            Finding.objects.of_store(text.store_id).filter(pk=finding.pk).update(
                 state=FindingState.RESOLVED, fingerprint=None, decided_at=self.store.at, decided_seq=self.store.seq
             )
 

@@ -170,7 +170,7 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
         return None
     held = holds.holds_of(store.store, store.at)
     if keeping := {_hold_over(held, hit) for hit in found.hits} - {None}:
-        raise Held(list(Hold.objects.filter(pk__in=keeping).order_by("pk")))
+        raise Held(list(Hold.objects.of_store(store.store).filter(pk__in=keeping).order_by("pk")))
     before = _heads(store.store, found.memories)
     redactions = Erasing(store, terms).everywhere(found.hits)
     told = {"texts": len(terms.texts), "places": found.counts, "memories": len(found.memories)}

@@ -134,7 +134,7 @@ def add_screened(store: Tree, memory_id: str, screened: Screened) -> Kept:
 
 def text_of(store: Tree, text: str | None) -> str | None:
     """A text by its row's id, where the rules look for anything at all."""
-    row = sql.one(sql.TEXT, text) if text and not store.ruling.is_idle else None
+    row = sql.one(sql.TEXT, store.store, text) if text and not store.ruling.is_idle else None
     return row[0] if row else None
 
 
@@ -191,7 +191,9 @@ def _write(store: Tree, rows: Sequence[Finding], screened: Screened, place: Scre
     again = {known[key][0]: row for key, row in fresh.items() if key in known}
     Finding.objects.bulk_create([row for key, row in fresh.items() if key not in known], batch_size=100)
     for pk, row in again.items():
-        Finding.objects.filter(pk=pk).update(**{name: getattr(row, name) for name in _FOUND_AGAIN})
+        Finding.objects.of_store(store.store).filter(pk=pk).update(
+            **{name: getattr(row, name) for name in _FOUND_AGAIN}
+        )
 
 
 _RESOLVED = ("", FindingState.RESOLVED)
@@ -273,7 +275,8 @@ def _told(found: Sequence[Finding], after: FindingState) -> Record:
     record = Record(COMMANDS[after], input=audit.to_json(told))
     if len({finding.memory_id for finding in found}) > 1:
         return record
-    version = MemoryVersion.objects.filter(pk=found[0].version_id).values_list("pk", "path").first()
+    first = MemoryVersion.objects.among(found[0].store_id, [found[0].version_id])
+    version = first.values_list("pk", "path").first()
     pk, path = version or (None, None)
     return record._replace(memory=found[0].memory_id, version=pk, path=path)
 

@@ -60,7 +60,7 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
     mark(store, version, whole=True)
     if text is not None:
         if not memory.is_live and version.number == memory.version_count - 1:
-            Memory.objects.filter(pk=memory.pk).update(text=None, sha256="")
+            Memory.objects.filter(store_id=store.store, pk=memory.pk).update(text=None, sha256="")
         removal.drop_texts(store, memory.pk, {str(text)})
     Finding.objects.of_memory(store.store, memory.pk).filter(version_id=version.pk).update(
         state=FindingState.RESOLVED, fingerprint=None, decided_at=store.at, decided_seq=store.seq

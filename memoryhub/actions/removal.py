@@ -47,7 +47,9 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
         raise ValueError("the newest version of a memory is never removed")
     versions = list(MemoryVersion.objects.among(store.store, ids).filter(memory_id=memory_id).order_by("number"))
     removed = _remove(store, memory_id, versions)
-    Memory.objects.filter(pk=memory_id).update(removed_versions=memory.removed_versions + len(versions))
+    Memory.objects.filter(store_id=store.store, pk=memory_id).update(
+        removed_versions=memory.removed_versions + len(versions)
+    )
     return removed
 
 
@@ -167,7 +169,7 @@ def _seal(chain_id: str, first: int, last: int) -> None:
     latest = latest_redactions(chain_id, concerned, last)
     for version in concerned.values():
         version.seal = seal_of(version, latest.get(version.pk))
-    MemoryVersion.objects.bulk_update(concerned.values(), ["seal"], batch_size=200)
+    versions.bulk_update(concerned.values(), ["seal"], batch_size=200)
 
 
 def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: int) -> dict[str, str]:

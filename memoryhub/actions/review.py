@@ -219,11 +219,11 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
         newest = _newest(store_id, versions)
         chosen = {version.memory_id: version for version in newest}
         if not flagged:
-            standing = Memory.objects.filter(pk__in=chosen, flagged=True)
+            standing = Memory.objects.among(store_id, chosen).filter(flagged=True)
             chosen = {pk: chosen[pk] for pk in standing.values_list("pk", flat=True)}
         if not chosen:
             return None
-        Memory.objects.filter(pk__in=chosen).update(flagged=flagged)
+        Memory.objects.among(store_id, chosen).update(flagged=flagged)
         pairs = sorted((memory, version.pk) for memory, version in chosen.items())
         mark(store, pairs, Decision.FLAGGED if flagged else Decision.UNFLAGGED, store.act.note or "")
         only = next(iter(chosen.values())) if len(chosen) == 1 else None

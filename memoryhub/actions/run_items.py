@@ -122,7 +122,7 @@ def _expire(work: Work, item: Item, did: RunItem) -> bool:
     policy, due = _still_due(work, item, row, facts)
     store = work.tree(policy)
     tree.delete_memories(store, row.path, [selection.stored(row)])
-    sql.run(sql.EXPIRED, work.run.pk, row.pk)
+    sql.run(sql.EXPIRED, work.run.pk, row.store_id, row.pk)
     record = Record("expire", path=row.path, memory=row.pk, version=store.made[0].id, versions=tuple(store.made))
     _told(did, due, policy, 1, row.size)
     did.seq = tree.commit(store, record._replace(input=_input(work, due, size=row.size)))

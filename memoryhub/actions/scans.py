@@ -161,14 +161,13 @@ def _next(store_id: str, memory: str, number: int) -> list[_Version]:
 
 def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterator[Finding]:
     """What stands in the texts and paths of some versions, and did not in the version before."""
-    texts = MemoryText.objects.in_bulk({version.text for version in versions if version.text})
+    texts = MemoryText.objects.contents(scan.store_id, {version.text for version in versions if version.text})
     before = _before(scan, versions)
     kinds = frozenset(scan.kinds)
     for version in versions:
         if before is None or before.memory != version.memory:
             before = _Content(version.memory, None, None)
-        row = texts.get(version.text or "")
-        text = before.text if row is None else row.content
+        text = texts.get(version.text or "", before.text)
         for old, new, in_path in ((before.text, text, False), (before.path, version.path, True)):
             if new and new != old:
                 spans = Novelty(None if in_path else old, new).found(kinds)

@@ -121,7 +121,7 @@ def _texts(store_id: str, directory: str, after: str | None) -> Iterator[tuple[M
         for at, memory in enumerate(rows):
             if memory.text_id not in texts:
                 wanted = _some(rows[at:])
-                texts = dict(MemoryText.objects.filter(pk__in=wanted).values_list("id", "content"))
+                texts = MemoryText.objects.contents(store_id, wanted)
             yield memory, texts.get(memory.text_id, "")
         if len(rows) < size:
             return

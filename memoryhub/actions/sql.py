@@ -151,8 +151,9 @@ ADD_ENTRY = Statement(
 )
 ANSWER = Statement(
     "select e.ok, e.message, e.command, e.first_line, e.last_line, e.cut, e.path, t.content"
-    " from memoryhub_auditentry e left join memoryhub_memoryversion v on v.id = e.version"
-    " left join memoryhub_memorytext t on t.id = v.text_id where e.chain = %s and e.seq = %s"
+    " from memoryhub_auditentry e left join memoryhub_memoryversion v on v.store_id = e.chain and v.id = e.version"
+    " left join memoryhub_memorytext t on t.store_id = v.store_id and t.id = v.text_id"
+    " where e.chain = %s and e.seq = %s"
 )
 INPUT = Statement("select input from memoryhub_auditentry where chain = %s and seq = %s")
 IDEMPOTENT_CALL = Statement(
@@ -173,7 +174,10 @@ _MEMORY = (
     " m.removed_versions{content}"
     " from memoryhub_memory m{join} where m.store_id = %s and {where}"
 )
-_WITH_TEXT = {"content": ", t.content", "join": " join memoryhub_memorytext t on t.id = m.text_id"}
+_WITH_TEXT = {
+    "content": ", t.content",
+    "join": " join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id",
+}
 MEMORY_AT = Statement(_MEMORY.format(where="m.path = %s and m.deleted_at is null", **_WITH_TEXT))
 MEMORY_BY_ID = Statement(_MEMORY.format(where="m.id = %s and m.deleted_at is null", **_WITH_TEXT))
 MEMORY_IN_TRASH = Statement(_MEMORY.format(where="m.id = %s and m.deleted_at is not null", **_WITH_TEXT))
@@ -194,13 +198,13 @@ MEMORIES_IN = Statement(
     f"select path, size from memoryhub_memory where store_id = %s and directory_id in {_TWO_LEVELS}"
 )
 
-TEXT = Statement("select content from memoryhub_memorytext where id = %s")
+TEXT = Statement("select content from memoryhub_memorytext where store_id = %s and id = %s")
 ADD_TEXT = Statement("insert into memoryhub_memorytext (id, store_id, memory_id, content) values (%s, %s, %s, %s)")
 ADD_VERSION = Statement(
     "insert into memoryhub_memoryversion (id, store_id, memory_id, number, operation, path, text_id, size, sha256,"
     " created_at, seq, review_state, salt, commitment) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
-SUPERSEDE = Statement("update memoryhub_memoryversion set superseded_seq = %s where id = %s")
+SUPERSEDE = Statement("update memoryhub_memoryversion set superseded_seq = %s where store_id = %s and id = %s")
 ADD_MEMORY = Statement(
     "insert into memoryhub_memory (id, store_id, directory_id, path, name, head_id, text_id, size, sha256,"
     " version_count, created_at, updated_at, read_count, flagged)"
@@ -208,38 +212,41 @@ ADD_MEMORY = Statement(
 )
 NEW_TEXT = Statement(
     "update memoryhub_memory set head_id = %s, text_id = %s, size = %s, sha256 = %s, version_count = version_count + 1,"
-    " updated_at = %s where id = %s"
+    " updated_at = %s where store_id = %s and id = %s"
 )
 NEW_PLACE = Statement(
     "update memoryhub_memory set head_id = %s, directory_id = %s, path = %s, name = %s,"
-    " version_count = version_count + 1, updated_at = %s where id = %s"
+    " version_count = version_count + 1, updated_at = %s where store_id = %s and id = %s"
 )
 NEW_PREFIX = Statement(
     "update memoryhub_memory set head_id = %s, path = %s, version_count = version_count + 1, updated_at = %s"
-    " where id = %s"
+    " where store_id = %s and id = %s"
 )
 TO_TRASH = Statement(
     "update memoryhub_memory set head_id = %s, directory_id = null, version_count = version_count + 1,"
-    " updated_at = %s, deleted_at = %s, restored_at = null where id = %s"
+    " updated_at = %s, deleted_at = %s, restored_at = null where store_id = %s and id = %s"
 )
-TAKE_OUT = Statement("update memoryhub_memory set directory_id = null, deleted_at = %s where id = %s")
+TAKE_OUT = Statement("update memoryhub_memory set directory_id = null, deleted_at = %s where store_id = %s and id = %s")
 FROM_TRASH = Statement(
-    "update memoryhub_memory set deleted_at = null, expired_by = null, restored_at = %s where id = %s"
+    "update memoryhub_memory set deleted_at = null, expired_by = null, restored_at = %s where store_id = %s and id = %s"
 )
-POINT_TO_TEXT = Statement("update memoryhub_memory set text_id = %s, size = %s, sha256 = %s where id = %s")
-EXPIRED = Statement("update memoryhub_memory set expired_by = %s where id = %s")
+POINT_TO_TEXT = Statement(
+    "update memoryhub_memory set text_id = %s, size = %s, sha256 = %s where store_id = %s and id = %s"
+)
+EXPIRED = Statement("update memoryhub_memory set expired_by = %s where store_id = %s and id = %s")
 LEGAL_HOLDS = Statement(
     "select memory, path from memoryhub_hold where store_id = %s and released_at is null and kind = 'hold'"
     " and (ends_at is null or ends_at > %s)"
 )
 READ = Statement(
-    "update memoryhub_memory set last_read_at = %s, last_read_seq = %s, read_count = read_count + 1 where id = %s"
+    "update memoryhub_memory set last_read_at = %s, last_read_seq = %s, read_count = read_count + 1"
+    " where store_id = %s and id = %s"
 )
 ADD_DIRECTORY = Statement(
     "insert into memoryhub_directory (id, store_id, path, parent_id, memory_count, total_bytes, changed_at)"
     " values (%s, %s, %s, %s, 0, 0, %s)"
 )
-MOVE_DIRECTORY = Statement("update memoryhub_directory set path = %s, parent_id = %s where id = %s")
+MOVE_DIRECTORY = Statement("update memoryhub_directory set path = %s, parent_id = %s where store_id = %s and id = %s")
 MOVE_DIRECTORIES = Statement(
     "update memoryhub_directory set path = cast(%s as text) || substr(path, %s)"
     " where store_id = %s and path >= %s and path < %s"

@@ -21,7 +21,8 @@ COUNTS_CALLS = Statement(
 
 MEMORY = Statement(
     "select m.id, m.path, m.head_id, m.text_id, m.size, m.sha256, m.version_count, m.removed_versions, t.content,"
-    " m.created_at, m.updated_at from memoryhub_memory m join memoryhub_memorytext t on t.id = m.text_id"
+    " m.created_at, m.updated_at from memoryhub_memory m"
+    " join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id"
     " where m.store_id = %s and m.id = %s and m.deleted_at is null"
 )
 _TOLD = "m.id, m.path, m.head_id, m.size, m.sha256, m.created_at, m.updated_at"
@@ -34,7 +35,7 @@ FIRST_BENEATH = Statement(
 
 _MARKER = f"(m.path >= '{paths.SYNC_MARKER}/' and m.path < '{paths.SYNC_MARKER}0' or m.path = '{paths.SYNC_MARKER}')"
 _PAGE = f"{_LIVE} and m.path >= %s and m.path < %s and not {_MARKER} order by m.path limit %s"
-_WITH_TEXT = "memoryhub_memory m join memoryhub_memorytext t on t.id = m.text_id"
+_WITH_TEXT = "memoryhub_memory m join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id"
 MEMORIES_BASIC = Statement(f"select {_TOLD}, null from memoryhub_memory m where {_PAGE}")
 MEMORIES_FULL = Statement(f"select {_TOLD}, t.content from {_WITH_TEXT} where {_PAGE}")
 
@@ -91,7 +92,7 @@ _ACTORS = (
     " left join memoryhub_auditentry e on e.chain = v.store_id and e.seq = v.seq"
     " left join memoryhub_auditentry r on r.chain = v.store_id and r.seq = v.redacted_seq"
 )
-_TEXT = " left join memoryhub_memorytext t on t.id = v.text_id"
+_TEXT = " left join memoryhub_memorytext t on t.store_id = v.store_id and t.id = v.text_id"
 _BASIC = f"select {_VERSION}null from {{table}}{_ACTORS}"
 _FULL = f"select {_VERSION}t.content from {{table}}{_ACTORS}{_TEXT}"
 _VERSIONS = "memoryhub_memoryversion v"

@@ -206,7 +206,7 @@ def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
     text = add_text(tree, memory.id, content)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
-    sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, memory.id)
+    sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
     count(tree, paths.ancestors(memory.path), 0, size - memory.size)
     return version
 
@@ -215,7 +215,7 @@ def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
     """Puts a live memory at another free path."""
     directory = make_directories(tree, path)
     version = next_version(tree, memory, Operation.MODIFIED, path, memory.text, memory.size, memory.sha256)
-    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, memory.id)
+    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
     count(tree, paths.ancestors(path), 1, memory.size)
     count(tree, paths.ancestors(memory.path), -1, -memory.size)
     sql.remove_empty_directories(tree.store, paths.ancestors(memory.path))
@@ -228,7 +228,7 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
     text = add_text(tree, memory.id, content)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, Operation.MODIFIED, path, text, size, sha256)
-    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, memory.id)
+    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
     set_text(tree, memory.id, text, size, sha256)
     count(tree, paths.ancestors(path), 1, size)
     count(tree, paths.ancestors(memory.path), -1, -memory.size)
@@ -241,11 +241,11 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: i
     memories = memories_under(tree, path)
     parent = make_directories(tree, new_path)
     sql.run(sql.MOVE_DIRECTORIES, new_path, len(path) + 1, tree.store, *paths.subtree(path))
-    sql.run(sql.MOVE_DIRECTORY, new_path, parent, directory)
+    sql.run(sql.MOVE_DIRECTORY, new_path, parent, tree.store, directory)
     for memory in memories:
         place = new_path + memory.path[len(path) :]
         version = next_version(tree, memory, Operation.MODIFIED, place, memory.text, memory.size, memory.sha256)
-        sql.run(sql.NEW_PREFIX, version, place, tree.now, memory.id)
+        sql.run(sql.NEW_PREFIX, version, place, tree.now, tree.store, memory.id)
     count(tree, paths.ancestors(new_path), len(memories), size)
     count(tree, paths.ancestors(path), -len(memories), -size)
     sql.remove_empty_directories(tree.store, paths.ancestors(path))
@@ -270,7 +270,7 @@ def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size:
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
     """Gives a live memory one of its earlier texts again; gives the version's id."""
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
-    sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, memory.id)
+    sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
     count(tree, paths.ancestors(memory.path), 0, size - memory.size)
     return version
 
@@ -279,7 +279,7 @@ def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
     """Takes live memories from their places, which are free then; `put` or `note_deleted` follows for each."""
     above: set[str] = set()
     for memory in memories:
-        sql.run(sql.TAKE_OUT, tree.now, memory.id)
+        sql.run(sql.TAKE_OUT, tree.now, tree.store, memory.id)
         count(tree, paths.ancestors(memory.path), -1, -memory.size)
         above.update(paths.ancestors(memory.path))
     for path in sorted(above, reverse=True):
@@ -289,15 +289,15 @@ def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
 def note_deleted(tree: Tree, memory: StoredMemory) -> None:
     """The version that says that a memory, already taken out, is in the trash now."""
     version = next_version(tree, memory, Operation.DELETED, memory.path, None, None, None)
-    sql.run(sql.TO_TRASH, version, tree.now, tree.now, memory.id)
+    sql.run(sql.TO_TRASH, version, tree.now, tree.now, tree.store, memory.id)
 
 
 def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
     """A memory that was taken out, or is in the trash, to a free path with one of its texts."""
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
-    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, memory.id)
-    sql.run(sql.FROM_TRASH, tree.now, memory.id)
+    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
+    sql.run(sql.FROM_TRASH, tree.now, tree.store, memory.id)
     set_text(tree, memory.id, text, size, sha256)
     count(tree, paths.ancestors(path), 1, size)
 
@@ -311,12 +311,12 @@ def add_text(tree: Tree, memory: str, content: str) -> str:
 
 def set_text(tree: Tree, memory: str, text: str, size: int, sha256: str) -> None:
     """Points a memory to one of its texts, without a version."""
-    sql.run(sql.POINT_TO_TEXT, text, size, sha256, memory)
+    sql.run(sql.POINT_TO_TEXT, text, size, sha256, tree.store, memory)
 
 
 def mark_read(tree: Tree, memory: str) -> None:
     """An agent has read the text, as this act's entry tells."""
-    sql.run(sql.READ, tree.now, tree.seq, memory)
+    sql.run(sql.READ, tree.now, tree.seq, tree.store, memory)
 
 
 # ------------------------------------------------------------------------------------------------ its parts
@@ -346,7 +346,7 @@ def next_version(
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
     """Writes a memory's next version, which supersedes its head."""
-    sql.run(sql.SUPERSEDE, tree.seq, memory.head)
+    sql.run(sql.SUPERSEDE, tree.seq, tree.store, memory.head)
     return add_version(tree, memory.id, memory.versions + 1, operation, path, text, size, sha256)
 
 

@@ -35,16 +35,17 @@ class _History:
     left: State | None
     real_is_there: bool
     left_is_there: bool
+    store: str
     conflict: bool = False
     gone: bool = False
     for_lines: bool = False
     texts: dict[str, tuple[State | None, bool, bool]] = field(default_factory=dict)
 
     @classmethod
-    def after(cls, base: MemoryVersion | None) -> "_History":
+    def after(cls, base: MemoryVersion | None, store: str) -> "_History":
         state = plans.of_version(base)
         known = state if state.is_there else None
-        return cls(known, known, state.is_there, state.is_there)
+        return cls(known, known, state.is_there, state.is_there, store)
 
     @property
     def outcome(self) -> State:
@@ -112,7 +113,7 @@ def _change(memory: Memory, history: Sequence[MemoryVersion], versions: frozense
     before, now = plans.of_version(base), plans.of_memory(memory)
     later = tuple(step for step in steps if step.pk not in passed)
     change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later)
-    told = _told(base, steps, passed)
+    told = _told(memory.store_id, base, steps, passed)
     if _has_gaps(base, steps, first):
         return without_text(change)
     if told.gone or (base is not None and is_redacted(base)):
@@ -120,17 +121,17 @@ def _change(memory: Memory, history: Sequence[MemoryVersion], versions: frozense
     change = replace(change, then=told.outcome)
     if not told.conflict or (told.outcome.same(now) and before.same(now)):
         return change
-    return _asked(change, before)
+    return _asked(memory.store_id, change, before)
 
 
-def _asked(change: Change, before: State) -> Change:
+def _asked(store: str, change: Change, before: State) -> Change:
     """A change that meets later ones, with its choices and what BEFORE would drop."""
     choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
     if change.then.same(change.now):
         choices = (Choice.KEEP, Choice.BEFORE)
     elif change.then.same(before):
         choices = (Choice.KEEP, Choice.APPLY)
-    texts = (_content(before) or "" if before.is_there else "", _content(change.then) or "")
+    texts = (_content(store, before) or "" if before.is_there else "", _content(store, change.then) or "")
     return replace(
         change, before=before, problem=Problem.CONFLICT, choices=choices,
         later_lines=counts(*texts)[0] if change.then.is_there else 0,
@@ -143,9 +144,11 @@ def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first:
     return (first > 1 and base is None) or numbers != list(range(first, first + len(numbers)))
 
 
-def _told(base: MemoryVersion | None, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> _History:
+def _told(
+    store: str, base: MemoryVersion | None, steps: Sequence[MemoryVersion], passed: frozenset[str]
+) -> _History:  # fmt: skip
     """The history after all steps; of very many, those of others that follow each other as one: that is asked about."""
-    history, in_stretches = _History.after(base), len(steps) > MOST_STEPS
+    history, in_stretches = _History.after(base, store), len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
         now = plans.of_version(step)
         if step.pk not in passed:
@@ -185,7 +188,7 @@ def _repeat(history: _History, now: State) -> None:
     elif history.real_is_there and not history.left_is_there:
         history.conflict = True
         _repeat_edit(history, left, real, now)
-        history.left_is_there = _adds_lines(real, now)
+        history.left_is_there = _adds_lines(history.store, real, now)
     else:
         history.left_is_there |= not history.real_is_there
         _repeat_edit(history, left, real, now)
@@ -202,14 +205,14 @@ def _bring_back(history: _History, now: State) -> None:
 def _repeat_alone(history: _History, real: State, now: State) -> None:
     """They changed, or brought back, a memory that what is undone has made: what they added is left of it."""
     history.conflict = True
-    if _adds_lines(real, now):
+    if _adds_lines(history.store, real, now):
         history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)
         history.left_is_there = history.for_lines = True
     history.gone |= now.text is None
 
 
-def _adds_lines(real: State, now: State) -> bool:
-    old, new = _content(real), _content(now)
+def _adds_lines(store: str, real: State, now: State) -> bool:
+    old, new = _content(store, real), _content(store, now)
     return old is not None and new is not None and counts(ended(old), ended(new))[0] > 0
 
 
@@ -226,7 +229,7 @@ def _repeat_edit(history: _History, left: State, real: State, now: State) -> Non
 
 def _merged(history: _History, left: State, real: State, now: State) -> State:
     """What is left with what they changed; where that met what is undone, their lines."""
-    base, mine, theirs = _content(real), _content(left), _content(now)
+    base, mine, theirs = (_content(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:
         history.gone = True
         return left
@@ -243,7 +246,7 @@ def _is_ended(text: str) -> bool:
     return not text or text.endswith("\n")
 
 
-def _content(state: State) -> str | None:
+def _content(store: str, state: State) -> str | None:
     if state.content is not None or state.text is None:
         return state.content
-    return MemoryText.objects.filter(pk=state.text).values_list("content", flat=True).first()
+    return MemoryText.objects.contents(store, [state.text]).get(state.text)

@@ -47,7 +47,9 @@ def blame_memory(request: HttpRequest, memory_store_id: str, memory_id: str, que
 def _blamed(memory: Memory, version: MemoryVersion) -> Json:
     history, work = blame_history.up_to(memory, version.number), lines_of.Work()
     versions = history.versions()
-    origins = lines_of.blame(versions, Texts(lines_of.texts_of_blame(versions)), work, whole=history.whole)
+    origins = lines_of.blame(
+        versions, Texts(memory.store_id, lines_of.texts_of_blame(versions)), work, whole=history.whole
+    )
     brought = {origin.number for origin in origins}
     by_number = {row.number: row.id for row in history.rows if row.number in brought}
     rows = MemoryVersion.objects.among(memory.store_id, list(by_number.values())).defer("commitment", "salt")

@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce, Substr
 from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
 from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
+from memoryhub.models.rows import RowOfStore
 from memoryhub.protocol import paths
 
 HUB = "hub"
@@ -154,13 +155,15 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(seq__in=list(seqs))
 
 
-class AuditEntry(models.Model):
+class AuditEntry(RowOfStore):
     """One act: who, through which door, what, and how it ended. No foreign keys: it outlives what it tells of.
 
     `input` and `message` are ASCII-escaped JSON. `message` is null where the answer is rendered again from `version`
     (lines `first_line` to `last_line`, `cut` when the view limit ended it) or is that of `replay_of`. `author_id` is
     the agent behind a key, else the same as `actor_id`; `duration` counts microseconds.
     """
+
+    STORE = "chain"
 
     pk = models.CompositePrimaryKey("chain", "seq")
     chain = IdField()
@@ -212,7 +215,7 @@ class AuditEntry(models.Model):
         ]
 
 
-class IdempotentCall(models.Model):
+class IdempotentCall(RowOfStore):
     """That a key has already made a call: the SHA-256 of its canonical input, and the seq of its first entry."""
 
     pk = models.CompositePrimaryKey("store", "key", "token")

@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Sum
 
 from memoryhub.models.fields import IdField, PathField, PlainJSONField
+from memoryhub.models.rows import RowOfStore
 from memoryhub.models.stores import MemoryStore
 
 ALL = "*"
@@ -57,7 +58,7 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return list(found.values_list(*columns, "total"))
 
 
-class Activity(models.Model):
+class Activity(RowOfStore):
     """How many calls and acts of one kind there were on a day (UTC) in a store, by whom and how they ended.
 
     `outcome` is OK or a kind of error; `author` is the id of an agent or a person, or empty. Each entry is counted in
@@ -80,7 +81,7 @@ class Activity(models.Model):
         indexes = [models.Index(fields=["store", "command", "day"], name="activity_by_command")]
 
 
-class Growth(models.Model):
+class Growth(RowOfStore):
     """How a day (UTC) changed a store: memories and bytes that came less those that went, and versions written."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

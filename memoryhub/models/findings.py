@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, PlainJSONField
-from memoryhub.models.memories import within_store
+from memoryhub.models.rows import RowOfStore, within_store
 from memoryhub.models.stores import MemoryStore
 
 
@@ -32,7 +32,7 @@ class FindingQuerySet(models.QuerySet["Finding"]):
         return self.order_by("-id")
 
 
-class Finding(models.Model):
+class Finding(RowOfStore):
     """One value of one kind in one memory, however many versions have it; never the value itself.
 
     `fingerprint` is an HMAC of kind and value under the audit key (null once redacted). `version` is the first version

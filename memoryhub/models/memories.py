@@ -1,14 +1,9 @@
-"""Directories, memories, their texts and versions.
-
-References within a store are not database constraints: checking them on a delete would need indexes that do not lead
-with the store. The actions keep them, and `verify_audit` checks them.
-"""
+"""Directories, memories, their texts and versions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Any
 
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery
@@ -16,6 +11,7 @@ from django.db.models.lookups import Exact
 
 from memoryhub.models.audit import UNINDEXED_PATH, AuditEntry, at_or_beneath
 from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
+from memoryhub.models.rows import RowOfStore, within_store
 from memoryhub.models.stores import MemoryStore
 from memoryhub.protocol import paths
 
@@ -33,13 +29,6 @@ class ReviewState(models.TextChoices):
     EDITED = "edited"
 
 
-def within_store(to: str, **options: Any) -> Any:
-    """A reference between rows of one store (see the module's docstring)."""
-    return models.ForeignKey(
-        to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+", **options
-    )
-
-
 class DirectoryQuerySet(models.QuerySet["Directory"]):
     def in_directory(self, directory: Directory) -> DirectoryQuerySet:
         """Its direct children, in code-point order."""
@@ -53,7 +42,7 @@ class DirectoryQuerySet(models.QuerySet["Directory"]):
         return self.filter(path__in=places).order_by("path")
 
 
-class Directory(models.Model):
+class Directory(RowOfStore):
     """A directory exists while a live memory lies beneath it (the root, `""`, as long as its store)."""
 
     id = IdField(primary_key=True)
@@ -101,9 +90,10 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         low, high = paths.subtree(prefix)
         return self.live().filter(path__gte=low, path__lt=high)
 
-    def flagged_among(self, ids: Iterable[str]) -> frozenset[str]:
-        """The ids of those that are flagged, of a page's few."""
-        return frozenset(self.filter(pk__in=set(ids), flagged=True).values_list("pk", flat=True))
+    def flagged_among(self, stores: Iterable[str], ids: Iterable[str]) -> frozenset[str]:
+        """The ids of those that are flagged, of a page's few in some stores."""
+        found = self.filter(store_id__in=set(stores), pk__in=set(ids), flagged=True)
+        return frozenset(found.values_list("pk", flat=True))
 
     def with_last_change(self) -> MemoryQuerySet:
         """With `changed_seq` and `changed_by`: the entry that made the head, and what its actor was called then."""
@@ -113,7 +103,7 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return with_seq.annotate(changed_by=Subquery(entry.values("label")[:1]))
 
 
-class Memory(models.Model):
+class Memory(RowOfStore):
     """A text at a path. The id survives renames; `deleted_at` puts it in the trash, where it has no directory.
 
     `version_count` is the number of the newest version, `removed_versions` how many of them retention has removed.
@@ -176,13 +166,21 @@ class Memory(models.Model):
         return any(paths.is_hidden(name) for name in self.path.split("/")[1:])
 
 
-class MemoryText(models.Model):
+class MemoryTextQuerySet(models.QuerySet["MemoryText"]):
+    def contents(self, store_id: str, ids: Iterable[str]) -> dict[str, str]:
+        """The texts of a store by their ids; what has been redacted meanwhile is missing."""
+        return dict(self.filter(store_id=store_id, pk__in=ids).values_list("pk", "content"))
+
+
+class MemoryText(RowOfStore):
     """A text, byte for byte as it was written; versions that only rename point to the same row."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
     memory = within_store("memoryhub.Memory")
     content = models.TextField()
+
+    objects = MemoryTextQuerySet.as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["store", "memory"], name="text_of_memory")]
@@ -229,7 +227,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(Exact(F("review_state"), Literal(ReviewState.UNREVIEWED.value)))
 
 
-class MemoryVersion(models.Model):
+class MemoryVersion(RowOfStore):
     """What a memory was after one operation. Immutable but for redaction, `superseded_seq` and `review_state`.
 
     `origin` stands where an import brought the version with its history: {"import": …, "type": …, "id": …}, the import

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from memoryhub.models.fields import IdField, PlainJSONField
+from memoryhub.models.rows import RowOfStore
 
 
 class RedactionQuerySet(models.QuerySet["Redaction"]):
@@ -25,7 +26,7 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
         return self.filter(chain=store_id, memory__in=ids)
 
 
-class Redaction(models.Model):
+class Redaction(RowOfStore):
     """One redaction of one value, told by the entry `seq`; `entry_seq` is the entry redacted, or that made the version.
 
     `field` is the entry's field, or null for a version. `commitment` is to what stands there now, with `salt` (null
@@ -33,6 +34,8 @@ class Redaction(models.Model):
     stands for it in the history of `memory`, current up to the entry `superseded_seq`, and `original` is its own
     commitment.
     """
+
+    STORE = "chain"
 
     id = IdField(primary_key=True)
     chain = IdField()
@@ -60,8 +63,10 @@ class Redaction(models.Model):
         ]
 
 
-class Receipt(models.Model):
+class Receipt(RowOfStore):
     """That something was erased: a signed text without personal data, for whoever asked for it."""
+
+    STORE = "store"
 
     id = IdField(primary_key=True)
     store = IdField()

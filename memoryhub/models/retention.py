@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, PathField
+from memoryhub.models.rows import RowOfStore
 from memoryhub.models.stores import MemoryStore
 
 
@@ -79,7 +80,7 @@ class HoldQuerySet(models.QuerySet["Hold"]):
         return self.filter(kind=HoldKind.HOLD)
 
 
-class Hold(models.Model):
+class Hold(RowOfStore):
     """What must stay: one memory wherever it moves (`memory`), a directory with all beneath, or a store (`path` "").
 
     A pin stops retention policies; a legal hold stops every kind of removal, a person's and an agent's too.

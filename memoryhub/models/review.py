@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField
-from memoryhub.models.memories import within_store
+from memoryhub.models.rows import RowOfStore, within_store
 from memoryhub.models.stores import MemoryStore
 
 
@@ -33,7 +33,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         return self.order_by("-seq", "-id")
 
 
-class Review(models.Model):
+class Review(RowOfStore):
     """One decision on one memory version; never changed, and told by the audit entry `seq`.
 
     A flag stands on the memory; its version is the one that was the newest when somebody flagged it.
@@ -67,7 +67,7 @@ class ClaimQuerySet(models.QuerySet["Claim"]):
         return self.filter(expires_at__gt=at)
 
 
-class Claim(models.Model):
+class Claim(RowOfStore):
     """That somebody is looking at a memory's unreviewed versions; it expires by itself and is not audited."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from memoryhub.models.fields import IdField, PlainJSONField
+from memoryhub.models.rows import RowOfStore
 
 if TYPE_CHECKING:
     from memoryhub.models.access import User
@@ -140,7 +141,7 @@ class HubSettings(Governed):
         return default if own is None else own
 
 
-class CallWindow(models.Model):
+class CallWindow(RowOfStore):
     """The calls of a key in a store in the last minute, counted where the store limits them; see `actions/limits`."""
 
     pk = models.CompositePrimaryKey("store", "key")

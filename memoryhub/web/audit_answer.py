@@ -91,8 +91,9 @@ def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
 
 def _versions(entries: Iterable[AuditEntry]) -> Mapping[str, MemoryVersion]:
     """The versions whose texts some answers showed."""
-    ids = {entry.version for entry in entries if entry.message is None and entry.version}
-    return MemoryVersion.objects.select_related("text").in_bulk(list(ids)) if ids else {}
+    shown = [entry for entry in entries if entry.message is None and entry.version]
+    of_stores = MemoryVersion.objects.filter(store_id__in={entry.chain for entry in shown})
+    return of_stores.select_related("text").in_bulk({entry.version for entry in shown}) if shown else {}
 
 
 def _text(entry: AuditEntry, version: MemoryVersion | None, mask: Mask = str) -> str:

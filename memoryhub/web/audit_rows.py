@@ -82,8 +82,9 @@ def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
 
 def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
     """The ids of the memories that entries name and that have not been removed for good."""
-    ids = {entry.memory for entry in entries if entry.memory is not None}
-    return set(Memory.objects.filter(pk__in=ids).values_list("pk", flat=True)) if ids else set()
+    named = {(entry.chain, entry.memory) for entry in entries if entry.memory is not None}
+    found = Memory.objects.filter(store_id__in={chain for chain, _ in named}, pk__in={memory for _, memory in named})
+    return set(found.values_list("pk", flat=True)) if named else set()
 
 
 def memory_url(entry: AuditEntry) -> str | None:

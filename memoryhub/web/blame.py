@@ -97,7 +97,7 @@ def lines_with_origins(memory: Memory, number: int) -> Lines:
     """Of the version with a number, which has a text."""
     history, work = blame_history.up_to(memory, number), lines_of.Work()
     versions = history.versions()
-    texts = Texts(lines_of.texts_of_blame(versions))
+    texts = Texts(memory.store_id, lines_of.texts_of_blame(versions))
     text = lines_of.ended(texts(versions[-1].text or ""))
     origins = lines_of.blame(versions, texts, work, whole=history.whole)
     shown = masking.masked(text, masking.cover_of(memory.store_id, memory.pk))

@@ -124,7 +124,7 @@ def _kind(written: str) -> Kind | None:
 def _rows(store: MemoryStore, found: Sequence[Difference]) -> list[Row]:
     made_by = stores_pages.entries(store, *(difference.last.seq for difference in found))
     shown = list(_to_show(found))
-    texts = _texts(shown)
+    texts = _texts(store, shown)
     return [_row(difference, difference in shown, texts, made_by.get(difference.last.seq)) for difference in found]
 
 
@@ -138,9 +138,9 @@ def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:
             yield difference
 
 
-def _texts(found: Sequence[Difference]) -> dict[str, str]:
+def _texts(store: MemoryStore, found: Sequence[Difference]) -> dict[str, str]:
     ids = {v.text_id for d in found for v in (d.before, d.after) if v is not None and v.text_id}
-    return masking.texts(ids)
+    return masking.texts(store.pk, ids)
 
 
 def _row(difference: Difference, is_shown: bool, texts: dict[str, str], entry: AuditEntry | None) -> Row:

@@ -46,7 +46,7 @@ def rows(store_id: str, seq: int, query: str, limit: int = MOST) -> SafeString:
 
 def rows_of(store_id: str, entries: Sequence[Entry], words: Sequence[str]) -> SafeString:
     """Items of a list with links, made without a template: one is asked for with every key."""
-    flagged = Memory.objects.flagged_among(entry.id for entry in entries)
+    flagged = Memory.objects.flagged_among([store_id], (entry.id for entry in entries))
     badge = " " + render_to_string("review/_flagged.html", {"flagged": True}).strip() if flagged else ""
     start = reverse("memory", args=[store_id, "-"]).removesuffix("-")
     return mark_safe("".join([

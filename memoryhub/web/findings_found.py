@@ -78,7 +78,8 @@ def _is_wanted(wanted: Wanted, row: Row, path: str | None) -> bool:
 
 
 def _paths(rows: Sequence[Row]) -> dict[str, str]:
-    return dict(Memory.objects.filter(pk__in={row.memory for row in rows}).values_list("pk", "path"))
+    found = Memory.objects.filter(store_id__in={row.store for row in rows}, pk__in={row.memory for row in rows})
+    return dict(found.values_list("pk", "path"))
 
 
 def _rows(wanted: Wanted, place: str, chunk: int) -> Iterator[Row]:

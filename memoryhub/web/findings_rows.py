@@ -78,8 +78,9 @@ def items_of(ids: Sequence[str], user: User) -> list[Item]:
     """The items of some findings, in their order, with a few questions for all of them."""
     found = {f.pk: f for f in Finding.objects.filter(pk__in=ids).select_related("store", "decided_by")}
     findings = [found[id] for id in ids if id in found]
-    memories = Memory.objects.in_bulk({finding.memory_id for finding in findings})
-    versions = MemoryVersion.objects.in_bulk({finding.version_id for finding in findings})
+    stores = {finding.store_id for finding in findings}
+    memories = Memory.objects.filter(store_id__in=stores).in_bulk({finding.memory_id for finding in findings})
+    versions = MemoryVersion.objects.filter(store_id__in=stores).in_bulk({finding.version_id for finding in findings})
     texts = _Texts()
     texts.read(versions[f.version_id] for f in findings if f.version_id in versions)
     standing = _standing(findings, memories, versions, texts)
@@ -140,13 +141,13 @@ class _Texts:
         self.loaded: dict[str, str] = {}
 
     def read(self, versions: Iterable[MemoryVersion]) -> None:
-        wanted = set()
+        wanted: dict[str, set[str]] = {}
         for version in versions:
             if version.text_id and version.text_id not in self.loaded and (version.size or 0) <= self.left:
-                wanted.add(version.text_id)
+                wanted.setdefault(version.store_id, set()).add(version.text_id)
                 self.left -= version.size or 0
-        if wanted:
-            self.loaded |= dict(MemoryText.objects.filter(pk__in=wanted).values_list("pk", "content"))
+        for store_id, texts in wanted.items():
+            self.loaded |= MemoryText.objects.contents(store_id, texts)
 
     def of(self, version: MemoryVersion | None) -> str | None:
         return self.loaded.get(version.text_id or "") if version else None
@@ -194,7 +195,10 @@ def _later(
         number, memory = versions[finding.version_id].number, memories[finding.memory_id]
         if memory.head_id != finding.version_id:
             of_memory = Q(store_id=finding.store_id, memory_id=memory.pk)
-            wanted += [of_memory & Q(number__gt=number, number__lte=number + MOST_VERSIONS), Q(pk=memory.head_id)]
+            wanted += [
+                of_memory & Q(number__gt=number, number__lte=number + MOST_VERSIONS),
+                Q(store_id=finding.store_id, pk=memory.head_id),
+            ]
     found: dict[str, list[MemoryVersion]] = {}
     if wanted:
         columns = ("store_id", "memory_id", "number", "path", "text_id", "size")

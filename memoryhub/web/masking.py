@@ -120,9 +120,11 @@ def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
     return replace(diff, labels=sign_lines(old, known) | sign_lines(new, known)) if known.pointed else diff
 
 
-def texts(ids: Collection[str]) -> dict[str, str]:
-    """Texts by their ids, as people see them."""
-    rows = MemoryText.objects.filter(pk__in=ids).values_list("pk", "store_id", "memory_id", "content")
+def texts(store_id: str, ids: Collection[str]) -> dict[str, str]:
+    """Texts of a store by their ids, as people see them."""
+    rows = MemoryText.objects.filter(store_id=store_id, pk__in=ids).values_list(
+        "pk", "store_id", "memory_id", "content"
+    )
     return _masked_rows(list(rows))
 
 

@@ -140,7 +140,7 @@ def _edit_page(request: HttpRequest, store: MemoryStore, memory: Memory, form: E
 
 
 def _tell_saved(request: HttpRequest, memory: Memory, form: EditForm, done: curation.Done) -> None:
-    now = Memory.objects.filter(pk=memory.pk).values("path").first() or {"path": memory.path}
+    now = Memory.objects.among(memory.store_id, [memory.pk]).values("path").first() or {"path": memory.path}
     opened = form.cleaned_data["path"]
     masked = said_of_masked(done.masked)
     if done.version == form.cleaned_data["version"]:

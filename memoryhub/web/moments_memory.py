@@ -62,7 +62,7 @@ def _state(version: MemoryVersion | None, store_id: str, memory_id: str, seq: in
 def _content(version: MemoryVersion | None) -> str | None:
     if version is None or version.text_id is None:
         return None
-    return MemoryText.objects.filter(pk=version.text_id).values_list("content", flat=True).first()
+    return MemoryText.objects.contents(version.store_id, [version.text_id]).get(version.text_id)
 
 
 def _around(memory: Memory, version: MemoryVersion | None, seq: int) -> Around:

@@ -60,7 +60,7 @@ def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[st
 
 
 def _by_halving(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
-    low = _before_first(memories)  # of this version and those below it we know that they are old enough
+    low = _before_first(store_id, memories)  # of this version and those below it we know that they are old enough
     high = dict(memories)
     best: dict[str, MemoryVersion] = {}
     while open_ := [memory for memory in low if low[memory] < high[memory]]:
@@ -79,12 +79,12 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
     return version.superseded_seq is None or version.superseded_seq > seq
 
 
-def _before_first(memories: Mapping[str, int]) -> dict[str, int]:
+def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
     """The number before the first version that each memory has: the oldest may have been removed."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
-        few = Memory.objects.filter(pk__in=list(memories)[start : start + TOGETHER], removed_versions__gt=0)
+        few = Memory.objects.among(store_id, list(memories)[start : start + TOGETHER]).filter(removed_versions__gt=0)
         numbers = few.annotate(first=Subquery(first.values("number")[:1])).values_list("pk", "first")
         low |= {memory: min(number - 1, memories[memory]) for memory, number in numbers if number}
     return low

@@ -99,7 +99,7 @@ def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
     origin = behind.origins[line - 1]
     ahead = blame_history.onward(memory, origin.number)
     onward = ahead.versions()
-    texts = Texts(list(lines_of.first_places(onward)))
+    texts = Texts(memory.store_id, list(lines_of.first_places(onward)))
     lines = lines_of.follow(onward, origin.line, texts, work)
     brought = behind.history.by_number()[origin.number]
     last = ahead.rows[-1]

@@ -121,17 +121,17 @@ def older_page(wanted: Wanted, before: int | None, size: int = PAGE) -> Page:
     last = 0
     for looked, entry in enumerate(entries):
         if len(seen) == size or looked == LOOK:
-            return Page(_counted(seen), last)
+            return Page(_counted(wanted.chain, seen), last)
         last = entry.seq
         found = _seen(wanted, entry, repeats)
         if found is not None:
             seen.append(found)
-    return Page(_counted(seen), left[0].high + 1 if left else None)
+    return Page(_counted(wanted.chain, seen), left[0].high + 1 if left else None)
 
 
-def _counted(seen: Sequence[Seen]) -> list[Seen]:
+def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
     """With how many lines each version has: a view of all of them also shows the end of the last, as one more."""
-    totals = line_counts({found.version.id for found in seen})
+    totals = line_counts([store_id], {found.version.id for found in seen})
     return [_within(found, totals.get(found.version.id)) for found in seen]
 
 

@@ -113,5 +113,6 @@ def writes_after(
 def with_numbers(written: Sequence[Write]) -> list[Write]:
     """The same with the numbers of the versions."""
     ids = [write.version for write in written if write.version]
-    numbers = dict(MemoryVersion.objects.filter(pk__in=ids).values_list("id", "number")) if ids else {}
+    found = MemoryVersion.objects.filter(store_id__in={write.store for write in written}, pk__in=ids)
+    numbers = dict(found.values_list("id", "number")) if ids else {}
     return [write._replace(number=numbers.get(write.version or "")) for write in written]

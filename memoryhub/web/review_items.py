@@ -127,7 +127,7 @@ def _may_decide(user: User, role: Role | None) -> bool:
 
 def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: User, at: datetime) -> list[Item]:
     versions: list[Any] = list(_with_earlier(MemoryVersion.objects.among(store.pk, ids).select_related("text")))
-    memories = Memory.objects.in_bulk({version.memory_id for version in versions})
+    memories = Memory.objects.filter(store=store).in_bulk({version.memory_id for version in versions})
     entries = _entries(store.pk, {version.seq for version in versions})
     before = _before(store.pk, versions)
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries.values()}).values_list("id", "name"))
@@ -225,7 +225,7 @@ class _Reads:
                 reads.setdefault(other.version, other)
         self._fetch(reads)
         known = [(reads[pk], self.versions[pk]) for pk in reads if pk in self.versions][:MOST_READS]
-        totals = line_counts([version.pk for _, version in known])
+        totals = line_counts([self.store], [version.pk for _, version in known])
         return tuple(
             Read(version, shown_lines(other.first_line, other.last_line, totals.get(version.pk)))
             for other, version in known

@@ -61,7 +61,7 @@ def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Seque
     for store_id in {hit.row.store for hit in hits}:
         seqs = [hit.row.seq for hit in hits if hit.row.store == store_id]
         told |= {(store_id, seq): entry for seq, entry in stores_pages.entries(stores[store_id], *seqs).items()}
-    flagged = Memory.objects.flagged_among(hit.row.memory for hit in hits)
+    flagged = Memory.objects.flagged_among(stores, (hit.row.memory for hit in hits))
     covers: dict[str, Cover] = {}
     for store_id in {hit.row.store for hit in hits}:
         covers |= masking.covers(store_id, {hit.row.memory for hit in hits if hit.row.store == store_id})

@@ -96,17 +96,17 @@ def trash(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 def _trash(store: str, memories: MemoryQuerySet, limit: int) -> list[Row]:
     columns = ("id", "deleted_at", "path", "text_id", "size")
     rows = list(memories.order_by("-deleted_at", "-id").values_list(*columns)[:limit])
-    facts = _last_versions([row[0] for row in rows])
+    facts = _last_versions(store, [row[0] for row in rows])
     return [_deleted(store, row, facts.get(row[0])) for row in rows]
 
 
-def _last_versions(memories: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+def _last_versions(store: str, memories: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     """Of deleted memories the versions before their deletions: id, number, seq and moment."""
     last = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"), memory_id=OuterRef("pk"), number=OuterRef("version_count") - 1
     )
-    ids = Memory.objects.filter(pk__in=memories).annotate(last=Subquery(last.values("id")[:1]))
-    versions = MemoryVersion.objects.filter(pk__in=[id for id in ids.values_list("last", flat=True) if id])
+    ids = Memory.objects.among(store, memories).annotate(last=Subquery(last.values("id")[:1]))
+    versions = MemoryVersion.objects.among(store, [id for id in ids.values_list("last", flat=True) if id])
     return {row[0]: row[1:] for row in versions.values_list("memory_id", "id", "number", "seq", "created_at")}
 
 

@@ -194,13 +194,13 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
             yield row, None
             continue
         if wanted.contents and wanted.words and row.text and row.text not in texts:
-            texts = _texts([other for other in rows[at:] if id(other) in candidates], store in wanted.masked)
+            texts = _texts(store, [other for other in rows[at:] if id(other) in candidates], store in wanted.masked)
         facts = told.get(row.seq)
         hit = Hit(row, texts.get(row.text or ""), facts[2] if facts else None)
         yield row, hit if _has_words(wanted, hit) else None
 
 
-def _texts(rows: Sequence[Row], masked: bool) -> dict[str, str]:
+def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
     """The contents of the first rows, as many as one reads at once."""
     ids: list[str] = []
     size = 0
@@ -210,7 +210,7 @@ def _texts(rows: Sequence[Row], masked: bool) -> dict[str, str]:
         if row.text:
             ids.append(row.text)
             size += row.size
-    return masking.texts(ids) if masked else dict(MemoryText.objects.filter(pk__in=ids).values_list("id", "content"))
+    return masking.texts(store, ids) if masked else MemoryText.objects.contents(store, ids)
 
 
 Facts = tuple[str | None, str | None, str | None]

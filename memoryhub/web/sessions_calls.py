@@ -105,11 +105,12 @@ def _beginning(session: Session, chains: Sequence[str]) -> str:
 
 def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> list[Call]:
     ids = [entry.version for entry in entries if entry.version]
-    versions = MemoryVersion.objects.defer("commitment", "salt").in_bulk(ids)
+    of_stores = MemoryVersion.objects.filter(store_id__in=list(stores))
+    versions = of_stores.defer("commitment", "salt").in_bulk(ids)
     made = [versions[entry.version] for entry in entries if entry.version in versions and _wrote(entry)]
-    with_text = MemoryVersion.objects.select_related("text").in_bulk([version.pk for version in made])
+    with_text = of_stores.select_related("text").in_bulk([version.pk for version in made])
     before = before_each(list(with_text.values())) if with_text else {}
-    totals = line_counts({entry.version for entry in entries if entry.version and entry.command == "view"})
+    totals = line_counts(stores, {entry.version for entry in entries if entry.version and entry.command == "view"})
     texts = _Texts(versions, with_text, before, totals, memories_there(entries))
     seen = Entries([entry for entry in entries if not entry.ok])
     return [_row(entry, stores[entry.chain], texts, seen) for entry in entries]

@@ -135,8 +135,8 @@ def _in_store(session: Session, store: MemoryStore, moment: Moment) -> tuple[lis
         if ok and version and (command == "view" or command in WRITES):
             by_version.setdefault(version, []).append((seq, at, first, last))
     ids = list(by_version)[: MOST + 1]
-    versions = MemoryVersion.objects.defer("commitment", "salt").in_bulk(ids)
-    totals = line_counts(ids)
+    versions = MemoryVersion.objects.filter(store=store).defer("commitment", "salt").in_bulk(ids)
+    totals = line_counts([store.pk], ids)
     pieces = [_piece(store, versions[id], by_version[id], totals.get(id)) for id in ids if id in versions]
     return pieces, len(looked) > LOOK or len(by_version) > len(ids)
 

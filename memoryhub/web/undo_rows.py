@@ -66,7 +66,7 @@ def preview(store: MemoryStore, plan: Plan, given: Given) -> Preview:
     """The rows of a plan with what has been chosen so far."""
     changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
     shown = changes[: max(MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
-    diffs = _diffs(shown, masking.covers(store.pk, [change.memory for change in shown[:MOST_DIFFS]]))
+    diffs = _diffs(store.pk, shown, masking.covers(store.pk, [change.memory for change in shown[:MOST_DIFFS]]))
     told = stores_pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
     rows = [_row(change, place, given, diffs, told) for place, change in enumerate(changes)]
     problems = [change for change in changes if change.problem]
@@ -98,7 +98,7 @@ def _row(
 
 
 def _diffs(
-    changes: Sequence[Change], covers: Mapping[str, Cover]
+    store_id: str, changes: Sequence[Change], covers: Mapping[str, Cover]
 ) -> dict[str, tuple[Diff | None, Diff | None]]:  # fmt: skip
     """The two diffs of each change, as long as they are few and short; their texts are masked."""
     chosen, budget = [], MOST_BYTES
@@ -107,7 +107,9 @@ def _diffs(
         if size <= budget:
             chosen.append(change)
             budget -= size
-    texts = _texts(state for change in chosen for state in (change.now, change.then, change.before) if state)
+    texts = _texts(
+        store_id, (state for change in chosen for state in (change.now, change.then, change.before) if state)
+    )
     seen = {change.memory: _Texts(texts, covers.get(change.memory, masking.NOTHING)) for change in chosen}
     return {
         change.memory: (_diff(change.now, change.then, seen[change.memory]), _before(change, seen[change.memory]))
@@ -121,9 +123,8 @@ def _before(change: Change, texts: "_Texts") -> Diff | None:
     return _diff(change.now, change.before, texts)
 
 
-def _texts(states: Iterable[State]) -> dict[str, str]:
-    ids = {state.text for state in states if state.text}
-    return dict(MemoryText.objects.filter(pk__in=ids).values_list("pk", "content"))
+def _texts(store_id: str, states: Iterable[State]) -> dict[str, str]:
+    return MemoryText.objects.contents(store_id, {state.text for state in states if state.text})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,115 @@
+"""The store guard: while tests run, each statement of the hub on a large table names its memory store.
+
+It reads what the ORM and `actions.sql` send. What is wrong fails the test in which it was sent. Statements that tests
+send themselves are theirs to write.
+"""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.apps import apps
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from memoryhub.actions import sql
+from tests.statements import Checker
+
+ROOT = Path(__file__).resolve().parent.parent
+HUB, TESTS, MODELS = (f"{ROOT / name}{os.sep}" for name in ("memoryhub", "tests", "memoryhub/models"))
+PASSED_ON = (
+    __file__,
+    str(ROOT / "memoryhub/actions/sql.py"),
+    str(ROOT / "memoryhub/models/rows.py"),
+    str(ROOT / "tests/write_guard.py"),
+)
+
+LARGE = {
+    "Activity": "store_id", "AuditEntry": "chain", "CallWindow": "store_id", "Claim": "store_id",
+    "Directory": "store_id", "Finding": "store_id", "Growth": "store_id", "Hold": "store_id",
+    "IdempotentCall": "store_id", "Memory": "store_id", "MemoryText": "store_id", "MemoryVersion": "store_id",
+    "Receipt": "store", "Redaction": "chain", "Review": "store_id",
+}  # fmt: skip
+
+ACROSS_STORES = {
+    "actions.housekeeping.forget_calls": "looks for what is old in all stores, by an index of its time",
+    "actions.importing_writes._History._ids": "an id that an import brings must be new in the whole hub",
+    "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",
+    "templatetags.review.awaiting_review": "counts up to a bound in all stores of a person",
+    "web.findings_rows.items_of": "a page of findings from many stores names them by their ids alone",
+    "web.review_many._parts": "a page of versions from many stores names them by their ids alone",
+}
+"""The functions whose statements may go across stores, and why."""
+
+mistakes: list[str] = []
+"""What has been seen since the last test ended."""
+
+
+def stores_of_tables() -> dict[str, str]:
+    """The store column of each large table."""
+    return {apps.get_model("memoryhub", name)._meta.db_table: column for name, column in LARGE.items()}
+
+
+def install() -> Callable[[], None]:
+    """Reads every statement from now on; returns a function that stops it."""
+    checker = Checker(stores_of_tables(), "sqlite" if connection.vendor == "sqlite" else "postgres")
+
+    def look(statement: str) -> None:
+        if found := checker.problems(statement):
+            report(found, statement)
+
+    undo = [_tap(CursorWrapper, "_execute", look), _tap(CursorWrapper, "_executemany", look)]
+    undo.append(_tap_driver(look))
+    return lambda: [stop() for stop in undo] and None
+
+
+def report(found: tuple[str, ...], statement: str) -> None:
+    sender = sender_of(sys._getframe(2))
+    if sender is not None and sender not in ACROSS_STORES:
+        mistakes.append(f"{sender}: {'; '.join(found)}: {statement}")
+
+
+def sender_of(frame: FrameType | None) -> str | None:
+    """The function of the hub that sent a statement, as module and name; none where a test did."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith((HUB, TESTS)) and file not in PASSED_ON:
+            break
+        frame = frame.f_back
+    if frame is None or not frame.f_code.co_filename.startswith(HUB):
+        return None
+    return f"{frame.f_globals['__name__'].removeprefix('memoryhub.')}.{frame.f_code.co_qualname}"
+
+
+def seen_since() -> list[str]:
+    """The mistakes since this was asked last."""
+    found = list(dict.fromkeys(mistakes))
+    mistakes.clear()
+    return found
+
+
+def _tap(owner: type, name: str, look: Callable[[str], None]) -> Callable[[], None]:
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def tapped(self: Any, statement: str, *arguments: Any) -> Any:
+        look(statement)
+        return original(self, statement, *arguments)
+
+    setattr(owner, name, tapped)
+    return lambda: setattr(owner, name, original)
+
+
+def _tap_driver(look: Callable[[str], None]) -> Callable[[], None]:
+    original = sql._run
+
+    def tapped(statement: sql.Statement, values: Any) -> Any:
+        look(statement.text)
+        return original(statement, values)
+
+    sql._run = tapped
+    return lambda: setattr(sql, "_run", original)
