@@ -59,7 +59,7 @@ def machine_routes() -> list[str]:
 
 
 def packages() -> set[str]:
-    """The names that the requirement files ask for, as the registry writes them; what these bring is in the locked ones."""
+    """The names that the requirement files ask for, as the registry writes them."""
     lines = (line for path in ROOT.glob("requirements*.in") for line in path.read_text().splitlines())
     names = (re.match(r"[A-Za-z0-9._-]+", line) for line in lines if not line.startswith(("#", "-")))
     return {name.group().lower() for name in names if name}
