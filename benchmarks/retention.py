@@ -78,7 +78,12 @@ def server(directory: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment = {**os.environ, "MEMORYHUB_STATIC_ROOT": f"{directory}/static", "MEMORYHUB_BENCHMARK": "1"}
+    environment = {
+        **os.environ,
+        "MEMORYHUB_STATIC_ROOT": f"{directory}/static",
+        "MEMORYHUB_BENCHMARK": "1",
+        "MEMORYHUB_CALLS": "none",
+    }
     environment |= {"MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_URL": f"http://127.0.0.1:{port}"}
     command = [sys.executable, str(ROOT / "manage.py"), "serve", "--port", str(port), "--threads", "16"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)

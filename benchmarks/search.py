@@ -60,7 +60,12 @@ def server(directory: Path) -> Iterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    environment = os.environ | {"MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_BENCHMARK": "1", "DATABASE_URL": ""}
+    environment = os.environ | {
+        "MEMORYHUB_DATA_DIR": str(directory),
+        "MEMORYHUB_BENCHMARK": "1",
+        "MEMORYHUB_CALLS": "none",
+        "DATABASE_URL": "",
+    }
     environment |= {"MEMORYHUB_STATIC_ROOT": f"{directory}/static", "MEMORYHUB_URL": f"http://127.0.0.1:{port}"}
     command = [sys.executable, str(ROOT / "manage.py"), "serve", "--port", str(port)]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)

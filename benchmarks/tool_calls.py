@@ -48,7 +48,12 @@ def running(threads: int) -> Iterator[tuple[int, Callable[..., str]]]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {**os.environ, "MEMORYHUB_DATA_DIR": directory, "MEMORYHUB_STATIC_ROOT": f"{directory}/static"}
-    environment |= {"MEMORYHUB_BENCHMARK": "1", "DATABASE_URL": "", "MEMORYHUB_URL": f"http://127.0.0.1:{port}"}
+    environment |= {
+        "MEMORYHUB_BENCHMARK": "1",
+        "MEMORYHUB_CALLS": "none",
+        "DATABASE_URL": "",
+        "MEMORYHUB_URL": f"http://127.0.0.1:{port}",
+    }
     manage = [sys.executable, str(ROOT / "manage.py")]
     process = subprocess.Popen(
         [*manage, "serve", "--port", str(port), "--threads", str(threads)], env=environment, stdout=subprocess.DEVNULL

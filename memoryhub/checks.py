@@ -54,6 +54,13 @@ def _sqlite() -> Iterator[CheckMessage]:
 
 
 def _limits() -> Iterator[CheckMessage]:
+    calls = os.environ.get("MEMORYHUB_CALLS") or "none"
+    if calls != "none" and not (calls.isascii() and calls.isdecimal() and int(calls)):
+        yield Error(
+            f"MEMORYHUB_CALLS is not a limit: {calls!r}.",
+            hint="A whole number of calls that a key may make in any 60 seconds, or none.",
+            id="memoryhub.E009",
+        )
     for name, value in settings.MEMORYHUB_LIMITS.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             yield Error(f"The limit {name} is not a positive whole number: {value!r}.", id="memoryhub.E004")

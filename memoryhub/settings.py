@@ -70,6 +70,14 @@ def words(variable: str, default: str = "") -> list[str]:
     return [word.strip() for word in os.environ.get(variable, default).split(",") if word.strip()]
 
 
+def limit_of(variable: str, default: int) -> int | None:
+    """A limit from the environment; `none` is no limit, and a system check tells of what is neither."""
+    value = os.environ.get(variable) or str(default)
+    if value == "none":
+        return None
+    return int(value) if value.isascii() and value.isdecimal() and int(value) else default
+
+
 SECRET_KEY = kept_secret("SECRET_KEY", "secret_key")
 MEMORYHUB_AUDIT_KEY = kept_secret("MEMORYHUB_AUDIT_KEY", "audit_key").encode()
 MEMORYHUB_CHECKPOINT_FILE = DATA_DIR / "checkpoints.jsonl"
@@ -159,15 +167,17 @@ else:
     DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": _asked | POSTGRESQL_OPTIONS}
 
 # The limits of a memory store where neither it nor the hub's page sets others; None is no limit.
-# `versions` are those of one memory, `calls` those of one key in any 60 seconds.
+# `versions` are those of one memory, `calls` those of one key in any 60 seconds (an agent that works without a pause
+# makes five a second), `audit_bytes` those of a store's audit entries: about four million calls.
 MEMORYHUB_LIMITS: dict[str, int | None] = {
     "memory_bytes": 102_400,
     "memories": 10_000,
     "total_bytes": 100 * 1024 * 1024,
     "versions": 10_000,
     "view_characters": 16_000,
-    "calls": None,
+    "calls": limit_of("MEMORYHUB_CALLS", 1_200),
     "body_bytes": 1024 * 1024,
+    "audit_bytes": 10 * 1024**3,
 }
 MEMORYHUB_BODY_BYTES = 1024 * 1024
 # What an import takes: bytes brought, bytes that they unpack to, memories, versions, and times their own size that

@@ -19,6 +19,7 @@ from memoryhub.actions import (
     housekeeping,
     hub_clock,
     importing,
+    refusals,
     runs,
     scans,
     transactions,
@@ -99,6 +100,7 @@ class Forgetting:
             pass
         importing.forget_previews(clock)
         background.forget_nodes(clock)
+        refusals.write_counted(now)
 
 
 def scrub(now: datetime) -> None:

@@ -12,7 +12,7 @@ from tests.directory import run_directory
 DIRECTORY = run_directory()
 _OWN = (
     "SECRET_KEY", "MEMORYHUB_AUDIT_KEY", "MEMORYHUB_URL", "MEMORYHUB_SQLITE_SYNCHRONOUS", "ALLOWED_HOSTS",
-    "TRUSTED_PROXIES", "DATABASE_URL",
+    "TRUSTED_PROXIES", "DATABASE_URL", "MEMORYHUB_CALLS",
 )  # fmt: skip
 _database = os.environ.get("MEMORYHUB_TEST_DATABASE") or "sqlite"
 
@@ -32,6 +32,8 @@ from memoryhub.settings import *  # noqa: E402, F403  (only now is the environme
 # A database in the file system, as it is shipped: one in memory has other locks.
 if _database == "sqlite":
     DATABASES["default"]["TEST"] = {"NAME": str(DIRECTORY / "test.sqlite3")}  # noqa: F405
+
+MEMORYHUB_LIMITS = MEMORYHUB_LIMITS | {"calls": None}  # noqa: F405  (tests call as quickly as they can; those of the limit set one)
 
 STATIC_ROOT.mkdir(exist_ok=True)  # noqa: F405
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}  # noqa: F405

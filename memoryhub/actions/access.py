@@ -13,8 +13,6 @@ from memoryhub.actions.transactions import writing
 from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User
 
 KEY_PREFIX = "mh_"
-LONGEST_ID = 128
-"""What is kept of an id that somebody asks for and that is not there."""
 
 
 class NameTaken(Exception):
@@ -111,10 +109,3 @@ def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
 def reaches_all(caller: calls.Caller) -> bool:
     """Whether a key is for all memory stores, those to come too."""
     return Key.objects.filter(pk=caller.key, all_stores=True).exists()
-
-
-def note_refusal(caller: calls.Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
-    """A valid key was answered 403 or 404: an entry in the hub's chain."""
-    told = {"memory_store": store_id[:LONGEST_ID], "status": status}
-    with writing():
-        audit.on_hub(Act(caller.actor, door, at), Record("refused", ok=False, input=audit.to_json(told)))

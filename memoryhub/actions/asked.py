@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from memoryhub.actions import calls, tree
 from memoryhub.actions.audit import Act, Record, no_time
-from memoryhub.actions.calls import Caller, TooManyCalls
+from memoryhub.actions.calls import Caller, NotRun
 from memoryhub.actions.transactions import together
 from memoryhub.actions.tree import Tree
 from memoryhub.models import Door
@@ -35,7 +35,7 @@ def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tup
 
     A ToolError that `do` raises (it has looked, and written nothing) becomes the entry of a refused act, which is
     `told` with the message, and is raised again when that is committed. An exception that `do` gives as its result is
-    raised without an entry. Raises calls.TooManyCalls and tree.NoSuchStore, too.
+    raised without an entry. Raises calls.TooManyCalls, calls.AuditFull and tree.NoSuchStore, too.
     """
     outcome = together(lambda: _piece(store_id, asked, told, do))
     if isinstance(outcome, Exception):
@@ -49,7 +49,7 @@ def _piece(
     """Refusals are given and not raised: an error would make those run again that are committed with this one."""
     with tree.locked(store_id, asked.act) as store:
         made = calls.count(store, asked.caller.key, 1)
-        if isinstance(made, TooManyCalls):
+        if isinstance(made, NotRun):
             return made
         calls.note_use(store, asked.caller, asked.session)
         try:

@@ -11,7 +11,7 @@ from django.conf import settings
 from memoryhub import chain
 from memoryhub.actions import sql
 from memoryhub.models import HUB, Agent, Door, User
-from memoryhub.models.audit import ActorKind
+from memoryhub.models.audit import ENTRY_BYTES, ActorKind
 
 to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 """Any JSON value as ASCII text: unpaired surrogates and NUL stay escaped, so that every database takes it."""
@@ -101,6 +101,7 @@ class ChainHead:
     id: str
     last_seq: int
     last_hash: str
+    bytes: int = 0
 
     @property
     def next_seq(self) -> int:
@@ -142,15 +143,17 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         settings.MEMORYHUB_AUDIT_KEY, head.last_hash, chain.canonical(KEY_NAME, plain, commitments)
     )
     message = None if record.rendered or record.answer is None else to_json(record.answer)
+    kept_salts, kept_commitments = to_json(salts), to_json(commitments)
+    size = ENTRY_BYTES + sum(len(text or "") for text in (message, record.input, kept_salts, kept_commitments))
     sql.run(
         sql.ADD_ENTRY, head.id, seq, sql.moment(act.at), actor.kind, actor.id, actor.author_id, actor.label,
         act.session, door, record.command, record.path, record.new_path, record.memory, record.version, record.ok,
         message, record.input, duration, act.group, act.token, record.replay_of, act.note, record.first_line,
-        record.last_line, record.cut, digest, to_json(salts), to_json(commitments), KEY_NAME, head.last_hash,
+        record.last_line, record.cut, digest, kept_salts, kept_commitments, KEY_NAME, head.last_hash,
         entry_hash,
     )  # fmt: skip
-    sql.run(sql.CHAIN_HEAD, seq, entry_hash, head.id)
-    head.last_seq, head.last_hash = seq, entry_hash
+    sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)
+    head.last_seq, head.last_hash, head.bytes = seq, entry_hash, head.bytes + size
     return seq
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from memoryhub import ids
+from memoryhub import ids, keeping
 from memoryhub.actions import audit, keeping_out, limits, memories, sql, tree
 from memoryhub.actions.audit import Act, Actor, Record
 from memoryhub.actions.limits import Usage
@@ -30,12 +30,27 @@ class TokenReused(Exception):
     """The token was used before, for a call with another input."""
 
 
-class TooManyCalls(Exception):
-    """The key would pass the store's limit of calls: nothing was run, `wait` seconds later it may be."""
+class NotRun(Exception):
+    """A limit of the store stands against any call of the key: nothing was run and nothing recorded."""
+
+    def __init__(self, message: str, limit: int) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class TooManyCalls(NotRun):
+    """The key would pass the store's limit of calls; `wait` seconds later it may call again."""
 
     def __init__(self, limit: int, wait: int) -> None:
-        super().__init__(f"{limit} calls in 60 seconds")
-        self.limit, self.wait = limit, wait
+        super().__init__(f"{limit} calls in 60 seconds", limit)
+        self.wait = wait
+
+
+class AuditFull(NotRun):
+    """The store's audit has reached its limit: what cannot be recorded is not done."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the audit has reached {limit} bytes", limit)
 
 
 class Caller(NamedTuple):
@@ -106,8 +121,8 @@ def call(
     store_id: str, input: Mapping[str, Any], digest: str, caller: Caller, act: Act, session: str | None,
     counts: int = 1,
 ) -> Outcome:  # fmt: skip
-    """Runs one call in its own transaction. Raises TokenReused, TooManyCalls, and tree.NoSuchStore where the store is
-    gone.
+    """Runs one call in its own transaction. Raises TokenReused, TooManyCalls, AuditFull, and tree.NoSuchStore where the
+    store is gone.
 
     `session` is the name that the agent gave its session. `counts`: as how many calls it is counted where the store
     limits them; the first of several that came together counts as all of them, and the others as none.
@@ -115,7 +130,7 @@ def call(
     command = _parsed(input)
     text = audit.to_json(input)
     outcome = together(lambda: _call(store_id, command, input, text, digest, caller, act, session, counts))
-    if isinstance(outcome, TooManyCalls):
+    if isinstance(outcome, NotRun):
         raise outcome
     return outcome
 
@@ -123,22 +138,37 @@ def call(
 def _call(
     store_id: str, command: Command | ToolError, input: Mapping[str, Any], text: str, digest: str, caller: Caller,
     act: Act, session: str | None, counts: int,
-) -> Outcome | TooManyCalls:  # fmt: skip
+) -> Outcome | NotRun:  # fmt: skip
     """A refusal is given and not raised: an error would make those run again that are committed with this one."""
     with tree.locked(store_id, act) as store:
         made = count(store, caller.key, counts)
-        if isinstance(made, TooManyCalls):
+        if isinstance(made, NotRun):
             return made
         first = _first_of(store, caller.key, digest)
         note_use(store, caller, session)
         record = keeping_out.of_call(store, _record(store, command, caller, first), input, text)
         seq = tree.commit(store, record)
         usage = Usage(store.memories, store.total_bytes, made, store.limits)
-    return Outcome(record.answer or "", record.ok, seq, usage, first is not None)
+    answer = record.answer or ""
+    return Outcome(_whole(store, command, answer, input) if first else answer, record.ok, seq, usage, first is not None)
 
 
-def count(store: tree.Tree, key: str, counts: int) -> int | TooManyCalls | None:
-    """Counts calls of a key where the store limits them; gives those of the last minute."""
+def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
+    """The answer to a repeated call as the first one got it, of which the audit keeps a long quotation in part."""
+    if isinstance(command, ToolError) and keeping.is_cut(answer):
+        return store.ruling.masked(command.message)
+    quoted = store.ruling.masked_in(input.get("old_str"))
+    return keeping.whole_answer(answer, quoted) if isinstance(quoted, str) else answer
+
+
+def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
+    """Counts calls of a key where the store limits them; gives those of the last minute.
+
+    Every call of a key comes through here: where the audit is full, none is done.
+    """
+    most = store.limits.audit_bytes
+    if most is not None and store.head.bytes >= most:
+        return AuditFull(most)
     limit = store.limits.calls
     if limit is None or not counts:
         return None

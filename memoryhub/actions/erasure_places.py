@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
+from memoryhub import keeping
 from memoryhub.actions.audit import to_json
 from memoryhub.models import (
     AuditEntry,
@@ -57,7 +58,12 @@ class Terms:
 
     def masked_json(self, text: str) -> str:
         """ASCII-escaped JSON with every string in it masked."""
-        return to_json(self.masked_values(json.loads(text)))
+        value = json.loads(text)
+        kept, whole = keeping.parts(value)
+        masked = self.masked_values(kept)
+        if whole is None:
+            return to_json(masked)
+        return to_json(value if masked == kept else keeping.without_digest(masked, whole))
 
     def masked_values(self, value: Any) -> Any:
         """A JSON value with every string in it masked."""

@@ -9,7 +9,7 @@ from memoryhub.models import HubSettings
 
 LIMITS = (
     "limit_memory_bytes", "limit_memories", "limit_total_bytes", "limit_versions", "limit_view_characters",
-    "limit_calls", "limit_body_bytes",
+    "limit_calls", "limit_body_bytes", "limit_audit_bytes",
 )  # fmt: skip
 """The names of all limits, as the columns of a store and of the hub's settings have them."""
 

@@ -25,10 +25,8 @@ from memoryhub.transfer.reading import Bounds, Read
 
 OPEN = (ImportState.READING, ImportState.PREVIEW, ImportState.RUNNING)
 AT_WORK = (ImportState.READING, ImportState.RUNNING)
-MOST_ITEMS, MOST_VERSIONS, MOST_BYTES = 10, 200, 256 * 1024
-"""So much is done in a transaction (one memory always), so that tool calls wait only a little."""
-LOOKS = 25
-"""So many items are looked at in a transaction of the preview."""
+MOST_ITEMS, MOST_VERSIONS, MOST_BYTES = 50, 200, 256 * 1024
+"""So much is looked at or done in a transaction (one memory always), so that tool calls wait only a little."""
 MOST_OPEN = 20
 """So many imports of a store may be open at once: their texts are kept until they are over."""
 LONGEST_KEPT = 4_096
@@ -228,29 +226,37 @@ def running() -> list[str]:
 
 def _look(store: tree.Tree, job: Import) -> None:
     """Looks at what the next items meet."""
-    items = _few(_next(job)[:LOOKS])
+    items = _few(job)
     importing_looks.look(store, job, items)
-    fields = ["found", "choice", "reason", "met"]
     for item in items:
-        item.save(update_fields=fields)
-    refused = [item.number for item in items if item.found == REFUSED]  # what may not be stored is not kept here either
-    ImportItem.objects.filter(job_id=job.pk, number__in=refused).update(content=None, history=[])
+        if item.found == REFUSED:  # what may not be stored is not kept here either
+            item.content, item.history = None, []
+    _save(items, ["found", "choice", "reason", "met", "content", "history"])
     job.done_count += len(items)
     if job.done_count >= job.memory_count:
         job.state = ImportState.PREVIEW
     job.save(update_fields=["done_count", "state"])
 
 
-def _few(items: Iterable[ImportItem]) -> list[ImportItem]:
-    """The first of some items, as many as hold up tool calls only a little while their texts are looked through."""
-    chosen: list[ImportItem] = []
+def _few(job: Import) -> list[ImportItem]:
+    """The next items, as many as hold up tool calls only a little, with their texts, which one query reads."""
+    chosen: list[int] = []
     versions = size = 0
-    for item in items:
-        versions, size = versions + item.version_count, size + item.size
+    sizes = _next(job).values_list("number", "choice", "version_count", "size")
+    for number, choice, count, length in sizes[:MOST_ITEMS]:
+        if choice != SKIP:
+            versions, size = versions + count, size + length
         if chosen and (versions > MOST_VERSIONS or size > MOST_BYTES):
             break
-        chosen.append(item)
-    return chosen
+        chosen.append(number)
+    return list(_next(job).filter(number__lte=chosen[-1])) if chosen else []
+
+
+def _save(items: Sequence[ImportItem], fields: list[str]) -> None:
+    """Columns of items that are there, in one statement: an `UPDATE` of each would cost more than all the rest."""
+    ImportItem.objects.bulk_create(
+        items, update_conflicts=True, unique_fields=["job", "number"], update_fields=fields
+    )  # fmt: skip
 
 
 def _run(store: tree.Tree, job: Import) -> None:
@@ -259,14 +265,11 @@ def _run(store: tree.Tree, job: Import) -> None:
         job.problem = results.store_archived()
         _end(job, ImportState.FAILED, store.at)
         return
-    versions = size = 0
-    items = list(_next(job).defer("content", "history")[:MOST_ITEMS])
+    items = _few(job)
     for item in items:
-        versions, size = versions + item.version_count, size + item.size
-        if item.choice != SKIP and item is not items[0] and (versions > MOST_VERSIONS or size > MOST_BYTES):
-            break
         importing_writes.bring(store, job, item)
-        job.done_count += 1
+    _save(items, ["seq", "outcome", "reason", "content", "history"])
+    job.done_count += len(items)
     job.save(update_fields=["done_count"])
     if job.done_count >= job.memory_count:
         _end(job, ImportState.DONE, store.at)

@@ -40,7 +40,10 @@ class _Brought(NamedTuple):
 
 
 def bring(store: Tree, job: Import, item: ImportItem) -> None:
-    """Does what was chosen for an item, with its own entry; refuses it whole where a rule of the store says so."""
+    """Does what was chosen for an item, with its own entry; refuses it whole where a rule of the store says so.
+
+    The item says what came of it, and is not saved.
+    """
     _fresh(store)
     before = store.memories, store.total_bytes
     try:
@@ -56,7 +59,6 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
         refused = Record("import", ok=False, path=item.path, answer=error.message, input=audit.to_json(told))
         item.seq = tree.commit(store, refused)
     item.outcome, item.content, item.history = outcome, None, []
-    item.save(update_fields=["seq", "outcome", "reason", "content", "history"])
 
 
 def _fresh(store: Tree) -> None:

@@ -18,7 +18,8 @@ Seconds = Sequence[tuple[int, int]]
 
 class Limits(NamedTuple):
     """Of a memory its bytes, of a store its memories and bytes, of a memory its versions, of a view its characters, of
-    a key its calls in any 60 seconds; null is no limit. The names are those of MEMORYHUB_LIMITS."""
+    a key its calls in any 60 seconds, of a store's audit its bytes; null is no limit. The names are those of
+    MEMORYHUB_LIMITS."""
 
     memory_bytes: int | None
     memories: int | None
@@ -26,6 +27,7 @@ class Limits(NamedTuple):
     versions: int | None
     view_characters: int | None
     calls: int | None
+    audit_bytes: int | None
 
 
 class Usage(NamedTuple):
@@ -102,8 +104,11 @@ def _within(seconds: Iterable[tuple[int, int]], middle: int) -> int:
 
 
 def _wait(seconds: Seconds, now: int, calls: int, limit: int) -> int:
-    """The fewest seconds after which they would fit; a minute where they never would."""
+    """The fewest seconds after which they would fit, never more than WINDOW: clients take no longer wait seriously.
+
+    A call of the last fraction of a second may then be refused once more, for one second.
+    """
     if calls > limit:
         return WINDOW
     ends = (second + WINDOW + 1 for second, _ in seconds)
-    return min(end - now for end in ends if end > now and _within(seconds, end) + calls <= limit)
+    return min(WINDOW, *(end - now for end in ends if end > now and _within(seconds, end) + calls <= limit))

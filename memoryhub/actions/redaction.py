@@ -4,6 +4,7 @@ import json
 
 from django.db.models import Q
 
+from memoryhub import keeping
 from memoryhub.actions import audit, database_remains, holds, removal, tree
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.erasure_places import REDACTED
@@ -85,11 +86,13 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence) -> 
 
 def _without_texts(input: str | None) -> str | None:
     """The input of a call with `[redacted]` in the place of each text."""
-    told = json.loads(input) if input else None
+    told, whole = keeping.parts(json.loads(input) if input else None)
     if not isinstance(told, dict):
         return input
     texts = {key: REDACTED for key in _TEXTS if isinstance(told.get(key), str) and told[key]}
-    return audit.to_json(told | texts) if texts else input
+    if not texts:
+        return input
+    return audit.to_json(told | texts if whole is None else keeping.without_digest(told | texts, whole))
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:

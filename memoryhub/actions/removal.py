@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
+from django.db.models import F
 
 from memoryhub import chain
 from memoryhub.actions import audit, tree
@@ -107,7 +108,9 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
         count = last - row.start_seq
         audit.append(head, act, Record("remove_entries", input=audit.to_json({"up_to": last, "entries": count})))
         _move_start(row, last, act)
-        AuditEntry.objects.of_chain(chain_id).filter(seq__lte=last).delete()
+        gone = AuditEntry.objects.of_chain(chain_id).filter(seq__lte=last)
+        AuditChain.objects.filter(pk=chain_id).update(bytes=F("bytes") - gone.bytes())
+        gone.delete()
         IdempotentCall.objects.filter(store_id=chain_id, seq__lte=last).delete()
         return count
 

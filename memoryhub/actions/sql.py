@@ -129,7 +129,8 @@ STORE = Statement(
     " coalesce(s.limit_memory_bytes, h.limit_memory_bytes), coalesce(s.limit_memories, h.limit_memories),"
     " coalesce(s.limit_total_bytes, h.limit_total_bytes), coalesce(s.limit_versions, h.limit_versions),"
     " coalesce(s.limit_view_characters, h.limit_view_characters), coalesce(s.limit_calls, h.limit_calls),"
-    " s.memory_count, s.total_bytes, c.last_seq, c.last_hash"
+    " coalesce(s.limit_audit_bytes, h.limit_audit_bytes),"
+    " s.memory_count, s.total_bytes, c.last_seq, c.last_hash, c.bytes"
     " from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"
     " left join memoryhub_hubsettings h on h.id = 1 where s.id = %s and s.deleted_at is null",
     locking=" for update of s, c",
@@ -140,7 +141,9 @@ CHAIN = Statement(
 ADD_CHAIN = Statement(
     "insert into memoryhub_auditchain (id, last_seq, last_hash) values (%s, 0, %s) on conflict (id) do nothing"
 )
-CHAIN_HEAD = Statement("update memoryhub_auditchain set last_seq = %s, last_hash = %s where id = %s")
+CHAIN_HEAD = Statement(
+    "update memoryhub_auditchain set last_seq = %s, last_hash = %s, bytes = bytes + %s where id = %s"
+)
 ENTRY_COLUMNS = (
     "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "path",
     "new_path", "memory", "version", "ok", "message", "input", "duration", '"group"', "token", "replay_of", "note",

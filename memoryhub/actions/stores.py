@@ -28,6 +28,7 @@ class StoreSettings:
     limit_versions: int | None = None
     limit_calls: int | None = None
     limit_body_bytes: int | None = None
+    limit_audit_bytes: int | None = None
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":

@@ -1,6 +1,7 @@
 """The memory tree of one locked store inside its transaction: every row that a verb changes is changed here."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from memoryhub import chain, ids
+from memoryhub import chain, ids, keeping
 from memoryhub.actions import audit, limits, sql
 from memoryhub.actions.audit import Act, ChainHead, Version
 from memoryhub.actions.ruling import Ruling, ruling
@@ -18,6 +19,9 @@ from memoryhub.models import Operation, ReviewState
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
+
+_WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "insert_text"})
+"""The parameters of a call that a version holds: of a call that made one they are kept whole."""
 
 
 class NoSuchStore(Exception):
@@ -96,12 +100,12 @@ def lock(store_id: str, act: Act) -> Tree:
     row = sql.one(sql.STORE, store_id)
     if row is None:
         raise NoSuchStore(store_id)
-    archived, overwrite, rules, hub_rules, *set_limits, memories, total_bytes, last_seq, last_hash = row
+    archived, overwrite, rules, hub_rules, *set_limits, memories, total_bytes, last_seq, last_hash, audit_bytes = row
     if act.note:
         act = act._replace(note=ruling(rules, hub_rules).masked(act.note))
     return Tree(
         store_id, act, bool(archived), bool(overwrite), (rules, hub_rules), _limits(set_limits), memories, total_bytes,
-        ChainHead(store_id, last_seq, last_hash), sql.moment(act.at),
+        ChainHead(store_id, last_seq, last_hash, audit_bytes), sql.moment(act.at),
     )  # fmt: skip
 
 
@@ -376,5 +380,16 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Writes the act's entry; gives its seq."""
-    return audit.append(tree.head, tree.act, record)
+    """Writes the act's entry; gives its seq. Of what a key asked and did not get, a large input is kept in part."""
+    return audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
+
+
+def kept_of(record: audit.Record) -> audit.Record:
+    """The record as the audit keeps it: what a version holds anyway stays whole in the input that made it."""
+    given = record.input
+    if given is None or len(given) <= keeping.MOST:
+        return record
+    if not record.ok and record.replay_of is None and record.answer is not None:
+        quoted = json.loads(given).get("old_str")
+        record = record._replace(answer=keeping.short_answer(record.answer, quoted if isinstance(quoted, str) else ""))
+    return record.given(keeping.in_part(given, _WRITTEN if record.ok and record.versions else ()))

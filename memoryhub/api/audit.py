@@ -6,7 +6,7 @@ from datetime import MAXYEAR, datetime, timedelta
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import chain
+from memoryhub import chain, keeping
 from memoryhub.actions import memory_api
 from memoryhub.actions.audit_look import Search
 from memoryhub.api.frame import Json, call_of, needs
@@ -94,11 +94,13 @@ def _whole(store_id: str, entries: list[AuditEntry]) -> list[Json]:
 def as_json(entry: AuditEntry, *, full: bool = False) -> Json:
     """An entry under the names of its columns; `input` and `message` are long."""
     same = {name: getattr(entry, name) for name in SAME}
+    given, whole = keeping.parts(_value(entry.input) if full else None)
     return {
         "type": "audit_entry",
         "memory_store_id": entry.chain,
         "at": chain.moment(entry.at),
-        "input": _value(entry.input) if full else None,
+        "input": given,
+        "input_in_part": None if whole is None else {"size_bytes": whole.bytes, "sha256": whole.sha256},
         "message": _value(entry.message) if full else None,
         **same,
     }

@@ -6,7 +6,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 from pydantic import Field
 
-from memoryhub.actions import access, exporting
+from memoryhub.actions import exporting, refusals
 from memoryhub.actions.asked import on_store
 from memoryhub.actions.audit import Record
 from memoryhub.actions.exporting import Export, NotDone, Wanted
@@ -58,7 +58,7 @@ def export_memory_store(request: HttpRequest, memory_store_id: str, body: Export
     call = call_of(request)
     wanted = Wanted(body.format, exporting.directory_of(body.path_prefix or ""), history=body.history)
     if wanted.audit and not call.caller.access.includes(Access.MANAGE):
-        access.note_refusal(call.caller, memory_store_id, 403, door=Door.API, at=call.at)
+        refusals.note(call.caller, memory_store_id, 403, door=Door.API, at=call.at)
         raise Problem.forbidden(AUDIT)
     if wanted.path and not wanted.path.startswith("/"):
         raise Problem.invalid("`path_prefix` must begin with `/`.")

@@ -18,8 +18,9 @@ from pydantic import BaseModel, ValidationError
 
 from memoryhub import strict_json
 from memoryhub.actions import access as access_actions
+from memoryhub.actions import refusals
 from memoryhub.actions.asked import Asked
-from memoryhub.actions.calls import Caller, TooManyCalls
+from memoryhub.actions.calls import Caller, NotRun
 from memoryhub.actions.transactions import my_turn
 from memoryhub.actions.tree import NoSuchStore
 from memoryhub.api import queries
@@ -139,7 +140,7 @@ class _Run:
             why = ALL_STORES
         else:
             return caller
-        access_actions.note_refusal(caller, store_id or "", 403, door=Door.API, at=at)
+        refusals.note(caller, store_id or "", 403, door=Door.API, at=at)
         raise Problem.forbidden(why)
 
     def _values(self, request: HttpRequest, body: bytes) -> dict[str, Any]:
@@ -181,8 +182,8 @@ def _translated(call: Callable[..., Any], request: HttpRequest, path: dict[str, 
         return call(request, **path, **values)
     except ToolError as error:
         raise problem_of(error) from None
-    except TooManyCalls as error:
-        raise Problem.too_many_calls(error.limit, error.wait) from None
+    except NotRun as error:
+        raise Problem.not_run(error) from None
     except NoSuchStore:
         raise Problem.no_store() from None
 

@@ -156,6 +156,11 @@ _ERRORS: dict[int, tuple[str, str, str, str, tuple[str, ...]]] = {
         "Failed", "The hub failed; its log has the request id.", "api_error",
         "The hub failed to answer; its log says why.", (),
     ),
+    507: (
+        "AuditFull", "The audit of the memory store has reached its limit of bytes. Nothing has run.", "api_error",
+        "The audit of this memory store has reached its limit of 10737418240 bytes. Nothing was run.",
+        ("x-should-retry",),
+    ),
     503: (
         "NoDatabase", "The database did not answer.", "overloaded_error", "The database did not answer; try again.",
         ("Retry-After",),

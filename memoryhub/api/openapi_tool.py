@@ -145,6 +145,7 @@ TOOL_CALLS: Json = {
         },
         422: {},
         429: {},
+        507: {},
     },
 }
 """For Ninja's `openapi_extra`."""

@@ -61,6 +61,7 @@ Timestamp = Annotated[
 def answers(good: Any, *more: int) -> dict[Any, Any]:
     """The answers of an operation: its schema at 200, and errors beyond those that every operation may give.
 
-    `more`: 409 where something may stand in the way, 429 where calls are counted, 422 and so on.
+    `more`: 409 where something may stand in the way, 429 where calls are counted (then 507 too), 422 and so on.
     """
+    more += (507,) if 429 in more else ()
     return {200: good} | {status: Conflict if status == 409 else Error for status in more}

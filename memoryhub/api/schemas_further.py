@@ -38,8 +38,9 @@ _MATCH: dict[str, Any] = {
 }  # fmt: skip
 _ENTRY: dict[str, Any] = {
     "type": "audit_entry", "memory_store_id": _STORE, "at": "2026-01-31T14:30:00.000000Z",
-    "input": {"command": "view", "path": "/memories/todo.md"}, "message": None, "seq": 7, "actor_kind": "key",
-    "actor_id": "apikey_01K9Q8ZV7M4T2B6C8D0E1F3G5H", "author_id": "agent_01K9Q8ZV7M4T2B6C8D0E1F3G5H",
+    "input": {"command": "view", "path": "/memories/todo.md"}, "input_in_part": None, "message": None, "seq": 7,
+    "actor_kind": "key", "actor_id": "apikey_01K9Q8ZV7M4T2B6C8D0E1F3G5H",
+    "author_id": "agent_01K9Q8ZV7M4T2B6C8D0E1F3G5H",
     "label": "Support bot", "session": None, "door": "tool", "command": "view", "path": "/todo.md", "new_path": None,
     "memory": "mem_01K9Q8ZX1A2B3C4D5E6F7G8H9J", "version": _NEW, "ok": True, "duration": 812, "group": None,
     "token": "toolu_01", "replay_of": None, "note": None, "first_line": 1, "last_line": 2, "cut": False,
@@ -196,6 +197,13 @@ class ListEntries(Filters):
     page: Page | None = None
 
 
+class InPart(Object):
+    """An input of which the audit keeps the beginning."""
+
+    size_bytes: int = Field(description="Bytes of the whole, as ASCII-escaped JSON.")
+    sha256: str | None = Field(description="Of those bytes; null where something of it was redacted.")
+
+
 class AuditEntryObject(Object):
     """One act in the chain of a memory store, or a call that was refused."""
 
@@ -220,6 +228,9 @@ class AuditEntryObject(Object):
         description="Errors and listings; null in a basic view, and where the answer shows a version from line to line."
     )
     input: Any = Field(description="What was asked for; null in a basic view.")
+    input_in_part: InPart | None = Field(
+        description="What the whole input was, where only its beginning is kept: of a call that changed nothing."
+    )
     duration: int = Field(description="Microseconds.")
     group: str | None
     token: str | None

@@ -136,8 +136,8 @@ def _run(
             )
             for position, tool_use in enumerate(incoming.tool_uses)
         ]  # fmt: skip
-    except calls.TooManyCalls as error:
-        raise Problem.too_many_calls(error.limit, error.wait) from None
+    except calls.NotRun as error:
+        raise Problem.not_run(error) from None
     except calls.TokenReused as error:
         raise _reused(str(error)) from None
     except tree.NoSuchStore:

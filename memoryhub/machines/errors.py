@@ -5,6 +5,8 @@ from typing import Any
 
 from django.conf import settings
 
+from memoryhub.actions.calls import NotRun, TooManyCalls
+
 _NO_RETRY = {"x-should-retry": "false"}
 """Clients repeat a 409 by themselves unless they are told that it would be the same again."""
 
@@ -43,6 +45,13 @@ class Problem(Exception):
         )
 
     @classmethod
+    def not_run(cls, error: NotRun) -> "Problem":
+        """For a call that no door may run now."""
+        if isinstance(error, TooManyCalls):
+            return cls.too_many_calls(error.limit, error.wait)
+        return cls.audit_full(error.limit)
+
+    @classmethod
     def too_many_calls(cls, limit: int, wait: int) -> "Problem":
         """`wait`: after so many whole seconds they may be made."""
         message = (
@@ -50,6 +59,15 @@ class Problem(Exception):
             "A message counts as many calls as it has tool_use blocks."
         )
         return cls(429, "rate_limit_error", message, {"Retry-After": str(wait)})
+
+    @classmethod
+    def audit_full(cls, limit: int) -> "Problem":
+        """What cannot be recorded is not done; sending it again would change nothing."""
+        message = (
+            f"The audit of this memory store has reached its limit of {limit} bytes. Nothing was run: an administrator "
+            "can raise the limit, or let retention remove the oldest audit entries."
+        )
+        return cls(507, "api_error", message, _NO_RETRY)
 
     @classmethod
     def method(cls, allowed: str) -> "Problem":

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from memoryhub import strict_json
-from memoryhub.actions import access, calls
+from memoryhub.actions import calls, refusals
 from memoryhub.actions.calls import Caller
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Door
@@ -68,7 +68,7 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
     if caller is None:
         raise Problem.no_key()
     if store_id is not None and not caller.reaches:
-        access.note_refusal(caller, store_id, 404, door=door, at=at)
+        refusals.note(caller, store_id, 404, door=door, at=at)
         raise Problem.no_store()
     return caller
 

@@ -38,8 +38,8 @@ def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> J
             store_id, tool_use, caller=asked.caller, at=asked.at, session=asked.session, elapsed=asked.elapsed,
             door=asked.door,
         )  # fmt: skip
-    except calls.TooManyCalls as error:
-        raise Problem.too_many_calls(error.limit, error.wait) from None
+    except calls.NotRun as error:
+        raise Problem.not_run(error) from None
     except calls.TokenReused as error:
         raise Refused(INVALID_PARAMS, f"{json.dumps(str(error))} was used before for another input.") from None
     except tree.NoSuchStore:

@@ -18,7 +18,7 @@ from memoryhub.actions.transactions import my_turn
 from memoryhub.machines import requests
 from memoryhub.machines.errors import Problem
 from memoryhub.mcp import messages, methods, versions
-from memoryhub.mcp.messages import INTERNAL_ERROR, INVALID_REQUEST, Message, Refused
+from memoryhub.mcp.messages import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, Message, Refused
 from memoryhub.mcp.methods import Incoming
 from memoryhub.models import Door
 
@@ -143,9 +143,11 @@ def _kinds(header: str) -> Iterator[str]:
 
 def _as_refused(problem: Problem) -> Refused:
     """The same refusal in this door's envelope; `data` tells the API's type of it."""
-    return Refused(
-        INVALID_REQUEST, problem.message, problem.status, data={"type": problem.type}, headers=problem.headers
-    )
+    data: messages.Json = {"type": problem.type}
+    if problem.status != 429:
+        return Refused(INVALID_REQUEST, problem.message, problem.status, data=data, headers=problem.headers)
+    data |= {"retry_after": int(problem.headers["Retry-After"])}
+    return Refused(RATE_LIMITED, problem.message, problem.status, data=data, headers=problem.headers)
 
 
 def _refusal(id: str | int | None, error: Refused | Problem) -> HttpResponse:

@@ -13,6 +13,8 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+RATE_LIMITED = -32029
+"""Of the range that JSON-RPC leaves to servers: clients send such a request again, and never an invalid one."""
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 

@@ -7,7 +7,7 @@ from typing import Any
 from memoryhub import actors, chain
 from memoryhub.actions import reading, searching
 from memoryhub.actions.asked import Asked
-from memoryhub.actions.calls import TooManyCalls
+from memoryhub.actions.calls import NotRun
 from memoryhub.actions.reading import History
 from memoryhub.actions.searching import BadQuery, Match
 from memoryhub.actions.tree import NoSuchStore
@@ -47,8 +47,8 @@ def _told(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, ar
             return answer(reading.refuse(store_id, asked, name, arguments, f"Error: {error}"), is_error=True)
     except ToolError as error:
         return answer(error.message, is_error=True)
-    except TooManyCalls as error:
-        raise Problem.too_many_calls(error.limit, error.wait) from None
+    except NotRun as error:
+        raise Problem.not_run(error) from None
     except NoSuchStore:
         raise Problem.no_store() from None
 

@@ -10,7 +10,7 @@ from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersi
 from memoryhub.models.redaction import Receipt, Redaction
 from memoryhub.models.retention import Guard, Hold, HoldKind, Removal, RetentionPolicy, Run, RunItem, RunState
 from memoryhub.models.review import Claim, Decision, Review
-from memoryhub.models.stores import CallWindow, HubSettings, MemoryStore
+from memoryhub.models.stores import CallWindow, HubSettings, MemoryStore, RefusalWindow
 from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
 
@@ -19,7 +19,7 @@ __all__ = [
     "Claim", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures", "Finding", "FindingState",
     "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
-    "MemoryVersion", "Operation", "Pause", "Receipt", "Redaction", "Removal", "RetentionPolicy", "Review",
-    "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Session", "User",
+    "MemoryVersion", "Operation", "Pause", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",
+    "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Session", "User",
     "Webhook", "WebhookCursor",
 ]  # fmt: skip

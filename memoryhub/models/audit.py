@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import models
-from django.db.models import Expression, F, Max, Min, Q, Value
-from django.db.models.functions import Coalesce, Substr
+from django.db.models import Expression, F, Max, Min, Q, Sum, Value
+from django.db.models.functions import Coalesce, Length, Substr
 from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThan
 
 from memoryhub.models.fields import IdField, Literal, PathField, PlainJSONField
@@ -38,8 +38,14 @@ class ActorKind(models.TextChoices):
     SYSTEM = "system"
 
 
+ENTRY_BYTES = 500
+"""What an entry is counted for beside its long columns: the short ones and its places in the indexes."""
+
+
 class AuditChain(models.Model):
     """The head of a chain; the id is a store's, or HUB. It survives its store, closed by the deletion's entry.
+
+    `bytes` are those of its entries as they were written, less those of the entries that retention has removed.
 
     Where retention has removed the oldest entries, up to and with `start_seq`, the chain starts at a signed checkpoint:
     the hash of the last of them, the moment, a digest of the versions that they made and that are still there.
@@ -48,6 +54,7 @@ class AuditChain(models.Model):
     id = IdField(primary_key=True)
     last_seq = models.BigIntegerField(default=0)
     last_hash = models.TextField()
+    bytes = models.BigIntegerField(default=0, db_default=0)
     closed_at = models.DateTimeField(null=True)
     start_seq = models.BigIntegerField(default=0, db_default=0)
     start_hash = models.TextField(null=True)
@@ -150,6 +157,12 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
             last = by_time.filter(at__lt=end).order_by("-at")[:CLOCK_SLACK]
             high = last.aggregate(seq=Max("place"))["seq"] or 0
         return low, high
+
+    def bytes(self) -> int:
+        """What they are counted for; see `AuditChain.bytes`."""
+        long = (Coalesce(Length(name), 0) for name in ("message", "input", "salts", "commitments"))
+        size = ENTRY_BYTES + next(long) + next(long) + next(long) + next(long)
+        return self.aggregate(size=Sum(size))["size"] or 0
 
     def of_seqs(self, seqs: Iterable[int]) -> AuditEntryQuerySet:
         return self.filter(seq__in=list(seqs))

@@ -70,6 +70,7 @@ class Governed(models.Model):
     limit_versions = models.BigIntegerField(null=True, blank=True)
     limit_view_characters = models.BigIntegerField(null=True, blank=True)
     limit_calls = models.BigIntegerField(null=True, blank=True)
+    limit_audit_bytes = models.BigIntegerField(null=True, blank=True)
     limit_body_bytes = models.BigIntegerField(null=True, blank=True)
     rules = PlainJSONField(default=dict)
 
@@ -139,6 +140,17 @@ class HubSettings(Governed):
         own: int | None = getattr(self, f"limit_{name}")
         default: int | None = settings.MEMORYHUB_LIMITS[name]
         return default if own is None else own
+
+
+class RefusalWindow(models.Model):
+    """The refused requests of a key since a moment: those that have an entry of the hub's chain, and those that are
+    only counted; see `actions/refusals`."""
+
+    key = IdField(primary_key=True)
+    since = models.DateTimeField()
+    written = models.BigIntegerField(default=0)
+    counted = models.BigIntegerField(default=0)
+    door = models.CharField(max_length=7)
 
 
 class CallWindow(RowOfStore):

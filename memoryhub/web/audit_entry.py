@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from memoryhub import keeping
 from memoryhub.chain import COMMITTED
 from memoryhub.diffs import Diff
 from memoryhub.models import (
@@ -48,7 +49,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The input as indented JSON for reading, and as it was stored; `fits` the commitment of its entry.
+    """The input as indented JSON for reading, and as it was stored; `fits` the commitment of its entry. `whole` is what
+    it was where it is kept in part.
 
     `redacted`: it does not, since something in it has been redacted. `masked`: values of it are not shown.
     """
@@ -58,6 +60,12 @@ class Call:
     fits: bool
     redacted: bool
     masked: bool = False
+    whole: keeping.Whole | None = None
+
+    @property
+    def figures(self) -> tuple[str, str]:
+        """How much is kept of it where it changed nothing, and how much there was."""
+        return f"{keeping.MOST:,}", f"{self.whole.bytes:,}" if self.whole else ""
 
 
 @require_GET
@@ -118,12 +126,14 @@ def call_of(found: AuditEntry, entries: Entries) -> Call | None:
     raw = entries.json(found, found.input)
     if raw is None:
         return None
+    whole = None
     try:
-        shown = json.dumps(json.loads(raw), ensure_ascii=False, indent=2)
+        kept, whole = keeping.parts(json.loads(raw))
+        shown = json.dumps(kept, ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
         shown = raw
     is_whole = fits(found, "input", found.input)
-    return Call(shown, raw, is_whole, is_redacted(found, "input"), masked=raw != found.input)
+    return Call(shown, raw, is_whole, is_redacted(found, "input"), masked=raw != found.input, whole=whole)
 
 
 def _versions(found: AuditEntry) -> dict[str, object]:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memoryhub import ids as ids_of
+from memoryhub import keeping
 from memoryhub.models import Agent, AuditEntry, Door, MemoryStore
 from memoryhub.web import audit_words_erasure as erasure
 from memoryhub.web import audit_words_further as further
@@ -23,9 +24,9 @@ Told = Mapping[str, Any]
 
 
 def told_of(input: str | None) -> dict[str, Any]:
-    """The `input` of an entry; empty where there is none or it is not an object."""
+    """The `input` of an entry, or what is kept of it; empty where there is none or it is not an object."""
     try:
-        value = json.loads(input or "{}")
+        value, _whole = keeping.parts(json.loads(input or "{}"))
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -181,7 +182,9 @@ def _retention(told: _Told) -> str:
 
 
 _OF_TOOL = frozenset((Door.TOOL, Door.MCP))
-_OF_AGENTS = frozenset(("view", "create", "str_replace", "insert", "delete", "rename", "search", "history", "refused"))
+_OF_AGENTS = frozenset(
+    ("view", "create", "str_replace", "insert", "delete", "rename", "search", "history", "refused", "refused_more")
+)
 """A tool call may name any command; only these are what they are called."""
 
 _WORDS: dict[str, Callable[[_Told], str]] = {
@@ -238,6 +241,7 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     ),
     "issue_key": _issue_key,
     "revoke_key": _sentence(lambda: _("revoked the key %(key)s (…%(hint)s) of %(agent)s"), "key", "hint", "agent"),
+    "refused_more": _sentence(lambda: _("was refused %(count)s more times within a minute"), "count"),
     "refused": _sentence(lambda: _("was refused at %(memory_store)s with %(status)s"), "memory_store", "status"),
     "export": _sentence(lambda: _("exported %(path)s"), "path"),
     "export_table": lambda told: of_table(told.told),

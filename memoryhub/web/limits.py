@@ -37,8 +37,9 @@ def limits(request: HttpRequest, store: MemoryStore) -> HttpResponse:
             messages.success(request, _("The limits were saved."))
             return see_other("limits", store.id)
     hub = HubSettings.current()
-    meters = [*limits_usage.meters(store, hub), limits_usage.busiest_key(store, hub, timezone.now())]
-    shown = {"form": form, "meters": [meter for meter in meters if meter]}
+    meters = limits_usage.meters(store, hub)[:2]
+    others = [limits_usage.audit(store, hub), limits_usage.busiest_key(store, hub, timezone.now())]
+    shown = {"form": form, "meters": [*meters, *(meter for meter in others if meter)]}
     return render(request, "limits/store.html", stores_pages.context(request, store, **shown))
 
 

@@ -28,6 +28,9 @@ FIELDS: dict[str, tuple[Any, Any]] = {
     ),
     "limit_calls": (_("Calls a minute"), _("Tool calls of one key in any 60 seconds.")),
     "limit_body_bytes": (_("Bytes of a request"), _("Bytes of the body of one request.")),
+    "limit_audit_bytes": (
+        _("Bytes of the audit"), _("Bytes of the store’s audit entries. At the limit every call of a key is refused."),
+    ),
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from memoryhub.actions import limits
-from memoryhub.models import CallWindow, HubSettings, MemoryStore
+from memoryhub.models import AuditChain, CallWindow, HubSettings, MemoryStore
 from memoryhub.templatetags.look import size
 
 NEAR = 80
@@ -49,9 +49,21 @@ class Meter:
         return self.value if self.limit is None else min(self.value, self.limit)
 
 
+def audit(store: MemoryStore, hub: HubSettings) -> Meter:
+    """The bytes of a store's audit."""
+    limit = _limit(store, hub, "audit_bytes")
+    used = AuditChain.objects.filter(pk=store.pk).values_list("bytes", flat=True).first() or 0
+    warning = _(
+        "At the limit every call of a key is refused, for none may go unrecorded. Raise the limit, or let a retention"
+        " policy remove the oldest audit entries."
+    )
+    return Meter(_("Audit"), used, limit, size(used), "" if limit is None else size(limit), warning)
+
+
 def meters(store: MemoryStore, hub: HubSettings) -> list[Meter]:
-    """The memories of a store and their bytes."""
+    """The memories of a store and their bytes; those of its audit where they come near their limit."""
     memories, total = _limit(store, hub, "memories"), _limit(store, hub, "total_bytes")
+    recorded = audit(store, hub)
     return [
         Meter(
             _("Memories"), store.memory_count, memories, _number(store.memory_count), _number(memories),
@@ -61,6 +73,7 @@ def meters(store: MemoryStore, hub: HubSettings) -> list[Meter]:
             _("Bytes"), store.total_bytes, total, size(store.total_bytes), "" if total is None else size(total),
             _("No memory can grow until some are deleted or shortened."),
         ),
+        *([recorded] if recorded.level != "ok" else []),
     ]  # fmt: skip
 
 

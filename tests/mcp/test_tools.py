@@ -213,8 +213,11 @@ def test_a_limit_of_calls_is_one_for_all_tools(hub: Hub) -> None:
     before = row_counts()
     for name in ("memory", "search", "history"):
         answer = send(few, message("tools/call", {"name": name, "arguments": {"query": "x", "path": "/memories/x"}}))
-        assert answer.value["error"]["data"] == {"type": "rate_limit_error"}
-        assert answer.status == 429 and answer.headers["retry-after"].isdecimal()
+        wait = int(answer.headers["retry-after"])
+        assert answer.status == 429 and 0 < wait <= 60
+        error = answer.value["error"]
+        assert error["code"] == -32029, "of the range of server errors: a client repeats no invalid request (-32600)"
+        assert error["data"] == {"type": "rate_limit_error", "retry_after": wait}
     assert row_counts() == before
 
 

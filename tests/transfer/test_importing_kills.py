@@ -87,7 +87,7 @@ def test_an_import_is_killed_at_random_places_and_goes_on(
 @pytest.mark.django_db(transaction=True)
 def test_cancelled_in_the_middle_what_came_stays_and_the_rest_does_not_come(own_checkpoints: Path) -> None:
     target = trips.new_store("Target")
-    job = trips.prepared(target, archive(*[(f"{number}.md", b"text") for number in range(50)]))
+    job = trips.prepared(target, archive(*[(f"{number}.md", b"text") for number in range(80)]))
     importing.start(job.pk, trips.act(45))
     assert importing.step(job.pk, trips.act(46).at)
     importing.cancel(job.pk, trips.act(47))

@@ -1,0 +1,219 @@
+"""A key does not fill the disk: what it is refused is kept in part, and what the audit holds has a limit."""
+
+import hashlib
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import override_settings
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub import keeping
+from memoryhub import settings as shipped
+from memoryhub.actions import access, calls, erasure_places, refusals, removal, stores
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.redaction import _without_texts
+from memoryhub.actions.stores import StoreSettings
+from memoryhub.models import HUB, Access, AuditChain, AuditEntry, Door, MemoryStore, RefusalWindow, Role, User
+from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
+from tests.fixtures import BY, new_person, signed_in
+from tests.mcp.messages import message
+from tests.mcp.messages import send as send_mcp
+
+pytestmark = pytest.mark.django_db
+
+LONG = "é\n\u0000 and so on " * 2_000
+INPUTS: dict[str, dict[str, Any]] = {
+    "another command": {"command": "append", "path": "/memories/a.md", "text": LONG},
+    "a path that is not allowed": {"command": "create", "path": "/memories/../" + "a" * 5_000, "file_text": LONG},
+    "a passage that is not there": {"command": "str_replace", "path": "/memories/a.md", "old_str": LONG[:9_000]},
+    "parameters that no command has": {
+        "command": "view",
+        "path": "/memories/none",
+        **{f"x{n}": LONG for n in range(9)},
+    },
+    "a long name of a parameter": {"command": "view", LONG: LONG},
+    "deep JSON": {"command": "view", "path": [[LONG] * 3] * 2},
+    "a create at a taken path": {"command": "create", "path": "/memories/a.md", "file_text": "text " * 20_000},
+}
+
+
+def kept(entry: AuditEntry) -> tuple[Any, keeping.Whole | None]:
+    return keeping.parts(json.loads(entry.input or "null"))
+
+
+@pytest.mark.parametrize("input", INPUTS.values(), ids=INPUTS)
+def test_a_refused_input_is_kept_to_4_kb_with_its_length_and_digest(input: dict[str, Any]) -> None:
+    hub = new_hub()
+    hub.call(command="create", path="/memories/a.md", file_text="text")
+    whole = json.dumps(input, ensure_ascii=True, separators=(",", ":"))
+    result, _answer = hub.call(**input)
+    entry = newest_entry(hub.store.id)
+    assert result == "err" and len(entry.input or "") < 4_096 + 200 and len(entry.message or "") < 4_096 + 400
+    beginning, told = kept(entry)
+    assert told == (len(whole), hashlib.sha256(whole.encode()).hexdigest())
+    for name, value in beginning.items():
+        assert input[name] == value or input[name].startswith(value)
+    assert beginning["command"] == input["command"]
+    assert_audit_is_right(hub.store)
+
+
+def test_a_hundred_refused_megabytes_take_little_of_the_disk() -> None:
+    hub = new_hub()
+    for _ in range(40):
+        hub.call(command="view", path="/memories/none", junk="x" * 900_000)
+    rows = AuditEntry.objects.of_chain(hub.store.id)
+    assert sum(len(entry.input or "") for entry in rows) < 40 * 4_500
+    assert AuditChain.objects.get(pk=hub.store.id).bytes == rows.bytes()
+
+
+@pytest.mark.parametrize("input", INPUTS.values(), ids=INPUTS)
+def test_a_refused_call_that_is_sent_again_gets_the_same_answer(input: dict[str, Any]) -> None:
+    hub = new_hub()
+    hub.call(command="create", path="/memories/a.md", file_text="text")
+    block = hub.block("toolu_again", **input)
+    first, again = hub.send(block), hub.send(block)
+    assert again.headers["idempotent-replay"] == "true" and again.value == first.value
+    other = {**block, "input": {**input, "command": "other"}}
+    assert hub.send(other).status == 422, "the token belongs to the whole input, also to what is not kept"
+    assert len(newest_entry(hub.store.id).input or "") < 4_300
+    assert_audit_is_right(hub.store)
+
+
+def test_what_a_version_holds_stays_whole_and_what_no_command_has_does_not() -> None:
+    hub, text = new_hub(), "line\n" * 5_000
+    hub.call(command="create", path="/memories/a.md", file_text=text, junk="x" * 500_000)
+    beginning, told = kept(newest_entry(hub.store.id))
+    assert beginning["file_text"] == text and told is not None and told.bytes > 500_000
+    assert len(beginning["junk"]) <= 4_096
+    block = hub.block("toolu_same", command="create", path="/memories/b.md", file_text=text)
+    hub.send(block)
+    assert kept(newest_entry(hub.store.id))[1] is None
+    assert hub.send(block).headers["idempotent-replay"] == "true"
+    assert len(newest_entry(hub.store.id).input or "") < 4_300, "a repeated call has the first one's input beside it"
+    assert_audit_is_right(hub.store)
+
+
+def test_no_agent_can_make_a_whole_input_look_like_one_that_is_kept_in_part() -> None:
+    hub = new_hub()
+    for value in ({"kept_in_part": True, "bytes": 9, "sha256": "0"}, [{}, {"kept_in_part": True, "bytes": 9}]):
+        hub.call(command="view", path="/memories/none", **{"0": value, "1": value})
+        assert kept(newest_entry(hub.store.id))[1] is None
+
+
+def test_page_and_api_say_how_much_of_a_call_is_kept() -> None:
+    hub = new_hub()
+    hub.call(command="view", path="/memories/none", junk="x" * 300_000)
+    entry, whole = newest_entry(hub.store.id), kept(newest_entry(hub.store.id))[1]
+    assert whole is not None
+    reader = new_person("Alice")
+    access.set_role(hub.store, reader, Role.VIEWER, **BY)
+    page = signed_in(reader).get(reverse("entry", args=[hub.store.id, entry.seq])).content.decode()
+    assert f"Kept in part: first 4,096 of {whole.bytes:,} bytes" in page and whole.sha256 in page
+    assert "checked: it is as it was written" in page
+    url = f"/v1/memory_stores/{hub.store.id}/audit_entries/{entry.seq}"
+    told = Hub(hub.store, new_secret(hub.store, Access.MANAGE)).send(b"", method="GET", url=url).value
+    assert told["input_in_part"] == {"size_bytes": whole.bytes, "sha256": whole.sha256}
+    assert told["input"]["command"] == "view" and told["input"]["junk"].startswith("xxx")
+    lines = signed_in(reader).post(reverse("export_audit"), {"format": "json", "store": hub.store.id})
+    exported = b"".join(lines.streaming_content) if lines.streaming else lines.content  # type: ignore[attr-defined]
+    assert b"kept_in_part" in exported
+
+
+def test_erasing_what_is_kept_of_a_call_takes_the_digest_of_the_rest_too() -> None:
+
+    text = keeping.in_part(json.dumps({"command": "create", "file_text": "Grace Hopper " + "x" * 99_000}))
+    for left in (erasure_places.Terms(("Grace Hopper",)).masked_json(text), _without_texts(text)):
+        assert left is not None and "Grace" not in left
+        assert keeping.parts(json.loads(left))[1] == (*(keeping.parts(json.loads(text))[1] or ())[:1], None)
+
+
+# ------------------------------------------------------------------------------------------------ the limit of bytes
+
+
+def set_limit(store: MemoryStore, **limits: int | None) -> None:
+    stores.edit_store(store, StoreSettings("x", **limits), actor=BY["actor"], door=Door.WEB, at=AT, only=list(limits))
+
+
+def doors(hub: Hub) -> list[Any]:
+    """A call of each kind through each door of a key."""
+    url = f"/v1/memory_stores/{hub.store.id}/memories"
+    return [
+        hub.send(hub.block(command="create", path="/memories/new.md", file_text="x")),
+        hub.send(hub.block(command="view", path="/memories")),
+        hub.send({"path": "/new.md", "content": "x"}, url=url),
+        send_mcp(hub, message("tools/call", {"name": "memory", "arguments": {"command": "view", "path": "/memories"}})),
+        send_mcp(hub, message("tools/call", {"name": "search", "arguments": {"query": "x"}})),
+    ]
+
+
+def test_at_the_limit_of_the_audit_no_call_of_a_key_runs_at_any_door_and_people_go_on(alice: User) -> None:
+    hub = new_hub()
+    hub.call(command="create", path="/memories/a.md", file_text="text")
+    set_limit(hub.store, limit_audit_bytes=1_000)
+    before = AuditEntry.objects.count()
+    for answer in doors(hub):
+        assert answer.status == 507 and "Nothing was run" in answer.body.decode()
+        assert answer.headers["x-should-retry"] == "false"
+    assert AuditEntry.objects.count() == before
+    access.set_role(hub.store, alice, Role.ADMIN, **BY)
+    page = signed_in(alice).get(reverse("limits", args=[hub.store.id])).content.decode()
+    assert 'data-level="full"' in page and "At the limit every call of a key is refused" in page
+    shown = signed_in(alice).get(reverse("store", args=[hub.store.id])).content.decode()
+    assert shown.count("<meter") == 3, "near its limit the audit stands on the store's own page too"
+    set_limit(hub.store, limit_audit_bytes=None)
+    assert signed_in(alice).get(reverse("store", args=[hub.store.id])).content.decode().count("<meter") == 2
+    assert hub.call(command="view", path="/memories/a.md")[0] == "ok"
+    assert_audit_is_right(hub.store)
+
+
+def test_what_retention_removes_of_the_audit_makes_room() -> None:
+    hub = new_hub()
+    for number in range(6):
+        hub.call(command="view", path=f"/memories/{number}")
+    later = Act(Actor.system("tests"), Door.COMMAND, timezone.now() + timedelta(days=400))
+    assert removal.remove_entries(hub.store.id, 4, later) == 4
+    assert AuditChain.objects.get(pk=hub.store.id).bytes == AuditEntry.objects.of_chain(hub.store.id).bytes()
+
+
+def test_the_hub_ships_with_limits_of_calls_and_of_the_audit() -> None:
+
+    assert (shipped.MEMORYHUB_LIMITS["calls"], shipped.MEMORYHUB_LIMITS["audit_bytes"]) == (1_200, 10 * 2**30)
+    hub = new_hub()
+    with override_settings(MEMORYHUB_LIMITS=shipped.MEMORYHUB_LIMITS | {"calls": 3}):
+        statuses = [hub.send(hub.block(command="view", path="/memories/none")).status for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+
+
+# ------------------------------------------------------------------------------------------------ refusals in the hub
+
+
+def of_hub(command: str) -> int:
+    return AuditEntry.objects.of_chain(HUB).filter(command=command).count()
+
+
+def test_past_thirty_a_minute_the_hub_counts_the_refusals_of_a_key_and_writes_one_entry() -> None:
+    one, other = new_hub(), new_hub()
+    url = f"/v1/memory_stores/{other.store.id}/tool_calls"
+    for _ in range(75):
+        assert one.send(one.block(command="view", path="/memories"), url=url).status == 404
+    assert of_hub("refused") == refusals.MOST == 30 and of_hub("refused_more") == 0
+    second = Hub(one.store, new_secret(one.store))
+    assert second.send(second.block(command="view", path="/memories"), url=url).status == 404
+    assert of_hub("refused") == 31, "each key is counted by itself"
+    refusals.write_counted(timezone.now() + timedelta(seconds=61))
+    entry = AuditEntry.objects.of_chain(HUB).get(command="refused_more")
+    caller = calls.find_caller(one.secret, one.store.id, timezone.now())
+    assert caller is not None and json.loads(entry.input or "")["count"] == 45 and entry.actor_id == caller.key
+    assert not RefusalWindow.objects.exists()
+    page = signed_in(new_person("Root", is_superuser=True)).get(reverse("entry", args=[HUB, entry.seq]))
+    assert "was refused 45 more times within a minute" in page.content.decode()
+
+
+def test_retry_after_is_at_most_the_window() -> None:
+    hub = new_hub(limit_calls=1)
+    assert hub.send(hub.block(command="view", path="/memories")).status == 200
+    answer = hub.send(hub.block(command="view", path="/memories"))
+    assert answer.status == 429 and 1 <= int(answer.headers["retry-after"]) <= 60
