@@ -84,6 +84,11 @@ def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
     return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
+def canonical_row(values: Sequence[object]) -> str:
+    """The text to which a seal of a governing row commits, and the one by which an entry holds that seal."""
+    return _encode([FORMAT, "row", *values])
+
+
 def seal_of(key: bytes, values: Sequence[object]) -> str:
     """What speaks for something whose entry has been removed: nobody without the audit key can write it."""
     return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
@@ -98,7 +103,7 @@ def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, 
 
 
 def digest(commitments: Iterable[str]) -> str | None:
-    """The SHA-256 of the commitments of an entry's versions, then redactions, in order; null where there are none."""
+    """The SHA-256 of the commitments of an entry's versions, redactions, then seals, in order; null without any."""
     joined = "".join(commitments)
     return hashlib.sha256(joined.encode()).hexdigest() if joined else None
 

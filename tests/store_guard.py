@@ -25,6 +25,7 @@ PASSED_ON = (
     __file__,
     str(ROOT / "memoryhub/actions/sql.py"),
     str(ROOT / "memoryhub/models/rows.py"),
+    str(ROOT / "memoryhub/models/sealed.py"),
     str(ROOT / "tests/write_guard.py"),
 )
 
@@ -38,6 +39,7 @@ LARGE = {
 ACROSS_STORES = {
     "actions.housekeeping.forget_calls": "looks for what is old in all stores, by an index of its time",
     "actions.importing_writes._History._ids": "an id that an import brings must be new in the whole hub",
+    "migrations.0007_seals.seal_rows": "seals the rows of all stores, once",
     "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",
     "templatetags.review.awaiting_review": "counts up to a bound in all stores of a person",
     "web.findings_rows.items_of": "a page of findings from many stores names them by their ids alone",

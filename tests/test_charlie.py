@@ -9,7 +9,6 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from memoryhub.actions import access, people
-from memoryhub.actions.transactions import writing
 from memoryhub.models import (
     HUB,
     AuditEntry,
@@ -38,6 +37,7 @@ from memoryhub.models import (
 from tests.api.harness import Hub, new_hub, new_store, row_counts
 from tests.api.malformed import BLOCK
 from tests.fixtures import AT, BY, signed_in
+from tests.write_guard import arranging
 
 PUBLIC = {"healthz", "favicon", "sign_in", "invitation", "api_docs"}
 """The names of the addresses that are for people who have not signed in."""
@@ -94,7 +94,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
     hub.send(call, memoryhub_session="run-of-Alice")
     invitation, token = people.invite(store=store, role=Role.VIEWER, email="dora@example.com", **BY)
     version = MemoryVersion.objects.get(store=store)
-    with writing():
+    with arranging():
         view = SavedView.objects.create(
             id="view_1", owner=alice, store=store, page="store_audit", name="of Alice", created_at=AT
         )

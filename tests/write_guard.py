@@ -4,11 +4,14 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db.models import Model, QuerySet
 
-from memoryhub.actions import transactions
+from memoryhub.actions import audit, transactions
+from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.models import Door
 
 WRITES_OF_A_ROW = ("save_base", "delete")
 WRITES_OF_ROWS = (
@@ -31,6 +34,15 @@ def tampering() -> Iterator[None]:
         yield
     finally:
         _thread.tampers = False
+
+
+@contextmanager
+def arranging() -> Iterator[None]:
+    """For tests that make governing rows without an act of the hub: an entry in the hub's chain seals them."""
+    with transactions.writing():
+        yield
+        act = Act(Actor.system("tests"), Door.COMMAND, datetime(2025, 11, 3, 9, tzinfo=UTC))
+        audit.on_hub(act, Record("arranged"))
 
 
 def check(model: type[Model], method: str) -> None:

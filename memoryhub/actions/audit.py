@@ -9,9 +9,10 @@ from typing import NamedTuple
 from django.conf import settings
 
 from memoryhub import chain
-from memoryhub.actions import sql
+from memoryhub.actions import seals, sql
 from memoryhub.models import HUB, Agent, Door, User
 from memoryhub.models.audit import ENTRY_BYTES, ActorKind
+from memoryhub.models.sealed import changed
 
 to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 """Any JSON value as ASCII text: unpaired surrogates and NUL stay escaped, so that every database takes it."""
@@ -122,8 +123,18 @@ def open_chain(store_id: str) -> ChainHead:
     return ChainHead(store_id, 0, chain.GENESIS)
 
 
+def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
+    """What the entry holds of its versions, its redactions and the rows that it seals, which are written here."""
+    made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
+    made += record.redactions
+    return chain.digest(made + seals.write(head.id, seq, others=not made) if changed() else made)
+
+
 def append(head: ChainHead, act: Act, record: Record) -> int:
-    """Writes the next entry of a locked chain and moves its head; gives the entry's seq."""
+    """Writes the next entry of a locked chain and moves its head; gives the entry's seq.
+
+    Seals the governing rows that this transaction has changed so far (see `actions.seals`).
+    """
     seq = head.last_seq + 1
     actor, door = act.actor, act.door.value
     values = {
@@ -131,8 +142,7 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
         "note": act.note, "token": act.token, "input": record.input, "message": record.answer,
     }  # fmt: skip
     salts, commitments = chain.seal(values)
-    made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
-    digest = chain.digest([*made, *record.redactions])
+    digest = _digest(head, seq, record)
     duration = act.elapsed()
     plain = (
         head.id, seq, chain.moment(act.at), actor.kind, actor.id, actor.author_id, door, record.command,

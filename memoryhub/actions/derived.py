@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Count, Max
+from django.db.models import Count, F, Max, OuterRef, Subquery
 
 from memoryhub.actions import reviewing
 from memoryhub.models import (
@@ -118,8 +118,24 @@ def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> I
             yield head.seq, f"the versions of memory {memory.id} are not as many as it counts"
         elif not _reads_fit(memory, *reads.get(memory.id, (0, None)), start):
             yield memory.last_read_seq or head.seq, f"the reads of memory {memory.id} are not those of the entries"
+    yield from _moments(store_id, start)
     for id in heads.keys() - seen:
         yield heads[id].seq, f"memory {id} is missing"
+
+
+def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
+    """When memories were made and last read, as far as the first version and the entry of the read are still there."""
+    own = Memory.objects.filter(store_id=store_id)
+    first = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("pk")).order_by("number")
+    made = own.filter(removed_versions=0).annotate(made_at=Subquery(first.values("created_at")[:1]))
+    for id, seq in made.exclude(created_at=F("made_at")).values_list("pk", "last_read_seq"):
+        yield seq or 0, f"memory {id} was not made when its first version says"
+    entry = AuditEntry.objects.filter(chain=store_id, seq=OuterRef("last_read_seq"))
+    read = own.filter(last_read_seq__gt=start).annotate(read_at=Subquery(entry.values("at")[:1]))
+    for id, seq in read.exclude(last_read_at=F("read_at")).values_list("pk", "last_read_seq"):
+        yield seq or 0, f"memory {id} was not read when this entry says"
+    for id in own.filter(last_read_seq=None, last_read_at__isnull=False).values_list("pk", flat=True):
+        yield 0, f"memory {id} was read, and no entry says so"
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
@@ -134,7 +150,9 @@ def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool
 def _is_head(memory: Memory, head: _Head) -> bool:
     path = None if head.path is None else memory.path  # of a deletion that is redacted
     facts = (memory.head_id, path, memory.version_count, memory.text_id, memory.size, memory.sha256 or None)
-    if facts != (head.id, head.path, head.number, head.text_id, head.size, head.sha256):
+    if (*facts, memory.updated_at) != (
+        head.id, head.path, head.number, head.text_id, head.size, head.sha256, head.created_at,
+    ):  # fmt: skip
         return False
     if head.operation == Operation.DELETED:
         place_fits = memory.directory_id is None and memory.deleted_at == head.created_at

@@ -94,8 +94,8 @@ def delete_policy(policy_id: str, act: Act) -> None:
         locked = tree.lock(store_id, act) if store_id else None
         policy = RetentionPolicy.objects.get(pk=policy_id)
         before = PolicySettings.of(policy).as_json()
+        RetentionPolicy.objects.filter(pk=policy_id).delete()
         _tell(locked, act, "delete_policy", policy, {name: [value, None] for name, value in before.items()})
-        policy.delete()
 
 
 def _policy(store_id: str | None, policy_id: str | None, act: Act) -> RetentionPolicy:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import F
 
 from memoryhub import chain
-from memoryhub.actions import audit, tree
+from memoryhub.actions import audit, seals, tree
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.evidence import Evidence, forget_answers
 from memoryhub.actions.transactions import writing
@@ -138,10 +138,11 @@ def _move_start(row: AuditChain, last: int, act: Act) -> None:
     row.start_hash = AuditEntry.objects.get(chain=row.pk, seq=last).hash
     row.start_seq, row.start_at = last, act.at
     row.start_versions = chain.set_digest(key, members, row.start_versions, less=_versions_of(gone_now))
+    row.start_seals = seals.outlive(row.pk, first, last, row.start_seals)
     row.start_signature = start_signature(row)
     AuditChain.objects.filter(pk=row.pk).update(
         start_seq=last, start_hash=row.start_hash, start_at=row.start_at, start_versions=row.start_versions,
-        start_signature=row.start_signature,
+        start_seals=row.start_seals, start_signature=row.start_signature,
     )  # fmt: skip
     told = redactions.filter(seq__lte=last)
     told.filter(number__isnull=False).delete()
@@ -154,10 +155,11 @@ def _versions_of(redactions: RedactionQuerySet) -> list[str]:
 
 
 def start_signature(row: AuditChain) -> str:
-    """The signature of where a chain starts: with which entry gone last, when, and what it had made."""
+    """The signature of where a chain starts: with which entry gone last, when, and what was made by then."""
     at = chain.moment(row.start_at) if row.start_at else None
     values = ["start", row.pk, row.start_seq, row.start_hash, at, row.start_versions]
-    return chain.seal_of(settings.MEMORYHUB_AUDIT_KEY, values)
+    seals_too = values if row.start_seals is None else [*values, row.start_seals]
+    return chain.seal_of(settings.MEMORYHUB_AUDIT_KEY, seals_too)
 
 
 def _seal(chain_id: str, first: int, last: int) -> None:

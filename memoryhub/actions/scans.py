@@ -14,6 +14,7 @@ from django.db.models.query import QuerySet
 from memoryhub import ids, sensitive
 from memoryhub.actions import audit, findings, tree
 from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.plans import named_ids
 from memoryhub.actions.rules import actions_of
 from memoryhub.actions.transactions import writing
 from memoryhub.actions.tree import Tree
@@ -129,7 +130,7 @@ def step(scan_id: str, at: datetime) -> bool:
                 _end(store, scan_id, ScanState.DONE)
                 return False
             if _is_as_read(scan.store_id, versions):
-                _go_on(scan, versions, found)
+                _go_on(store, scan, versions, found)
     except tree.NoSuchStore:
         return False
     return True
@@ -202,8 +203,8 @@ def _is_as_read(store_id: str, versions: Sequence[_Version]) -> bool:
     return dict(now.values_list("pk", "redacted_seq")) == {version.id: version.redacted_seq for version in versions}
 
 
-def _go_on(scan: Scan, versions: Sequence[_Version], found: Sequence[Finding]) -> None:
-    """Notes what is new (what is known stays as it is, dismissed or not), and how far the scan has come."""
+def _go_on(store: Tree, scan: Scan, versions: Sequence[_Version], found: Sequence[Finding]) -> None:
+    """Notes how far the scan has come, and with an entry what is new; what is known stays as it is."""
     last = versions[-1]
     moved = Scan.objects.filter(pk=scan.pk, state=ScanState.RUNNING, position=scan.position).update(
         position=f"{last.memory}/{last.number}", checked=scan.checked + len(versions)
@@ -215,8 +216,10 @@ def _go_on(scan: Scan, versions: Sequence[_Version], found: Sequence[Finding]) -
     for one in found:
         if _key(one) not in known:
             new.setdefault(_key(one), one)
-    Finding.objects.bulk_create(new.values())
     if new:
+        Finding.objects.bulk_create(new.values())
+        told = {"scan": scan.pk, "findings": named_ids([one.pk for one in new.values()]), "found": len(new)}
+        tree.commit(store, Record("note_findings", input=audit.to_json(told)))
         Scan.objects.filter(pk=scan.pk).update(found=scan.found + len(new))
 
 

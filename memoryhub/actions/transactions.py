@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from memoryhub.actions import sql
+from memoryhub.actions import seals, sql
+from memoryhub.models import sealed
 
 T = TypeVar("T")
 
@@ -31,7 +32,8 @@ def writing() -> Iterator[None]:
     """One transaction, committed at the end or not at all; inside another one, a part of it.
 
     SQLite takes its write lock at the start (`BEGIN IMMEDIATE`). On PostgreSQL the callers lock the rows of the store,
-    its chain and the hub's chain, in this order.
+    its chain and the hub's chain, in this order. Raises seals.Unsealed, and commits nothing, where a governing row was
+    changed and no audit entry followed.
     """
     if is_open():
         yield
@@ -49,10 +51,13 @@ def _transaction() -> Iterator[None]:
     with connection.wrap_database_errors, transaction.atomic():
         sql.connect()
         _thread.depth = 1
+        sealed.begin()
         try:
             yield
+            seals.require_none_left()
         finally:
             _thread.depth = 0
+            sealed.end()
 
 
 # ------------------------------------------------------------------------------------------------ group commit
@@ -160,6 +165,7 @@ def _commit(jobs: list[_Job[Any]]) -> None:
         with writing(), _turn:
             for job in jobs:
                 job.result = job.work()
+                seals.require_none_left()
     except (OperationalError, InterfaceError) as error:
         _fail(jobs, error)
     except Exception:

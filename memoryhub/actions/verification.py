@@ -9,9 +9,18 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from memoryhub import chain
-from memoryhub.actions import calls, checkpoints, deleting, reviewing, verification_redactions
+from memoryhub.actions import (
+    calls,
+    checkpoints,
+    deleting,
+    reviewing,
+    seals,
+    verification_receipts,
+    verification_redactions,
+)
 from memoryhub.actions.audit import KEY_NAME, to_json
 from memoryhub.actions.derived import derived_problems
 from memoryhub.actions.snapshot import snapshot
@@ -26,7 +35,7 @@ from memoryhub.actions.verification_rows import (
     written_as_read,
 )
 from memoryhub.actions.verification_start import Start
-from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryVersion, Redaction, ReviewState
+from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryVersion, Redaction, ReviewState, Seal
 from memoryhub.models.audit import ActorKind
 
 CHUNK = 500
@@ -47,8 +56,12 @@ class Problem:
 def chains(checkpoint_file: Path) -> list[str]:
     """Every chain that there is, or was at a checkpoint."""
     known = {checkpoint.chain for _, checkpoint in checkpoints.read(checkpoint_file) if checkpoint}
-    tables = (AuditChain.objects, MemoryStore.objects)
-    return sorted(known.union(*(table.values_list("id", flat=True) for table in tables)))
+    named = (AuditChain.objects.values_list("id"), MemoryStore.objects.values_list("id"), _sealing())
+    return sorted(known.union(*({id for (id,) in rows} for rows in named)))
+
+
+def _sealing() -> "QuerySet[Seal, tuple[str]]":
+    return Seal.objects.order_by().values_list("chain").distinct()
 
 
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
@@ -70,7 +83,9 @@ def _verified(chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | N
             return counted, problem
         counted = problem
     try:
-        for seq, what in itertools.chain(derived_problems(chain_id), _checkpoint_problems(chain_id, written)):
+        governing = itertools.chain(seals.problems(chain_id), verification_receipts.problems(chain_id))
+        derived = itertools.chain(derived_problems(chain_id), governing)
+        for seq, what in itertools.chain(derived, _checkpoint_problems(chain_id, written)):
             return counted, Problem(chain_id, seq, what)
     except UNREADABLE as error:
         reraise_refusal(error)
@@ -113,6 +128,7 @@ class _Verification:
         self.seq, self.hash = self.start.seq, self.start.hash
         self.numbers = self.start.numbers
         self.redacted = Redacted()
+        self.sealed: dict[int, list[Seal]] = defaultdict(list)
         self.texts: dict[str, str | None] = {}
         self.closed = AuditChain.objects.filter(pk=chain_id).values_list("closed_at", flat=True).first()
         self.reviewed = _reviewed(chain_id)
@@ -137,6 +153,9 @@ class _Verification:
         later = MemoryVersion.objects.filter(store_id=self.chain, seq__gt=self.seq).order_by("seq").first()
         if later:
             yield Problem(self.chain, later.seq, f"version {later.id} was made by an entry that is missing")
+        sealed = Seal.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
+        if sealed:
+            yield Problem(self.chain, sealed.seq, f"the seal of {sealed.kind} {sealed.row} is of a missing entry")
         told = Redaction.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
         if told:
             yield Problem(self.chain, told.seq, f"redaction {told.pk} is told by an entry that is missing")
@@ -183,6 +202,7 @@ class _Verification:
     def _versions(self, entries: Sequence[AuditEntry]) -> dict[int, list[MemoryVersion]]:
         """The versions made by some entries, by seq; and by the way the texts that these entries showed."""
         found = readable(MemoryVersion).filter(store_id=self.chain, seq__gte=entries[0].seq, seq__lte=entries[-1].seq)
+        self.sealed = _sealed(self.chain, entries[0].seq, entries[-1].seq)
         made = defaultdict(list)
         for version in found.select_related("text").order_by("id"):
             made[version.seq].append(version)
@@ -211,11 +231,20 @@ class _Verification:
         yield from verification_redactions.told_problems(self.redacted, entry.seq)
         if not self.closed:
             yield from self._made(entry, versions)
+        elif not self._sealed_elsewhere(entry):
+            yield "the governing rows that it changed are not those that it names"
+
+    def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
+        """Whether the rows at home in other chains that a deleted store's entry sealed are those that it names."""
+        found = self.sealed[entry.seq]
+        at_home = all(seal.home == self.chain for seal in found)
+        return at_home or chain.digest(map(seals.member, found)) == entry.digest
 
     def _made(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
         """What is wrong with the versions of an entry; those of a deleted store are gone."""
-        if chain.digest(verification_redactions.commitments(self.redacted, entry.seq, versions)) != entry.digest:
-            yield "the versions that it made, or what it redacted, are not those that it names"
+        commitments = verification_redactions.commitments(self.redacted, entry.seq, versions)
+        if chain.digest([*commitments, *map(seals.member, self.sealed[entry.seq])]) != entry.digest:
+            yield "the versions that it made, or what it redacted or governs, are not those that it names"
         for memory, number, id in self._numbered(entry.seq, versions):
             if self.start.seq and memory not in self.numbers:
                 self.numbers[memory] = number - 1  # all that was made before the start has been removed
@@ -289,6 +318,14 @@ class _Verification:
         if version.seal is not None:
             yield f"{name} has a seal, and its entry is there"
         yield from content_problems(version, self.redacted.of_version.get(version.id))
+
+
+def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
+    """The seals that some entries hold, by seq, in the order of their digest."""
+    found = defaultdict(list)
+    for seal in seals.in_order(Seal.objects.of_chain(chain_id).filter(seq__gte=first, seq__lte=last)):
+        found[seal.seq].append(seal)
+    return found
 
 
 def _reviewed(chain_id: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 
 from memoryhub import chain
-from memoryhub.actions import removal
+from memoryhub.actions import removal, seals
 from memoryhub.actions.verification_rows import content_problems, readable
 from memoryhub.models import AuditChain, MemoryVersion, Redaction
 
@@ -33,7 +33,7 @@ class Start:
         row = self.row
         if row is None:
             return
-        signed = (row.start_hash, row.start_at, row.start_versions, row.start_signature)
+        signed = (row.start_hash, row.start_at, row.start_versions, row.start_seals, row.start_signature)
         if self.seq == 0:
             if any(value is not None for value in signed):
                 yield "it says that entries were removed, and from none on"
@@ -41,6 +41,7 @@ class Start:
         if row.start_signature != removal.start_signature(row):
             yield f"the checkpoint at which it starts, after entry {self.seq}, is not signed by this hub"
             return
+        yield from seals.start_problems(row)
         if row.closed_at is None:  # with a store goes what outlived its entries
             yield from self._sealed(row, reviewed)
 

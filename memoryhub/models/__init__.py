@@ -10,6 +10,7 @@ from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersi
 from memoryhub.models.redaction import Receipt, Redaction
 from memoryhub.models.retention import Guard, Hold, HoldKind, Removal, RetentionPolicy, Run, RunItem, RunState
 from memoryhub.models.review import Claim, Decision, Review
+from memoryhub.models.seals import Seal
 from memoryhub.models.stores import CallWindow, HubSettings, MemoryStore, RefusalWindow
 from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
@@ -20,6 +21,7 @@ __all__ = [
     "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
     "MemoryVersion", "Operation", "Pause", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",
-    "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Session", "User",
+    "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session",
+    "User",
     "Webhook", "WebhookCursor",
 ]  # fmt: skip

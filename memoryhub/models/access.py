@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.audit import AuditEntry
 from memoryhub.models.fields import IdField, PathField
+from memoryhub.models.sealed import Sealed, SealedQuerySet
 from memoryhub.models.stores import MemoryStore
 
 
@@ -50,14 +51,23 @@ def fold_email(email: str) -> str:
     return unicodedata.normalize("NFKC", email).strip().casefold()
 
 
-class UserManager(models.Manager["User"]):
+class UserQuerySet(SealedQuerySet["User"]):
+    """People, as they are."""
+
+
+_People = models.Manager.from_queryset(UserQuerySet)
+
+
+class UserManager(_People["User"]):
     def get_by_natural_key(self, email: str) -> User:
         """For django.contrib.auth, which looks people up by what they typed."""
         return self.get(email=fold_email(email))
 
 
-class User(AbstractBaseUser):
+class User(Sealed, AbstractBaseUser):
     """A person. `is_superuser` may do everything; others what their roles in stores say."""
+
+    OUTSIDE: ClassVar = {"last_login": "the entries of sign-ins say it"}
 
     id = IdField(primary_key=True)
     email = models.TextField(unique=True)
@@ -92,14 +102,16 @@ class User(AbstractBaseUser):
         return Role(role) if role else None
 
 
-class MemberQuerySet(models.QuerySet["Member"]):
+class MemberQuerySet(SealedQuerySet["Member"]):
     def active_admins(self) -> MemberQuerySet:
         """Those who can look after the store."""
         return self.filter(role=Role.ADMIN, user__is_active=True)
 
 
-class Member(models.Model):
+class Member(Sealed):
     """A person's role in a store."""
+
+    HOME: ClassVar = "store_id"
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="members")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
@@ -112,7 +124,7 @@ class Member(models.Model):
         constraints = [models.UniqueConstraint(fields=["store", "user"], name="member_once")]
 
 
-class InvitationQuerySet(models.QuerySet["Invitation"]):
+class InvitationQuerySet(SealedQuerySet["Invitation"]):
     def open(self, at: datetime) -> InvitationQuerySet:
         """Neither used, withdrawn nor expired at that moment."""
         return self.filter(used_at=None, expires_at__gt=at)
@@ -121,8 +133,10 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         return self.select_related("user", "store").order_by("-id")
 
 
-class Invitation(models.Model):
+class Invitation(Sealed):
     """A one-time link by which a person sets name and password; only the token's SHA-256 is stored."""
+
+    HOME: ClassVar = "store_id"
 
     id = IdField(primary_key=True)
     digest = models.TextField(unique=True)
@@ -138,7 +152,7 @@ class Invitation(models.Model):
     objects = InvitationQuerySet.as_manager()
 
 
-class AgentQuerySet(models.QuerySet["Agent"]):
+class AgentQuerySet(SealedQuerySet["Agent"]):
     def visible_to(self, user: User) -> AgentQuerySet:
         """Those with a key that may reach a store in which the person has a role; all of them for a superuser."""
         if user.is_superuser:
@@ -153,7 +167,7 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return self.order_by("folded_name")
 
 
-class Agent(models.Model):
+class Agent(Sealed):
     """A named program that has keys."""
 
     id = IdField(primary_key=True)
@@ -168,7 +182,7 @@ class Agent(models.Model):
         return self.name
 
 
-class KeyQuerySet(models.QuerySet["Key"]):
+class KeyQuerySet(SealedQuerySet["Key"]):
     def usable(self, at: datetime) -> KeyQuerySet:
         """Neither revoked nor expired at that moment."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
@@ -197,8 +211,10 @@ class KeyQuerySet(models.QuerySet["Key"]):
         return self.select_related("agent", "created_by").order_by("-created_at", "-id")
 
 
-class Key(models.Model):
+class Key(Sealed):
     """A secret of an agent, shown once; only its SHA-256 is stored. `hint` is its last four characters."""
+
+    OUTSIDE: ClassVar = {"last_used_at": "each call would seal it; the entries of the key say it"}
 
     id = IdField(primary_key=True)
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="keys")
@@ -220,11 +236,17 @@ class Key(models.Model):
         return f"{self.agent.name} …{self.hint}"
 
 
-class KeyStore(models.Model):
+class KeyStoreQuerySet(SealedQuerySet["KeyStore"]):
+    """Which stores keys may reach."""
+
+
+class KeyStore(Sealed):
     """That a key may reach a store."""
 
     key = models.ForeignKey(Key, models.CASCADE, db_index=False)
     store = models.ForeignKey(MemoryStore, models.CASCADE)
+
+    objects = KeyStoreQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["key", "store"], name="key_store_once")]

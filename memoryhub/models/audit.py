@@ -48,7 +48,8 @@ class AuditChain(models.Model):
     `bytes` are those of its entries as they were written, less those of the entries that retention has removed.
 
     Where retention has removed the oldest entries, up to and with `start_seq`, the chain starts at a signed checkpoint:
-    the hash of the last of them, the moment, a digest of the versions that they made and that are still there.
+    the hash of the last of them, the moment, a digest of the versions that they made and that are still there, and one
+    of the seals of governing rows that they told and that are still the newest.
     """
 
     id = IdField(primary_key=True)
@@ -60,6 +61,7 @@ class AuditChain(models.Model):
     start_hash = models.TextField(null=True)
     start_at = models.DateTimeField(null=True)
     start_versions = models.TextField(null=True)
+    start_seals = models.TextField(null=True)
     start_signature = models.TextField(null=True)
 
 

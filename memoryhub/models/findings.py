@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -9,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, PlainJSONField
 from memoryhub.models.rows import RowOfStore, within_store
+from memoryhub.models.sealed import Sealed, SealedQuerySet
 from memoryhub.models.stores import MemoryStore
 
 
@@ -18,7 +21,7 @@ class FindingState(models.TextChoices):
     RESOLVED = "resolved", _("Resolved")
 
 
-class FindingQuerySet(models.QuerySet["Finding"]):
+class FindingQuerySet(SealedQuerySet["Finding"]):
     def of_store(self, store_id: str) -> FindingQuerySet:
         return self.filter(store_id=store_id)
 
@@ -32,12 +35,14 @@ class FindingQuerySet(models.QuerySet["Finding"]):
         return self.order_by("-id")
 
 
-class Finding(RowOfStore):
+class Finding(Sealed, RowOfStore):
     """One value of one kind in one memory, however many versions have it; never the value itself.
 
     `fingerprint` is an HMAC of kind and value under the audit key (null once redacted). `version` is the first version
     in which it was found, at code points `start` to `end` of its text (of its path where `in_path`), in line `line`.
     """
+
+    HOME: ClassVar = "store_id"
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -11,10 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, PathField
 from memoryhub.models.rows import RowOfStore
+from memoryhub.models.sealed import Sealed, SealedQuerySet
 from memoryhub.models.stores import MemoryStore
 
 
-class RetentionPolicyQuerySet(models.QuerySet["RetentionPolicy"]):
+class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
     def of_store(self, store_id: str) -> RetentionPolicyQuerySet:
         """Those that belong to the store itself or to a pattern in it."""
         return self.filter(store_id=store_id)
@@ -27,13 +29,15 @@ class RetentionPolicyQuerySet(models.QuerySet["RetentionPolicy"]):
         return self.filter(Q(store_id=store_id) | Q(store=None)).order_by("id")
 
 
-class RetentionPolicy(models.Model):
+class RetentionPolicy(Sealed):
     """What is kept of the memories whose path its pattern matches; null in a rule: the rule does not apply.
 
     `store` null: of the hub, for every store. `pattern` empty: every path. Days are spans of 24 hours. `grace_days`
     counts for what a policy expired, `trash_days` for what anybody else put into the trash. `keep_entry_days` is read
     of policies without a pattern only.
     """
+
+    HOME: ClassVar = "store_id"
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, null=True, db_index=False, related_name="policies")
@@ -68,7 +72,7 @@ class HoldKind(models.TextChoices):
     HOLD = "hold", _("Legal hold")
 
 
-class HoldQuerySet(models.QuerySet["Hold"]):
+class HoldQuerySet(SealedQuerySet["Hold"]):
     def of_store(self, store_id: str) -> HoldQuerySet:
         return self.filter(store_id=store_id)
 
@@ -80,11 +84,13 @@ class HoldQuerySet(models.QuerySet["Hold"]):
         return self.filter(kind=HoldKind.HOLD)
 
 
-class Hold(RowOfStore):
+class Hold(Sealed, RowOfStore):
     """What must stay: one memory wherever it moves (`memory`), a directory with all beneath, or a store (`path` "").
 
     A pin stops retention policies; a legal hold stops every kind of removal, a person's and an agent's too.
     """
+
+    HOME: ClassVar = "store_id"
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="holds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -11,12 +11,13 @@ from django.db.models import Q
 
 from memoryhub.models.fields import IdField, PlainJSONField
 from memoryhub.models.rows import RowOfStore
+from memoryhub.models.sealed import Sealed, SealedQuerySet
 
 if TYPE_CHECKING:
     from memoryhub.models.access import User
 
 
-class MemoryStoreQuerySet(models.QuerySet["MemoryStore"]):
+class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
     def visible_to(self, user: User) -> MemoryStoreQuerySet:
         """Those in which a person has a role; all of them for a superuser."""
         return self if user.is_superuser else self.filter(members__user=user)
@@ -60,7 +61,7 @@ class PresentStores(_Stores["MemoryStore"]):
         return super().get_queryset().filter(deleted_at=None)
 
 
-class Governed(models.Model):
+class Governed(Sealed):
     """What may be set for one memory store or for all: limits (null: not set here), and what happens to sensitive text
     by kind."""
 
@@ -83,6 +84,9 @@ class MemoryStore(Governed):
 
     With `deleted_at` it is there for nobody any more, and what it held is being removed.
     """
+
+    HOME: ClassVar = "id"
+    OUTSIDE: ClassVar = dict.fromkeys(("memory_count", "total_bytes"), "counted again from the memories")
 
     id = IdField(primary_key=True)
     name = models.CharField(max_length=255)
@@ -115,6 +119,10 @@ class MemoryStore(Governed):
         return HubSettings.current().limit(name) if own is None else own
 
 
+class HubSettingsQuerySet(SealedQuerySet["HubSettings"]):
+    """The one row, or none."""
+
+
 class HubSettings(Governed):
     """What a superuser sets for all stores, in one row: limits (null: those of settings.py) and rules.
 
@@ -124,12 +132,18 @@ class HubSettings(Governed):
     has asked for it; `scrub_begun_at` is when that was last tried.
     """
 
+    OUTSIDE: ClassVar = dict.fromkeys(
+        ("checked_at", "scrub_since", "scrub_asked", "scrub_begun_at"), "marks of the background work"
+    )
+
     id = models.IntegerField(primary_key=True, default=1)
     checked_at = models.DateTimeField(null=True)
     scrub_since = models.DateTimeField(null=True)
     scrub_hour = models.IntegerField(default=3, db_default=3)
     scrub_asked = models.BooleanField(default=False, db_default=False)
     scrub_begun_at = models.DateTimeField(null=True)
+
+    objects = HubSettingsQuerySet.as_manager()
 
     @classmethod
     def current(cls) -> HubSettings:

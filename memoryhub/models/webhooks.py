@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import F, Q
@@ -11,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, Literal, PlainJSONField
+from memoryhub.models.sealed import Sealed, SealedQuerySet
 from memoryhub.models.stores import MemoryStore
 
 
@@ -22,7 +24,7 @@ class Pause(models.TextChoices):
     FAILING = "failing", _("Nothing arrived for days")
 
 
-class WebhookQuerySet(models.QuerySet["Webhook"]):
+class WebhookQuerySet(SealedQuerySet["Webhook"]):
     def active(self) -> WebhookQuerySet:
         return self.filter(paused_at=None)
 
@@ -46,7 +48,7 @@ class PresentWebhooks(_Webhooks["Webhook"]):
         return super().get_queryset().filter(deleted_at=None)
 
 
-class Webhook(models.Model):
+class Webhook(Sealed):
     """An address that is told of events of one store, or (null) of all. Its secret is never stored: it is derived
     from the audit key, the id and `generation`; the one before it is valid until `previous_until`.
 
@@ -54,6 +56,12 @@ class Webhook(models.Model):
     `leased_until`. `failing_since` is when the first try failed that no delivery has followed, `problem` and
     `status` what the last one met.
     """
+
+    HOME: ClassVar = "store_id"
+    OUTSIDE: ClassVar = dict.fromkeys(
+        ("failing_since", "problem", "status", "delivered_at", "next_at", "leased_until"),
+        "marks of the background work",
+    )
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, null=True, related_name="webhooks")

@@ -5,8 +5,10 @@ import zoneinfo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
+from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.access import fold_name
@@ -22,7 +24,7 @@ COMMANDS = (
     "delete_store",
     "set_role", "move", "download", "export", "export_audit", "export_table", "share_view", "rename_view",
     "delete_view", "edit_rules", "dismiss_finding", "resolve_finding", "reopen_finding", "reveal",
-    "redact", "erase", "start_scan", "cancel_scan", "end_scan",
+    "redact", "erase", "start_scan", "cancel_scan", "end_scan", "note_findings", "seal_rows",
     "set_policy", "delete_policy", "hold", "release", "expire", "purge", "prune_versions", "remove_entries",
     "start_run", "allow_run", "cancel_run", "undo_run",
     "create_webhook", "edit_webhook", "pause_webhook", "resume_webhook", "rotate_webhook", "reveal_webhook",
@@ -35,6 +37,7 @@ HUB_COMMANDS = (
     "refused", "refused_more", "set_limits", "set_scrub_hour", "ask_scrub", "set_policy", "delete_policy",
     "remove_entries", "start_run", "allow_run", "cancel_run", "create_webhook", "edit_webhook", "pause_webhook",
     "resume_webhook", "rotate_webhook", "reveal_webhook", "delete_webhook", "test_webhook", "replay_webhook",
+    "seal_rows",
 )  # fmt: skip
 LONGEST = 2000
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -252,7 +255,7 @@ def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetim
 def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
     """What to show a person, who may see those chains, for the ids in a filter."""
     shown = dict(wanted.values)
-    lookups = {
+    lookups: dict[str, QuerySet[Any, Any]] = {
         "store": MemoryStore.objects.filter(pk__in=chains),
         "agent": Agent.objects.all(),
         "person": User.objects.all(),

@@ -1,4 +1,4 @@
-"""Redactions, erasures and scans of the history in words, as the audit tells them."""
+"""Redactions, erasures, scans of the history and the first seals in words, as the audit tells them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-COMMANDS = ("redact", "erase", "start_scan", "cancel_scan", "end_scan")
+COMMANDS = ("redact", "erase", "start_scan", "cancel_scan", "end_scan", "note_findings", "seal_rows")
 
 
 def of_erasure(command: str, told: Mapping[str, Any]) -> str:
@@ -17,8 +17,18 @@ def of_erasure(command: str, told: Mapping[str, Any]) -> str:
         return _of_places(told)
     if command == "start_scan":
         return _("began to look through the history for: %(kinds)s") % {"kinds": _kinds(told)}
+    if command == "seal_rows":
+        rows = _count(told, "rows")
+        return ngettext(
+            "sealed %(count)s row of people, roles, keys, settings and rules as it stood",
+            "sealed %(count)s rows of people, roles, keys, settings and rules as they stood",
+            rows,
+        ) % {"count": rows}
     found = _count(told, "found")
     text = {
+        "note_findings": ngettext(
+            "found %(count)s new finding in the history", "found %(count)s new findings in the history", found
+        ),
         "cancel_scan": ngettext(
             "stopped looking through the history after %(checked)s versions, with %(count)s new finding",
             "stopped looking through the history after %(checked)s versions, with %(count)s new findings",

@@ -6,13 +6,13 @@ from random import Random
 
 from memoryhub.actions import audit, curation, memories, tree
 from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.transactions import writing
 from memoryhub.models import Agent, Door, Memory, MemoryStore, MemoryVersion, Session, User
 from memoryhub.protocol import paths
 from memoryhub.protocol.commands import parse
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import AT, new_agent, new_store
 from tests.protocol.dictionary_hub import DictionaryHub
+from tests.write_guard import arranging
 
 PLACES = ("/a", "/b", "/d/a", "/d/b", "/d/e/c", "/d/e/名", "/f/a", "/x")
 DIRECTORIES = ("/d", "/d/e", "/f", "/g")
@@ -34,7 +34,7 @@ class History:
 
     def __post_init__(self) -> None:
         self.trees[1] = {}
-        with writing():
+        with arranging():
             User.objects.get_or_create(pk=ANNA, defaults={"email": "anna@example.com", "created_at": AT})
         for name in ("one", "two", "three"):
             session = Session(

@@ -30,7 +30,7 @@ from memoryhub.models import (
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import Hub, new_hub
 from tests.fixtures import signed_in
-from tests.write_guard import tampering
+from tests.write_guard import arranging, tampering
 
 
 def act() -> Act:
@@ -109,7 +109,7 @@ def test_a_legal_hold_on_anything_in_a_store_keeps_it(filled: Hub, alice: User) 
 
 def test_the_store_itself_waits_until_its_webhooks_have_been_told(filled: Hub) -> None:
     store, now = filled.store.pk, timezone.now()
-    with writing():
+    with arranging():
         Webhook.objects.create(id="webhook_1", store_id=store, name="CI", url="https://example.com", created_at=now)
     seq = deleting.delete_store(store, act=act())
     removed(store)

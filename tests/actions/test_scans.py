@@ -5,7 +5,6 @@ import pytest
 from memoryhub import tasks
 from memoryhub.actions import curation, findings, redaction, scans, stores, verification
 from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.transactions import writing
 from memoryhub.models import (
     AuditEntry,
     Door,
@@ -18,6 +17,7 @@ from memoryhub.models import (
     ScanState,
 )
 from tests.fixtures import AT, BY
+from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +29,7 @@ KINDS = ("card",)
 def off(store: MemoryStore) -> None:
     """Nothing of it is looked for when it is written."""
     rules = dict.fromkeys(("card", "email", "provider_key"), "off")
-    with writing():
+    with arranging():
         MemoryStore.objects.filter(pk=store.id).update(rules=rules)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from memoryhub.actions import curation, exports, findings, holds, policies, review, rules, saved_views, stores
 from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.transactions import writing
 from memoryhub.models import (
     Door,
     Finding,
@@ -21,6 +20,7 @@ from memoryhub.models import (
 from memoryhub.sensitive import KINDS
 from tests.redaction.texts import AWKWARD, WIDE, Source
 from tests.web.history import Caller
+from tests.write_guard import arranging
 
 COUNT = 500
 
@@ -158,7 +158,7 @@ class Planter:
             review.flag(self.store.pk, [memory.head_id], self.act(next(texts)))
         memory = Memory.objects.at("/log.md").get(store=self.store)
         for text in self.source.take("the note of a finding", 5):
-            with writing():
+            with arranging():
                 found = Finding.objects.create(
                     id=f"find_{text[:20]}", store=self.store, memory=memory, version_id=memory.head_id, kind="email",
                     line=1, start=0, end=1, fingerprint=None, at=self.caller.at,

@@ -16,7 +16,7 @@ from memoryhub.actions import people, verification
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, Invitation, MemoryStore, Role, User
 from memoryhub.web import accounts_answers
 from tests.fixtures import BY, PASSWORD, signed_in
-from tests.write_guard import tampering
+from tests.write_guard import arranging
 
 OTHER = "a wholly different pass phrase"
 HOSTILE = "<script>alert(1)</script>"
@@ -85,7 +85,7 @@ def test_looking_at_a_link_does_not_use_it_up() -> None:
 
 def test_an_expired_link_says_so() -> None:
     link = first_link()
-    with tampering():
+    with arranging():
         Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     response = Client().get(link)
     assert response.status_code == 410
@@ -145,7 +145,7 @@ def test_an_invited_person_joins_under_the_address_of_the_invitation(store: Memo
 
 
 def test_an_invitation_whose_address_got_an_account_meanwhile_says_so(charlie: User) -> None:
-    with tampering():
+    with arranging():
         invitation, token = people.invite(email="dora@example.com", **now_by())
         Invitation.objects.filter(pk=invitation.pk).update(email=charlie.email)
     response = Client().post(f"/invitations/{token}", JOINS)
@@ -165,7 +165,7 @@ def test_a_password_link_sets_the_password_and_ends_the_others(charlie: User) ->
 
 def test_a_password_link_of_a_deactivated_person_does_not_work(charlie: User) -> None:
     _, token = people.invite(user=charlie, **now_by())
-    with tampering():
+    with arranging():
         User.objects.update(is_active=False)
     assert Client().get(f"/invitations/{token}").status_code == 410
     assert Client().post(f"/invitations/{token}", {"password": OTHER, "again": OTHER}).status_code == 410

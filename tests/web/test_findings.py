@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from memoryhub.actions import access, stores
 from memoryhub.actions.findings import fingerprint
-from memoryhub.actions.transactions import writing
 from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, Role, User
 from memoryhub.web.findings_filters import Wanted
 from memoryhub.web.findings_found import page
 from tests.fixtures import AT, BY, new_person, signed_in
 from tests.web.flagged import CARD, POISON, finding, has_no_digits, listed, with_card
 from tests.web.history import HOSTILE, Caller
+from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 
@@ -102,7 +102,7 @@ def test_pages_go_on_by_key_over_several_stores(caller: Caller, bob: User) -> No
     others = [stores.create_store(stores.StoreSettings(name=f"Store {n}"), **BY) for n in range(2)]
     memory = caller.create("/a.md", "a\n")
     ids = [f"find_{n:026d}" for n in range(1, 13)]
-    with writing():
+    with arranging():
         Finding.objects.bulk_create(
             Finding(
                 id=id, store=(caller.store, *others)[n % 3], memory_id=memory.pk, version_id=memory.head_id,
@@ -167,7 +167,7 @@ def test_those_of_several_stores_get_an_entry_each(caller: Caller, alice: User, 
     with_card(caller)
     other = stores.create_store(stores.StoreSettings(name="Other"), **BY)
     memory = Memory.objects.get(store=caller.store)
-    with writing():
+    with arranging():
         Finding.objects.create(
             id="find_" + "Z" * 26, store=other, memory_id=memory.pk, version_id=memory.head_id, kind="card", line=1,
             start=0, end=1, fingerprint="x", at=AT,

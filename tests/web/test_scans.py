@@ -5,10 +5,10 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions import scans
-from memoryhub.actions.transactions import writing
 from memoryhub.models import AuditEntry, Finding, MemoryStore, Scan, ScanState, User
 from tests.fixtures import AT, signed_in
 from tests.web.memory_pages import act, new_curator, page, write
+from tests.write_guard import arranging
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +19,7 @@ CARD = "4111 1111 1111 1111"
 def running(store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch) -> Scan:
     """One that has looked at one version of four."""
     monkeypatch.setattr(scans, "STEP_VERSIONS", 1)
-    with writing():
+    with arranging():
         MemoryStore.objects.filter(pk=store.id).update(rules={"card": "off"})
     for number in range(4):
         write(store, f"/{number}.md", CARD if number else "nothing")

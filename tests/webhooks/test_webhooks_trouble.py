@@ -23,6 +23,7 @@ from tests.api.harness import Hub, new_hub
 from tests.webhooks import receivers
 from tests.webhooks.hub import FAST, World, act, states, webhook, write
 from tests.webhooks.receivers import Receiver, entries_told, receiver, status
+from tests.write_guard import arranging
 
 DOWN = status(500)
 
@@ -78,7 +79,7 @@ def test_redirects_and_private_addresses_are_failures_that_are_told(hub: Hub, th
     world.now = timezone.now()
     world.deliver()
     assert Attempt.objects.values_list("status", "problem").get() == (302, "redirect") and len(there.arrived) == 1
-    with writing():
+    with arranging():
         Webhook.objects.filter(pk=hook.pk).update(may_be_private=False, url="https://internal.example/")
     world.sender = Sender(resolve=lambda host, port: ["10.0.0.7"], limits=FAST.limits)
     world.later(seconds=6)

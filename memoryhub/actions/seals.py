@@ -1,0 +1,259 @@
+"""Seals: each audit entry holds what the governing rows that its act changed have become.
+
+A seal is a commitment to one row, ``HMAC(salt, canonical row)``, with the number that it has among the seals of the
+row; the entry's digest covers the seals of the act, so nobody without the audit key can make one. The seal with the
+highest number says what the row is now. The salts of earlier seals are taken when a later one is written: what a row
+once said, and does no longer, cannot be tried with guesses.
+"""
+
+import hashlib
+import hmac
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from django.apps import apps
+from django.conf import settings
+
+from memoryhub import chain
+from memoryhub.models import HUB, AuditChain, MemoryStore, Seal
+from memoryhub.models.sealed import Changed, Sealed, changed
+
+PART = 400
+"""Rows that are asked for at once."""
+
+
+class Unsealed(AssertionError):
+    """An act changed governing rows and wrote no audit entry after that; nothing was committed."""
+
+
+class State(NamedTuple):
+    """What a seal covers of a row: its home chain, and its columns (null: there is no such row)."""
+
+    home: str | None
+    values: dict[str, Any] | None
+    may_go: bool
+
+
+GONE = State(None, None, True)
+
+Rows = dict[str, State]
+
+
+@lru_cache
+def kinds() -> dict[str, type[Sealed]]:
+    """The models of governing rows by the name that their seals have."""
+    found = apps.get_app_config("memoryhub").get_models()
+    return {str(model._meta.model_name): model for model in found if issubclass(model, Sealed)}
+
+
+# ------------------------------------------------------------------------------------------------ what is sealed
+
+
+def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
+    """What a seal covers of a row, given its columns; one that says nothing beyond its key counts as none."""
+    values = {}
+    for field in model.sealed_columns():
+        value = row[field.attname]
+        if field.primary_key or value != field.get_default():
+            values[field.attname] = chain.moment(value) if isinstance(value, datetime) else value
+    if len(values) == 1:
+        return GONE
+    home = row[model.HOME] if model.HOME else None
+    return State(home or HUB, dict(sorted(values.items())), row.get("deleted_at") is not None)
+
+
+def rows_of(model: type[Sealed], **which: object) -> Iterator[tuple[str, State]]:
+    """(key as text, state) of some rows, those that others do not see any more too."""
+    columns = {field.attname for field in model._meta.concrete_fields}
+    names = [field.attname for field in model.sealed_columns()] + sorted({"deleted_at"} & columns)
+    for row in model._base_manager.filter(**which).order_by("pk").values(*dict.fromkeys(names)).iterator(2000):
+        yield str(row[str(model._meta.pk.attname)]), state_of(model, row)
+
+
+def digest_of(seal: Seal, values: dict[str, Any] | None) -> str | None:
+    """The commitment to a row that stands so; null where there is no row."""
+    if values is None:
+        return None
+    salt = bytes.fromhex(seal.salt or "")
+    text = chain.canonical_row([seal.home, seal.kind, seal.row, seal.number, values])
+    return hmac.digest(salt, text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
+def member(seal: Seal) -> str:
+    """What the digest of an entry holds of a seal."""
+    values = [seal.home, seal.kind, seal.row, seal.number, seal.digest, seal.may_go]
+    return hashlib.sha256(b"seal\0" + chain.canonical_row(values).encode()).hexdigest()
+
+
+def in_order(seals: Iterable[Seal]) -> list[Seal]:
+    """As the digest of their entry holds them."""
+    return sorted(seals, key=lambda seal: (seal.kind, seal.row, seal.number))
+
+
+# ------------------------------------------------------------------------------------------------ writing them
+
+
+def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
+    """Seals what the transaction has changed, as it stands now; gives what the digest of the entry holds of it.
+
+    `others`: also what is at home in other chains. An entry that makes versions or redacts seals its own rows alone:
+    its digest cannot be computed again when the store has been deleted.
+    """
+    pending = changed()
+    made: list[Seal] = []
+    for seal in _fresh(pending):
+        if others or seal.home == chain_id:
+            seal.chain, seal.seq = chain_id, seq
+            made.append(seal)
+    sealed = {(seal.kind, seal.row) for seal in made}
+    for model, store, key in [*pending]:
+        if (model._meta.model_name, key) in sealed:
+            del pending[model, store, key]
+    made = in_order(made)
+    for seal in made:
+        if seal.number > 1:
+            Seal.objects.of_row(seal.kind, seal.row).filter(salt__isnull=False).update(salt=None)
+    Seal.objects.bulk_create(made, batch_size=100)
+    return [member(seal) for seal in made]
+
+
+def _fresh(pending: Iterable[Changed]) -> Iterator[Seal]:
+    """A seal without an entry for each row that is not as its newest seal says."""
+    together = defaultdict(list)
+    for model, store, key in pending:
+        together[model, store].append(key)
+    for (model, store), keys in together.items():
+        for start in range(0, len(keys), PART):
+            yield from _fresh_of(model, store, keys[start : start + PART])
+
+
+def _fresh_of(model: type[Sealed], store: str | None, keys: Sequence[str]) -> Iterator[Seal]:
+    kind = str(model._meta.model_name)
+    newest = Seal.objects.newest(kind=kind, row__in=keys)
+    there = dict(rows_of(model, pk__in=keys, **({model.HOME: store} if model.HOME else {})))
+    for key in keys:
+        state, before = there.get(key, GONE), newest.get((kind, key))
+        if _is_as_sealed(state, before) or (state.values is None and before is not None and before.may_go):
+            continue
+        home = state.home or (before.home if before else HUB)
+        seal = Seal(kind=kind, row=key, home=home, number=before.number + 1 if before else 1, may_go=state.may_go)
+        seal.salt = chain.new_salt() if state.values is not None else None
+        seal.digest = digest_of(seal, state.values)
+        yield seal
+
+
+def _is_as_sealed(state: State, seal: Seal | None) -> bool:
+    if seal is None:
+        return state.values is None
+    return (seal.digest, seal.may_go) == (digest_of(seal, state.values), state.may_go)
+
+
+def require_none_left() -> None:
+    """Raises Unsealed where the transaction has changed a governing row that no entry of it has sealed."""
+    pending = changed()
+    if not pending:
+        return
+    for seal in _fresh(pending):
+        if not AuditChain.objects.filter(pk=seal.home, closed_at__isnull=False).exists():
+            raise Unsealed(
+                f"{kinds()[seal.kind].__name__} {seal.row} was changed and no audit entry followed: write the act's"
+                " entry with audit.append(), audit.on_hub() or tree.commit() after the change, in its transaction"
+                f" (in the chain {seal.home} where the act also makes versions or redacts)"
+            )
+    pending.clear()
+
+
+# ------------------------------------------------------------------------------------------------ checking them
+
+
+def problems(chain_id: str) -> Iterator[tuple[int, str]]:
+    """(seq, sentence) for each row at home in a chain that is not as its newest seal says."""
+    if AuditChain.objects.filter(pk=chain_id, closed_at__isnull=False).exists():
+        if MemoryStore.objects.filter(pk=chain_id).exists():
+            yield 0, "the memory store was deleted, and is there again"
+        return
+    for kind, model in kinds().items():
+        newest = Seal.objects.newest(home=chain_id, kind=kind)
+        for key, state in _rows_at_home(model, chain_id):
+            seal = newest.pop((kind, key), None)
+            if seal is None and state.values is not None:
+                yield 0, f"{kind} {key} is there, and no entry made it"
+            elif not _is_as_sealed(state, seal):
+                yield _seq(seal, chain_id), f"{kind} {key} is not as it was left by this entry"
+        for (_, key), seal in newest.items():
+            if not seal.may_go:
+                yield _seq(seal, chain_id), f"{kind} {key} is missing; it was there after this entry"
+    unknown = Seal.objects.filter(home=chain_id).exclude(kind__in=kinds()).order_by("pk").first()
+    if unknown is not None:
+        yield 0, f"there are seals of {unknown.kind}, which is no table of the hub"
+
+
+def _rows_at_home(model: type[Sealed], chain_id: str) -> Iterator[tuple[str, State]]:
+    if chain_id == HUB and model.HOME and not model._meta.get_field(model.HOME.removesuffix("_id")).null:
+        return iter(())  # each of its rows is a store's
+    if model.HOME is None:
+        return rows_of(model) if chain_id == HUB else iter(())
+    return rows_of(model, **({f"{model.HOME}__isnull": True} if chain_id == HUB else {model.HOME: chain_id}))
+
+
+def _seq(seal: Seal | None, chain_id: str) -> int:
+    return seal.seq if seal is not None and seal.chain == chain_id else 0
+
+
+# ------------------------------------------------------------------------------------------------ a chain's start
+
+
+def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
+    """Keeps, of the seals whose entries up to `last` go now, those that say what rows are; gives their digest.
+
+    `start` is the digest of those kept before, whose entries went up to `first`. What was sealed again since goes.
+    """
+    key = settings.MEMORYHUB_AUDIT_KEY
+    kept, dropped = [], []
+    for known in _rows_sealed_in(chain_id, first, last):
+        gone = {seal.pk for seal in _superseded(known, chain_id, last)}
+        own = [seal for seal in known if seal.chain == chain_id and seal.seq <= last]
+        dropped += [seal for seal in own if seal.pk in gone]
+        kept += [seal for seal in own if seal.pk not in gone and seal.seq > first]
+    for begin in range(0, len(dropped), PART):
+        Seal.objects.filter(pk__in=[seal.pk for seal in dropped[begin : begin + PART]]).delete()
+    less = [member(seal) for seal in dropped if seal.seq <= first]
+    return chain.set_digest(key, map(member, kept), start, less=less) if kept or start else None
+
+
+def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]]:
+    """All seals, in the order of their numbers, of each row that some entries sealed."""
+    concerned = defaultdict(set)
+    for kind, row in Seal.objects.of_chain(chain_id).filter(seq__gt=first, seq__lte=last).values_list("kind", "row"):
+        concerned[kind].add(row)
+    for kind, rows in concerned.items():
+        keys = sorted(rows)
+        for begin in range(0, len(keys), PART):
+            known = defaultdict(list)
+            for seal in Seal.objects.filter(kind=kind, row__in=keys[begin : begin + PART]).order_by("number"):
+                known[seal.row].append(seal)
+            yield from known.values()
+
+
+def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
+    """Of a row's seals those of a chain, up to a seq, that say nothing any more; of a row that is gone the last too."""
+    old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
+    newest = known[-1]
+    if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:
+        return [*known]
+    return old
+
+
+def start_problems(row: AuditChain) -> Iterator[str]:
+    """What is wrong with the seals that outlived their entries."""
+    kept = [member(seal) for seal in Seal.objects.of_chain(row.pk).filter(seq__lte=row.start_seq)]
+    expected = chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
+    if (row.start_seals or _NONE) != (expected or _NONE):
+        yield "the seals that outlived their entries are not those that the checkpoint names"
+
+
+_NONE = "0" * 64
+"""The digest of no seals at all."""

@@ -1,0 +1,112 @@
+"""Rows that govern: each change of one is noted until the audit entry of the act seals it.
+
+Whoever changes a row of a Sealed model writes the act's audit entry afterwards, in the same transaction: the entry then
+holds a seal of each changed row as it stands in the database. `actions.seals` writes and checks the seals.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar
+
+from django.db import models
+
+Row = TypeVar("Row", bound=models.Model)
+Changed = tuple["type[Sealed]", str | None, str]
+"""A row that was made, changed or deleted: its model, the store at home in whose chain it is, its key as text."""
+
+_thread = threading.local()
+
+
+def begin() -> None:
+    """At the start of a transaction of the actions: nothing has been changed yet."""
+    _thread.changed = {}
+
+
+def end() -> None:
+    """At its end, however it ended."""
+    _thread.changed = None
+
+
+def changed() -> dict[Changed, None]:
+    """What this thread's transaction has changed and no entry has sealed yet; for the caller to take from."""
+    found: dict[Changed, None] | None = getattr(_thread, "changed", None)
+    return {} if found is None else found
+
+
+def _note(model: type[Sealed], rows: Iterable[tuple[str | None, object]]) -> None:
+    found = getattr(_thread, "changed", None)
+    if found is not None:
+        found.update(((model, store, str(key)), None) for store, key in rows)
+
+
+class SealedQuerySet(models.QuerySet[Row]):
+    """Notes which rows it writes. A bulk update goes through `update`."""
+
+    def update(self, **values: Any) -> int:
+        if not self.model.is_sealed_in(values):  # type: ignore[attr-defined]
+            return super().update(**values)
+        self._note_all()
+        return super().update(**values)
+
+    update.alters_data = True  # type: ignore[attr-defined]
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        self._note_all()
+        return super().delete()
+
+    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+    def bulk_create(self, objs: Iterable[Row], *arguments: Any, **options: Any) -> list[Row]:
+        made: list[Row] = super().bulk_create(objs, *arguments, **options)
+        _note(self.model, [row.place for row in made])  # type: ignore[arg-type, attr-defined]
+        return made
+
+    def _note_all(self) -> None:
+        model: Any = self.model
+        found = self.order_by().values_list(*filter(None, (model.HOME, "pk")))
+        _note(model, [row if model.HOME else (None, *row) for row in found])
+
+
+class Sealed(models.Model):
+    """A model whose rows say who may do what, what is kept, or what was decided.
+
+    `HOME` names the column with the store in whose chain its rows are at home (null there, or none: in the hub's).
+    `OUTSIDE` names the columns that no seal covers, each with the reason. A column that is added later needs a default
+    (null is one): a seal leaves out what is as by default, so those from before the column stay right.
+    """
+
+    HOME: ClassVar[str | None] = None
+    OUTSIDE: ClassVar[dict[str, str]] = {}
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def sealed_columns(cls) -> list[models.Field[Any, Any]]:
+        """Those that a seal covers."""
+        return [field for field in cls._meta.concrete_fields if field.name not in cls.OUTSIDE]
+
+    @classmethod
+    def is_sealed_in(cls, names: Iterable[str]) -> bool:
+        """Whether one of these columns is covered by a seal."""
+        return any(cls._meta.get_field(name.removesuffix("_id")).name not in cls.OUTSIDE for name in names)
+
+    @property
+    def place(self) -> tuple[str | None, object]:
+        """The store at home in whose chain the row is (null: in the hub's), and its key."""
+        return (getattr(self, self.HOME) if self.HOME else None), self.pk
+
+    def save_base(self, *arguments: Any, **options: Any) -> None:
+        super().save_base(*arguments, **options)
+        update_fields = options.get("update_fields")
+        if update_fields is None or self.is_sealed_in(update_fields):
+            _note(type(self), [self.place])
+
+    def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        place = self.place
+        gone = super().delete(*arguments, **options)
+        _note(type(self), [place])
+        return gone

@@ -1,0 +1,284 @@
+"""Whoever has the database alone changes no row that governs without `verify_audit` naming it."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import models
+
+from memoryhub import chain
+from memoryhub.actions import (
+    access,
+    deleting,
+    findings,
+    holds,
+    hub_settings,
+    people,
+    policies,
+    removal,
+    review,
+    rules,
+    seals,
+    stores,
+    verification,
+    webhooks,
+)
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.policies import PolicySettings
+from memoryhub.actions.transactions import writing
+from memoryhub.actions.webhooks import WebhookSettings
+from memoryhub.models import (
+    HUB,
+    Agent,
+    AuditChain,
+    Door,
+    Finding,
+    FindingState,
+    Hold,
+    HoldKind,
+    HubSettings,
+    Invitation,
+    Key,
+    KeyStore,
+    Member,
+    MemoryStore,
+    MemoryVersion,
+    RetentionPolicy,
+    Role,
+    Seal,
+    User,
+    Webhook,
+)
+from memoryhub.models.sealed import Sealed, SealedQuerySet
+from tests.fixtures import AT, BY
+from tests.tampering import cells, edited, undone
+from tests.web.history import Caller
+from tests.write_guard import tampering
+
+pytestmark = pytest.mark.django_db
+
+LATER = AT + timedelta(days=90)
+SEALED = sorted(seals.kinds().values(), key=lambda model: model.__name__)
+
+
+@pytest.fixture
+def governed(store: MemoryStore, key: str, alice: User, bob: User, superuser: User) -> MemoryStore:
+    """A store and a hub with a row of everything that governs, made and then changed by the acts of the hub."""
+    act = Act(Actor.person(alice), Door.WEB, AT, note="because")
+    rules.save_rules(store.pk, {"email": "flag"}, act)
+    rules.save_rules(None, {"card": "flag"}, act)
+    hub_settings.set_limits(dict.fromkeys(hub_settings.LIMITS) | {"limit_memories": 7}, act)
+    Caller(store, key, session="run-1").create("/a.md", "write to anna@example.com and bert@example.com\n")
+    first = Finding.objects.order_by("pk")[0]
+    findings.decide(store.pk, [first.pk], FindingState.DISMISSED, "known", act)
+    holds.place(store.pk, act, kind=HoldKind.HOLD, path="/held", reason="a dispute")
+    released = holds.place(store.pk, act, kind=HoldKind.PIN, path="/pinned", reason="a pin")
+    holds.release(store.pk, released.pk, act)
+    for owner in (store.pk, None):
+        policies.save_policy(owner, PolicySettings("Old", expire_older_days=900), act)
+        webhooks.create_webhook(owner, WebhookSettings("CI", "https://example.com/", ["memory.created"]), act)
+    people.invite(email="new@example.com", store=store, role=Role.ADMIN, **BY)
+    people.invite(email="boss@example.com", is_superuser=True, **BY)
+    access.set_role(store, bob, Role.CURATOR, **BY)
+    access.revoke_key(Key.objects.get(), **BY)
+    access.issue_key(Agent.objects.get(), stores=[store], **BY)
+    return store
+
+
+def problems(store: MemoryStore) -> list[str]:
+    found = (verification.verify(name)[1] for name in (store.pk, HUB))
+    return [str(problem) for problem in found if problem]
+
+
+# ------------------------------------------------------------------------------------------------ edits
+
+
+def test_every_governing_table_has_a_row_to_try(governed: MemoryStore) -> None:
+    assert problems(governed) == []
+    assert {model.__name__ for model in SEALED if not model._base_manager.exists()} == set()
+    assert {model.__name__ for model in SEALED} >= {"User", "Member", "Key", "KeyStore", "Invitation", "Agent"}
+
+
+@pytest.mark.parametrize("model", SEALED, ids=lambda model: model.__name__)
+def test_an_edit_of_any_sealed_column_is_named(governed: MemoryStore, model: type[Sealed]) -> None:
+    """Any byte of any column of every row; where the value reads as it did, nothing has been changed."""
+    outside = {field.column for field in model._meta.concrete_fields if field.name in model.OUTSIDE}
+    unnoticed = set()
+    for cell in _cells(model):
+        if cell.column in outside:
+            continue
+        for kind in (1, 10):
+            before = _as_read(model)
+            with undone(), tampering():
+                if edited(cell, 3, kind) and _as_read(model) != before and problems(governed) == []:
+                    unnoticed.add((cell.column, kind))
+    assert not unnoticed
+
+
+def _cells(model: type[models.Model]) -> Iterator[Any]:
+    keys = list(model._base_manager.values_list("pk", flat=True).order_by("pk"))
+    for key in (keys[0], keys[-1]):
+        yield from cells(model, pk=key)
+
+
+def _as_read(model: type[models.Model]) -> object:
+    try:
+        return list(model._base_manager.order_by("pk").values())
+    except Exception as error:
+        return type(error)
+
+
+def _all(store: MemoryStore, change: Callable[[MemoryStore], object]) -> list[str]:
+    with undone(), tampering():
+        change(store)
+        return problems(store)
+
+
+def _old_key_back(store: MemoryStore) -> None:
+    """A revoked key works again, with the seal that it had before it was revoked."""
+    key = Key.objects.get(revoked_at__isnull=False)
+    Key.objects.filter(pk=key.pk).update(revoked_at=None)
+    Seal.objects.of_row("key", key.pk).order_by("-number")[0].delete()
+
+
+def _role_back_with_its_seal(store: MemoryStore) -> None:
+    """A role becomes an admin's, and its newest seal fits it, made without the audit key."""
+    member = Member.objects.get(role=Role.CURATOR)
+    Member.objects.filter(pk=member.pk).update(role=Role.ADMIN)
+    seal = Seal.objects.of_row("member", str(member.pk)).order_by("-number")[0]
+    state = dict(seals.rows_of(Member, pk=member.pk))[str(member.pk)]
+    seal.salt = chain.new_salt()
+    seal.digest = seals.digest_of(seal, state.values)
+    seal.save()
+
+
+def _superuser_with_seal_of_another_chain(store: MemoryStore) -> None:
+    """The seal is a further one, as if an entry of a store, or of a chain that is none, told it."""
+    User.objects.filter(is_superuser=False).update(is_superuser=True)
+    for user in User.objects.order_by("pk"):
+        number = Seal.objects.of_row("user", user.pk).count() + 1
+        seal = Seal(chain=store.pk, seq=1, home=HUB, kind="user", row=user.pk, number=number, salt=chain.new_salt())
+        seal.digest = seals.digest_of(seal, dict(seals.rows_of(User, pk=user.pk))[user.pk].values)
+        seal.save()
+
+
+ATTEMPTS: dict[str, Callable[[MemoryStore], object]] = {
+    "a person becomes a superuser": lambda _: User.objects.filter(is_superuser=False).update(is_superuser=True),
+    "a deactivated one is active": lambda _: User.objects.update(is_active=False),
+    "another password": lambda _: User.objects.update(password="!"),
+    "another address": lambda _: User.objects.filter(name="Bob").update(email="eve@example.com"),
+    "a further role": lambda store: Member.objects.create(
+        store=store, user=User.objects.get(name="Root"), role=Role.ADMIN, created_at=AT
+    ),
+    "a role less": lambda _: Member.objects.all()[0].delete(),
+    "a key for all stores": lambda _: Key.objects.update(all_stores=True),
+    "a key for one more store": lambda store: KeyStore.objects.create(
+        key=Key.objects.filter(revoked_at__isnull=False)[0], store=stores.create_store(_NAMED, **BY)
+    ),
+    "a key that manages": lambda _: Key.objects.update(access="manage"),
+    "a key that is not revoked": lambda _: Key.objects.update(revoked_at=None),
+    "a key that ends later": lambda _: Key.objects.update(expires_at=LATER),
+    "a key of another agent": lambda _: _swap_digests(),
+    "an old key with its old seal": _old_key_back,
+    "a role with a made-up seal": _role_back_with_its_seal,
+    "a superuser with a seal elsewhere": _superuser_with_seal_of_another_chain,
+    "a hold less": lambda _: Hold.objects.all()[0].delete(),
+    "a hold that is released": lambda _: Hold.objects.update(released_at=AT),
+    "a finding that is dismissed": lambda _: Finding.objects.update(state=FindingState.DISMISSED),
+    "a finding less": lambda _: Finding.objects.all()[0].delete(),
+    "a rule less": lambda store: MemoryStore.objects.filter(pk=store.pk).update(rules={}),
+    "a rule of the hub less": lambda _: HubSettings.objects.update(rules={}),
+    "no settings of the hub": lambda _: HubSettings.objects.all().delete(),
+    "another limit": lambda _: HubSettings.objects.update(limit_memories=None),
+    "a store's limit": lambda store: MemoryStore.objects.filter(pk=store.pk).update(limit_calls=1),
+    "another name": lambda store: MemoryStore.objects.filter(pk=store.pk).update(name="Other"),
+    "an archived store": lambda store: MemoryStore.objects.filter(pk=store.pk).update(archived_at=AT),
+    "a store that seems deleted": lambda store: MemoryStore.objects.filter(pk=store.pk).update(deleted_at=AT),
+    "a policy less": lambda _: RetentionPolicy.objects.all()[0].delete(),
+    "a stricter policy": lambda _: RetentionPolicy.objects.update(expire_older_days=1),
+    "a webhook to elsewhere": lambda _: Webhook.objects.update(url="https://eve.example/"),
+    "a webhook that is paused": lambda _: Webhook.objects.update(paused_at=AT),
+    "an invitation of a superuser": lambda _: Invitation.objects.update(is_superuser=True),
+    "an invitation that was used": lambda _: Invitation.objects.update(used_at=None, expires_at=LATER),
+    "no seals at all": lambda _: Seal.objects.all().delete(),
+    "a seal that says a row may go": lambda _: Seal.objects.update(may_go=True),
+}
+_NAMED = stores.StoreSettings(name="Another")
+
+
+def _swap_digests() -> None:
+    one, other = Key.objects.order_by("pk")[:2]
+    Key.objects.filter(pk=one.pk).update(digest="x")
+    Key.objects.filter(pk=other.pk).update(digest=one.digest)
+    Key.objects.filter(pk=one.pk).update(digest=other.digest)
+
+
+def test_no_attempt_to_get_or_keep_power_passes(governed: MemoryStore) -> None:
+    assert [name for name, attempt in ATTEMPTS.items() if _all(governed, attempt) == []] == []
+    assert problems(governed) == []
+
+
+# ------------------------------------------------------------------------------------------------ the life of seals
+
+
+def test_seals_outlive_their_entries_and_are_guarded_then(governed: MemoryStore) -> None:
+    by = Act(Actor.system("tests"), Door.COMMAND, LATER)
+    waiting = MemoryVersion.objects.filter(store=governed).unreviewed().values_list("pk", flat=True)
+    review.approve_many(governed.pk, list(waiting), by)
+    for name in (governed.pk, HUB):
+        removal.remove_entries(name, AuditChain.objects.get(pk=name).last_seq - 1, by)
+    assert AuditChain.objects.get(pk=HUB).start_seq > 10
+    assert problems(governed) == []
+    assert [name for name, attempt in ATTEMPTS.items() if _all(governed, attempt) == []] == []
+
+
+def test_a_row_of_a_deleted_store_is_nobodys_and_the_store_cannot_come_back(governed: MemoryStore) -> None:
+    for hold in Hold.objects.filter(released_at=None):
+        holds.release(governed.pk, hold.pk, Act(Actor.system("tests"), Door.COMMAND, AT))
+    deleting.delete_store(governed.pk, act=Act(Actor.system("tests"), Door.COMMAND, LATER))
+    assert problems(governed) == []
+    with undone(), tampering():
+        MemoryStore.every.filter(pk=governed.pk).update(deleted_at=None)
+        assert "is there again" in problems(governed)[0]
+    with undone(), tampering():
+        KeyStore.objects.create(key=Key.objects.all()[0], store_id=governed.pk)
+        assert "no entry made it" in problems(governed)[0]
+    while deleting.step(governed.pk, LATER):
+        assert problems(governed) == []
+
+
+def test_the_salt_of_what_a_row_was_goes_when_it_is_sealed_again(governed: MemoryStore, bob: User) -> None:
+    for number in range(3):
+        people.edit_profile(bob, at=AT, name=f"Bob {number}")
+    found = list(Seal.objects.of_row("user", bob.pk).order_by("number"))
+    assert [seal.salt is not None for seal in found] == [False, False, False, True]
+    assert problems(governed) == []
+
+
+def test_an_act_that_forgets_its_entry_commits_nothing_and_says_what_to_call(governed: MemoryStore) -> None:
+    expected = r"Member \d+ was changed and no audit entry followed: .*audit\.append"
+    with pytest.raises(seals.Unsealed, match=expected), writing():
+        Member.objects.filter(store=governed).update(role=Role.ADMIN)
+    assert problems(governed) == []
+
+
+# ------------------------------------------------------------------------------------------------ nothing goes round it
+
+
+def test_every_way_to_write_a_governing_row_notes_it() -> None:
+    for model in SEALED:
+        for manager in model._meta.managers:
+            assert issubclass(type(manager.all()), SealedQuerySet), model
+
+
+def test_the_sql_of_the_hub_writes_no_sealed_column() -> None:
+    tables = {model._meta.db_table: model for model in SEALED}
+    source = "".join(path.read_text() for path in Path("memoryhub/actions").glob("sql*.py"))
+    source = re.sub(r'"\s*\n\s*f?"', "", source)
+    for table, columns in re.findall(r"update (memoryhub_\w+) set (.*?)(?: where|\")", source):
+        if table in tables:
+            assert not tables[table].is_sealed_in(re.findall(r"(\w+) =", columns)), table
+    assert not tables.keys() & set(re.findall(r"(?:insert into|delete from) (memoryhub_\w+)", source))
