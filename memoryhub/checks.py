@@ -13,7 +13,8 @@ from django.core.checks import CheckMessage, Error, Info
 
 def environment(**_: object) -> list[CheckMessage]:
     """Looks at every value that comes from the environment."""
-    return [*_url(), *_secrets(), *_sqlite(), *_limits(), *_database(), *_directory(), *_proxies(), *_log_level()]
+    of_server = (*_proxies(), *_connections(), *_log_level())
+    return [*_url(), *_secrets(), *_sqlite(), *_limits(), *_database(), *_directory(), *of_server]
 
 
 def _is_address(text: str) -> bool:
@@ -101,6 +102,15 @@ def _proxies() -> Iterator[CheckMessage]:
             "MEMORYHUB_URL is https and TRUSTED_PROXIES is empty: behind a proxy each page would redirect to itself.",
             hint="Set TRUSTED_PROXIES to the proxy's address, and let it send X-Forwarded-Proto and X-Forwarded-For.",
             id="memoryhub.I001",
+        )
+
+
+def _connections() -> Iterator[CheckMessage]:
+    if settings.MEMORYHUB_CONNECTIONS_BY_ADDRESS < 1:
+        yield Error(
+            "MEMORYHUB_CONNECTIONS_BY_ADDRESS is not a positive whole number.",
+            hint="So many connections one address may have to a worker process, for example 1000 (the default).",
+            id="memoryhub.E020",
         )
 
 

@@ -1,22 +1,95 @@
-"""Whether a call could be served and audited now."""
+"""Whether the process answers (`/livez`), and whether it could serve and audit a call (`/readyz`, `/healthz`)."""
+
+import asyncio
+import threading
+import time
 
 from django.db import Error, connection
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
 
-from memoryhub.actions import sql
-from memoryhub.models import AuditChain
+from memoryhub.actions import transactions
+
+FRESH_FOR = 1.0
+ANSWERED_WITHIN = 2.0
+SILENT = "the database does not answer"
 
 
-def healthz(request: HttpRequest) -> JsonResponse:
-    """200 where the database answers and can be written to, else 503."""
+def unready() -> str | None:
+    """Why no call could be served; None where one could. A write that was committed within the last second proves it,
+    and without one a write is made."""
+    if transactions.seconds_since_commit() < FRESH_FOR:
+        return None
     try:
-        with connection.wrap_database_errors:
-            AuditChain.objects.first()
-            writable = sql.is_writable()
+        transactions.prove_commit()
+    except transactions.ReadOnly:
+        return "the database cannot be written to"
     except Error:
-        return _unwell("the database does not answer")
-    return JsonResponse({"status": "ok"}) if writable else _unwell("the database cannot be written to")
+        return SILENT
+    return None
 
 
-def _unwell(reason: str) -> JsonResponse:
-    return JsonResponse({"status": "error", "reason": reason}, status=503)
+def answer(reason: str | None) -> JsonResponse:
+    """200, or 503 with the reason."""
+    if reason is None:
+        response = JsonResponse({"status": "ok"})
+    else:
+        response = JsonResponse({"status": "error", "reason": reason}, status=503, headers={"Retry-After": "1"})
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@require_safe
+def livez(request: HttpRequest) -> JsonResponse:
+    return answer(None)
+
+
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    return answer(unready())
+
+
+class Readiness:
+    """Answers from an event loop: a thread of its own asks the database, at most once a second, and what takes it
+    longer than ANSWERED_WITHIN seconds is an answer too."""
+
+    def __init__(self) -> None:
+        self._wanted = threading.Event()
+        self._known: tuple[float, str | None] = (float("-inf"), SILENT)
+        self._waiting: list[asyncio.Future[str | None]] = []
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        threading.Thread(target=self._run, name="readiness", daemon=True).start()
+
+    async def reason(self) -> str | None:
+        """Why no call could be served now, None where one could."""
+        at, reason = self._known
+        if time.monotonic() - at < FRESH_FOR:
+            return reason
+        told: asyncio.Future[str | None] = self._loop.create_future()
+        self._waiting.append(told)
+        self._wanted.set()
+        try:
+            return await asyncio.wait_for(told, ANSWERED_WITHIN)
+        except TimeoutError:
+            return SILENT
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            try:
+                reason = unready()
+            except Exception:
+                reason = SILENT
+            self._known = (time.monotonic(), reason)
+            if connection.vendor != "sqlite":
+                connection.close()
+            self._loop.call_soon_threadsafe(self._tell, reason)
+
+    def _tell(self, reason: str | None) -> None:
+        waiting, self._waiting = self._waiting, []
+        for told in waiting:
+            if not told.done():
+                told.set_result(reason)

@@ -83,6 +83,8 @@ MEMORYHUB_AUDIT_KEY = kept_secret("MEMORYHUB_AUDIT_KEY", "audit_key").encode()
 MEMORYHUB_CHECKPOINT_FILE = DATA_DIR / "checkpoints.jsonl"
 MEMORYHUB_URL = (os.environ.get("MEMORYHUB_URL") or "http://127.0.0.1:8000").rstrip("/")
 TRUSTED_PROXIES = words("TRUSTED_PROXIES")
+_by_address = os.environ.get("MEMORYHUB_CONNECTIONS_BY_ADDRESS") or "1000"
+MEMORYHUB_CONNECTIONS_BY_ADDRESS = int(_by_address) if _by_address.isdecimal() else 0
 
 _hub = parts_of(MEMORYHUB_URL)
 _secure = _hub.scheme == "https"
@@ -236,7 +238,7 @@ SECURE_SSL_REDIRECT = _secure
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if _secure else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _secure
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _secure and TRUSTED_PROXIES else None
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|healthz)$"]
 
 MEMORYHUB_LOG_LEVEL = os.environ.get("MEMORYHUB_LOG_LEVEL", "WARNING").upper()
 _log_level = MEMORYHUB_LOG_LEVEL if MEMORYHUB_LOG_LEVEL in logging.getLevelNamesMapping() else "WARNING"

@@ -1,12 +1,14 @@
-"""The hub's addresses: the machines' door, the people's door, and whether it is well."""
+"""The hub's addresses: the machines' door, the people's door, and whether it answers and is ready."""
 
 from django.urls import include, path
 
-from memoryhub.health import healthz
+from memoryhub.health import livez, readyz
 from memoryhub.web.icon import favicon
 
 urlpatterns = [
-    path("healthz", healthz, name="healthz"),
+    path("livez", livez, name="livez"),
+    path("readyz", readyz, name="readyz"),
+    path("healthz", readyz, name="healthz"),
     path("favicon.ico", favicon, name="favicon"),
     path("v1/", include("memoryhub.api.urls")),
     path("", include("memoryhub.web.urls")),

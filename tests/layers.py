@@ -25,17 +25,15 @@ LAYERS = {
     "tool": TOOL, "machines": TOOL,
     "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "task_runner": DOORS, "webhook_worker": DOORS,
     "templatetags": DOORS,
-    "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "apps": SHELL, "checks": SHELL, "health": SHELL,
-    "middleware": SHELL, "management": SHELL, "demo": SHELL,
+    "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL, "serving": SHELL, "apps": SHELL, "checks": SHELL,
+    "health": SHELL, "middleware": SHELL, "management": SHELL, "demo": SHELL,
     "client": BESIDE,
 }  # fmt: skip
 
 DOOR_OF = {"templatetags": "web", "webhook_worker": "tasks", "task_runner": "tasks"}
 """Template tags are a part of the people's door, the threads that tell webhooks of the background work."""
 
-LATE_IMPORTS = {
-    "memoryhub.wsgi": "the background work needs the models, which are loaded when the application has been made",
-}
+LATE_IMPORTS = {}
 LATE_PACKAGES = frozenset({"anthropic"})
 """Importing it costs a second and 74 MB, and only few functions need it."""
 

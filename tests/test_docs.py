@@ -55,7 +55,8 @@ def routes(patterns: list[URLPattern | URLResolver], prefix: str = "/") -> Itera
 
 
 def machine_routes() -> list[str]:
-    return sorted(route for route in routes(get_resolver().url_patterns) if route.startswith(("/v1/", "/healthz")))
+    probes = ("/livez", "/readyz", "/healthz")
+    return sorted(route for route in routes(get_resolver().url_patterns) if route.startswith(("/v1/", *probes)))
 
 
 def packages() -> set[str]:

@@ -2,14 +2,17 @@
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import F
 
 from memoryhub.actions import seals, sql
 from memoryhub.models import sealed
+from memoryhub.models.audit import HUB, AuditChain
 
 T = TypeVar("T")
 
@@ -20,6 +23,16 @@ write_lock = threading.RLock()
 which sleeps."""
 
 _thread = threading.local()
+
+
+class _Last:
+    """When this process last committed a write, by the monotonic clock."""
+
+    committed = float("-inf")
+
+
+class ReadOnly(Exception):
+    """The database answers, and takes no writes."""
 
 
 def is_open() -> bool:
@@ -58,6 +71,20 @@ def _transaction() -> Iterator[None]:
         finally:
             _thread.depth = 0
             sealed.end()
+    _Last.committed = time.monotonic()
+
+
+def seconds_since_commit() -> float:
+    """How long ago this process last committed a write; endless where it never has."""
+    return time.monotonic() - _Last.committed
+
+
+def prove_commit() -> None:
+    """Commits a write that changes nothing; raises what keeps it from that."""
+    with writing():
+        if not sql.is_writable():
+            raise ReadOnly
+        AuditChain.objects.filter(pk=HUB).update(last_seq=F("last_seq"))
 
 
 # ------------------------------------------------------------------------------------------------ group commit

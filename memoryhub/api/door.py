@@ -54,6 +54,14 @@ def _resolved(path: str) -> tuple[Callable[..., Any], dict[str, str]]:
     return match.func, match.kwargs
 
 
+def refusal(problem: Problem) -> HttpResponse:
+    """The answer to a request that no endpoint sees."""
+    request_id = ids.new_id(ids.REQUEST, timezone.now())
+    response = envelope(problem, request_id)
+    response.headers["request-id"] = request_id
+    return response
+
+
 def envelope(problem: Problem, request_id: str) -> HttpResponse:
     """The error as every endpoint says it."""
     body: dict[str, Any] = {

@@ -2,7 +2,7 @@
 body."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from time import perf_counter_ns
 from typing import Any
@@ -75,10 +75,15 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
 
 def secret_of(request: HttpRequest) -> str:
     """The key that a request shows: a Bearer token wins over `x-api-key`; empty where there is none."""
-    scheme, _, token = str(request.META.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
+    return secret_in(request.META)
+
+
+def secret_in(meta: Mapping[str, Any]) -> str:
+    """The same, of the WSGI environment of a request."""
+    scheme, _, token = str(meta.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
     if scheme.lower() == "bearer":
         return token.strip()
-    return str(request.META.get("HTTP_X_API_KEY", "")).strip()
+    return str(meta.get("HTTP_X_API_KEY", "")).strip()
 
 
 def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:

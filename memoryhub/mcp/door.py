@@ -58,6 +58,13 @@ def answer(request: HttpRequest) -> HttpResponse:
     return response
 
 
+def refusal(problem: Problem) -> HttpResponse:
+    """The answer to a message that is not read."""
+    response = _refusal(None, problem)
+    response.headers["request-id"] = ids.new_id(ids.REQUEST, timezone.now())
+    return response
+
+
 def _answer(request: HttpRequest) -> HttpResponse:
     """Checked in this order: address, length, method, origin, key, store, its length, headers, message."""
     elapsed = requests.stopwatch()

@@ -27,6 +27,8 @@ class Server:
 
     port: int
     environment: dict[str, str]
+    process: subprocess.Popen[bytes]
+    log: Path
 
     def command(self, *arguments: str) -> str:
         """Runs a management command on the hub's data and gives its last line."""
@@ -73,21 +75,22 @@ class Agent:
 
 
 @contextmanager
-def served(directory: Path) -> Iterator[Server]:
-    """A hub that answers until the block ends."""
+def served(directory: Path, *options: str, descriptors: int | None = None) -> Iterator[Server]:
+    """A hub that answers until the block ends; `descriptors` are as many as a process of it may have."""
     with _database() as url:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         own = {"MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_STATIC_ROOT": str(directory / "static")}
-        server = Server(port, {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"})
+        environment = {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"}
+        command = [sys.executable, "manage.py", "serve", "--port", str(port), *options]
+        if descriptors is not None:
+            command = ["prlimit", f"--nofile={descriptors}:{descriptors}", *command]
         with (directory / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve", "--port", str(port)], cwd=ROOT, env=server.environment,
-                stdout=log, stderr=log,
-            )  # fmt: skip
+            process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        server = Server(port, environment, process, directory / "log")
         try:
-            _wait(server, process, directory / "log")
+            _wait(server)
             yield server
         finally:
             process.send_signal(signal.SIGTERM)
@@ -115,8 +118,8 @@ def _database() -> Iterator[str]:
             connection.execute(f'drop database "{name}" with (force)')
 
 
-def _wait(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(300):
+def _wait(server: Server) -> None:
+    for _ in range(1200):  # a busy machine migrates for a minute
         try:
             connection = server.connect()
             connection.request("GET", "/healthz")
@@ -126,6 +129,6 @@ def _wait(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
             pass
         finally:
             connection.close()
-        assert process.poll() is None, log.read_text()
+        assert server.process.poll() is None, server.log.read_text()
         time.sleep(0.1)
-    raise AssertionError(f"the hub does not answer: {log.read_text()}")
+    raise AssertionError(f"the hub does not answer: {server.log.read_text()}")

@@ -10,10 +10,16 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection
 from django.utils import timezone
 from granian import Granian
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
 from memoryhub.actions import checkpoints, people
+from memoryhub.serving import listening, options
+from memoryhub.serving.connections import room_for_connections
+
+BACKLOG = 4096
+KILLED_AFTER = 20
+"""Seconds that a worker process has to end by itself."""
 
 
 class Command(BaseCommand):
@@ -27,6 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, *, host: str, port: int, demo: bool, threads: int | None, **_: Any) -> None:
         settle_address(host, port)
+        reserved = listening.reserve(host, port)
         try:
             self._prepare(demo)
         except OperationalError as error:
@@ -35,19 +42,25 @@ class Command(BaseCommand):
         connection.close()
         if not sqlite:
             connection.close_pool()  # type: ignore[attr-defined]  # workers are forks: none may share a connection
-        os.environ["MEMORYHUB_SERVING"] = "1"
+        options.for_workers(port, threads or (16 if sqlite else 4))
         server = Granian(
-            "memoryhub.wsgi:application",
+            "memoryhub.rsgi:application",
             address=host,
             port=port,
-            interface=Interfaces.WSGI,
+            interface=Interfaces.RSGI,
+            http=HTTPModes.http1,
+            websockets=False,
             workers=1 if sqlite else os.cpu_count() or 1,
-            blocking_threads=threads or (16 if sqlite else 4),
+            backlog=BACKLOG,
+            backpressure=room_for_connections(),
+            respawn_failed_workers=True,
+            workers_kill_timeout=KILLED_AFTER,
             log_level=LogLevels.error,
         )
         self.stdout.write(f"MemoryHub answers at http://{host}:{port} (Ctrl+C stops it)")
         self.stdout.flush()
-        server.serve()
+        with reserved:
+            server.serve()
         checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now(), {})
 
     def _prepare(self, demo: bool) -> None:

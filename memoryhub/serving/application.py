@@ -1,0 +1,224 @@
+"""Requests are read in granian's event loop, answered by a pool of threads, and sent by granian.
+
+The event loop never waits for the database, and a thread never waits for a client. A request is in the hands of the
+loop until its body is there, of one thread while Django answers it, and of granian while the answer is on its way.
+The order of the checks of a request stays the doors': what is refused before its body is read is refused by the same
+code, which then sees a request without its body.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+
+from memoryhub import health, tasks
+from memoryhub.api.app import find
+from memoryhub.api.door import PREFIX
+from memoryhub.machines import requests
+from memoryhub.serving import refusals
+from memoryhub.serving.answers import Answers, headers_of
+from memoryhub.serving.bodies import Body, End
+from memoryhub.serving.connections import Guard, Limits, room_for_connections
+from memoryhub.serving.django_side import DjangoSide, refuse
+from memoryhub.serving.environ import environ_of
+from memoryhub.serving.options import Options
+from memoryhub.serving.pool import Pool
+from memoryhub.web.uploads import DRAINED
+
+logger = logging.getLogger(__name__)
+
+MOST_IN_MEMORY = 128 * 1024 * 1024
+MOST_ON_DISK = 2 * 1024 * 1024 * 1024
+"""Bytes of all bodies that are being read."""
+FORM = 4 * 1024 * 1024
+"""A form without a file is no larger; one with a file may have as much beside it."""
+TICK = 0.25
+STOPPING_FOR = 10.0
+"""After so many seconds a server that is being stopped closes what is still open."""
+PROBES = {"/livez": False, "/readyz": True, "/healthz": True}
+
+
+class Application:
+    """The callable of the RSGI protocol, one in each worker process."""
+
+    def __init__(self) -> None:
+        self.options = Options.of_environment()
+        self.pool = Pool(self.options.threads)
+        self.readiness = health.Readiness()
+        self.answers = Answers(settings.DATA_DIR / "answers")
+        self.django = DjangoSide(self.answers)
+        self.in_hand: dict[str, object] = {}
+        self.reading: dict[asyncio.Task[Any], Body] = {}
+        self.finished: deque[asyncio.Future[None]] = deque()
+        self.stopping = False
+
+    # ------------------------------------------------------------------------------------------------- granian's calls
+
+    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        tasks.start(threading.Event())
+        limits = Limits(room_for_connections(), self.options.by_address, self.options.trusted)
+        self.guard = Guard(self.options.port, limits, self.in_hand, lambda: _wake(loop, self._stop))
+        self.pool.start()
+        self.guard.start()
+        self.readiness.start(loop)
+        loop.call_later(TICK, self._tick)
+
+    async def __rsgi__(self, scope: Any, protocol: Any) -> None:
+        path, client, request = scope.path, scope.client, object()
+        if path in PROBES:
+            await self._probe(protocol, scope.method, must_be_ready=PROBES[path])
+            return
+        self.in_hand[client] = request
+        try:
+            await self._serve(scope, protocol, path)
+        finally:
+            if self.in_hand.get(client) is request:  # the next one may have come on the same connection
+                del self.in_hand[client]
+
+    # ------------------------------------------------------------------------------------------------------ a request
+
+    async def _serve(self, scope: Any, protocol: Any, path: str) -> None:
+        environ = environ_of(scope)
+        announced = environ.get("CONTENT_LENGTH", "0")
+        length = int(announced) if announced.isdecimal() else 0
+        if not length and "HTTP_TRANSFER_ENCODING" not in environ:
+            await self._run(protocol, environ, None)
+            return
+        machines = refusals.is_machines(path)
+        body = Body(protocol, length or None, settings.MEMORYHUB_BODY_BYTES if machines else FORM)
+        try:
+            if not machines:
+                await self._make_room_for_file(environ, body)
+            elif (length > body.most) or not await self._is_welcome(environ, path):
+                await self._run(protocol, environ, None)
+                await self._reading(body, body.drain())
+                return
+            await self._read_and_run(protocol, environ, body)
+        finally:
+            body.close()
+
+    async def _read_and_run(self, protocol: Any, environ: dict[str, Any], body: Body) -> None:
+        """What is too large is answered by the door or the form, which sees so much of it that it can tell; the rest is
+        thrown away while the answer is on its way."""
+        end = await self._reading(body, body.read())
+        if end is End.BROKEN:
+            refuse(protocol, environ, refusals.BROKEN)
+        elif end is End.CUT:
+            refuse(protocol, environ, self._why_cut(body))
+        else:
+            await self._run(protocol, environ, body)
+            if end is End.TOO_LARGE:
+                await self._reading(body, body.drain())
+
+    async def _is_welcome(self, environ: dict[str, Any], path: str) -> bool:
+        """Whether a body for programs is worth reading: its key is valid, or nothing at the address asks for one."""
+        if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
+            return True
+        secret = requests.secret_in(environ)
+        return self.django.keys.has(secret) or await self._ask(partial(self.django.keys.look_up, secret))
+
+    async def _make_room_for_file(self, environ: dict[str, Any], body: Body) -> None:
+        """Somebody who has signed in may bring a file; of anybody else a form is read and no more."""
+        if body.length is not None and body.length <= FORM:
+            return
+        is_form = environ.get("CONTENT_TYPE", "").startswith("multipart/form-data")
+        if is_form and await self._ask(partial(self.django.is_signed_in, environ)):
+            body.most += settings.MEMORYHUB_IMPORT["packed"]
+            body.drained = DRAINED * settings.MEMORYHUB_IMPORT["packed"]
+
+    async def _ask(self, question: Callable[[], bool]) -> bool:
+        """The answer of a thread; no where too many requests wait for one, which the request is told then."""
+        told: asyncio.Future[bool] = self.loop.create_future()
+
+        def job(too_late: bool) -> None:
+            answer = False
+            try:
+                answer = not too_late and question()
+            finally:
+                self.loop.call_soon_threadsafe(_resolve, told, answer)
+
+        return self.pool.offer(job) and await told
+
+    async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
+        """Reads while the clock runs: the tick cancels what is too slow or too much."""
+        task = asyncio.current_task()
+        assert task is not None
+        self.reading[task] = body
+        try:
+            return await work
+        except asyncio.CancelledError:
+            task.uncancel()
+            return End.CUT
+        except OSError:
+            logger.exception("A body could not be kept")
+            return End.CUT
+        except (RuntimeError, StopAsyncIteration):  # what granian raises where the client has gone
+            return End.BROKEN
+        finally:
+            del self.reading[task]
+
+    async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None) -> None:
+        """Has a thread answer, and returns some time after it has.
+
+        The answer does not wait for this: the thread hands it to granian itself. So what has been answered is noted
+        without waking the loop up, and looked at with the next request or the next tick.
+        """
+        self._reap()
+        answered: asyncio.Future[None] = self.loop.create_future()
+        done = partial(self.finished.append, answered)
+        if self.pool.offer(partial(self.django.answer, protocol, environ, body, done)):
+            await answered
+        else:
+            refuse(protocol, environ, refusals.BUSY)
+
+    def _why_cut(self, body: Body) -> refusals.Reason:
+        if self.stopping:
+            return refusals.STOPPING
+        return refusals.SLOW if body.is_too_slow(self.loop.time()) else refusals.BUSY
+
+    # ------------------------------------------------------------------------------------------------------- the clock
+
+    def _reap(self) -> None:
+        while self.finished:
+            _resolve(self.finished.popleft(), None)
+
+    def _tick(self) -> None:
+        self.loop.call_later(TICK, self._tick)
+        self._reap()
+        self.answers.forget()
+        now, memory, disk = self.loop.time(), MOST_IN_MEMORY, MOST_ON_DISK
+        for task, body in list(self.reading.items()):
+            memory -= body.in_memory
+            disk -= body.kept - body.in_memory
+            if self.stopping or memory < 0 or disk < 0 or body.is_too_slow(now):
+                task.cancel()
+
+    def _stop(self) -> None:
+        """Nothing new is accepted by now: bodies are given up, threads finish, and then the connections are closed."""
+        self.stopping = True
+        self.loop.call_later(STOPPING_FOR, self.guard.cut, {"*"})
+
+    # ------------------------------------------------------------------------------------------------------ its health
+
+    async def _probe(self, protocol: Any, method: str, *, must_be_ready: bool) -> None:
+        if method not in ("GET", "HEAD"):
+            protocol.response_empty(405, [("allow", "GET, HEAD")])
+            return
+        reason = await self.readiness.reason() if must_be_ready else None
+        response = health.answer(reason)
+        protocol.response_bytes(response.status_code, headers_of(response), response.content)
+
+
+def _resolve(future: asyncio.Future[Any], value: Any) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _wake(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    loop.call_soon_threadsafe(call)

@@ -1,0 +1,48 @@
+"""The threads that run Django: a fixed number of them, and a bounded number of requests that wait for one."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+
+logger = logging.getLogger(__name__)
+
+WAITING_PER_THREAD = 16
+LONGEST_WAIT = 20.0
+
+Job = Callable[[bool], None]
+"""Runs in a thread; True says that it waited longer than LONGEST_WAIT seconds for one, and should only say so."""
+
+
+class Pool:
+    """Hands jobs to its threads in the order in which they were offered.
+
+    No job may wait for a client: whatever it needs of the request is in memory or in a file before it is offered, and
+    its answer is handed to the server whole. So a thread is held for as long as the hub itself needs.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.most_waiting = threads * WAITING_PER_THREAD
+        self._jobs: SimpleQueue[tuple[float, Job]] = SimpleQueue()
+
+    def start(self) -> None:
+        for number in range(self.threads):
+            threading.Thread(target=self._run, name=f"request-{number + 1}", daemon=True).start()
+
+    def offer(self, job: Job) -> bool:
+        """Whether the job will be run; it is not where too many wait already."""
+        if self._jobs.qsize() >= self.most_waiting:
+            return False
+        self._jobs.put((time.monotonic(), job))
+        return True
+
+    def _run(self) -> None:
+        while True:
+            offered, job = self._jobs.get()
+            try:
+                job(time.monotonic() - offered > LONGEST_WAIT)
+            except Exception:  # without its threads the hub would answer nobody
+                logger.exception("A request failed outside Django")
+            del job  # or the last request stays in memory until the next one

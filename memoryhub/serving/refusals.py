@@ -1,0 +1,48 @@
+"""What the server answers by itself, where a request does not come as far as Django: in the words of each door."""
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+
+from memoryhub.api import door as api_door
+from memoryhub.machines.errors import Problem
+from memoryhub.mcp import door as mcp_door
+
+BUSY = 503, "overloaded_error", "The hub has more requests in hand than it can answer; try again in a moment."
+STOPPING = 503, "overloaded_error", "The hub is being stopped; try again in a moment."
+NO_ROOM = 503, "overloaded_error", "There is not enough disk space for the answer; try again later."
+NO_DATABASE = 503, "overloaded_error", "The database did not answer; try again."
+FAILED = 500, "api_error", "The hub failed to answer; its log says why."
+SLOW = 408, "timeout_error", "The body of the request came too slowly."
+BROKEN = 400, "invalid_request_error", "The body of the request is not whole."
+
+Reason = tuple[int, str, str]
+
+
+def is_machines(path: str) -> bool:
+    """Whether an address is one of the doors for programs."""
+    return path.startswith(api_door.PREFIX) or mcp_door.is_here(path)
+
+
+def refusal(path: str, reason: Reason) -> HttpResponse:
+    """The answer to a request that is not read or not run."""
+    status, type, message = reason
+    problem = Problem(status, type, message, {"Retry-After": "1"} if status == 503 else None)
+    if path.startswith(api_door.PREFIX):
+        response = api_door.refusal(problem)
+    elif mcp_door.is_here(path):
+        response = mcp_door.refusal(problem)
+    else:
+        response = HttpResponse(_for_people(status), status=status, content_type="text/plain; charset=utf-8")
+        for name, value in problem.headers.items():
+            response.headers[name] = value
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _for_people(status: int) -> str:
+    sentences = {
+        408: _("The request came too slowly. Try again."),
+        500: _("The hub failed to answer. Its log says why."),
+        503: _("The hub is busy. Try again in a moment."),
+    }
+    return sentences.get(status, _("The request is not whole."))

@@ -1,0 +1,139 @@
+"""Clients that hold on to what they have: none of them keeps another one waiting."""
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import anthropic
+import httpx
+import pytest
+
+from tests.api.malformed import BLOCK
+from tests.api.server import Server, served
+from tests.asynchronous import run
+from tests.serving.clients import Desk, status_of
+
+MANY = 200
+
+LARGE = "x" * 100_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def paused(desk: Desk) -> Iterator[socket.socket]:
+    """A connection whose body pauses while the other tests run."""
+    with contextlib.closing(desk.connect()) as connection:
+        connection.settimeout(60)
+        connection.sendall(desk.head(desk.tool_calls, "Content-Length: 1000") + b"{")
+        yield connection
+
+
+def test_requests_are_served_beside_many_that_send_slowly_and_many_that_read_slowly(desk: Desk) -> None:
+    agent = desk.agent()
+    for n in range(8):
+        assert agent.call(f"large-{n}", command="create", path=f"/memories/large/{n}.md", file_text=LARGE)[0] == "ok"
+    export = b'{"format": "jsonl", "history": false}'
+    wanted = desk.head(f"/v1/memory_stores/{desk.store}/export", f"Content-Length: {len(export)}") + export
+    slow = [
+        desk.head(path, "Content-Length: 1000", key=key) + b"{"
+        for path, key in ((desk.tool_calls, None), (desk.tool_calls, ""), ("/mcp", None), ("/sign-in", ""))
+    ]
+    with ExitStack() as stack:
+        desk.hang(stack, *slow * (MANY // len(slow)))
+        desk.hang(stack, *[wanted] * MANY, receives=4096)
+        taken = []
+        for n in range(30):
+            begun = time.monotonic()
+            assert agent.call(f"among-{n}", command="view", path="/memories")[0] == "ok"
+            taken.append(time.monotonic() - begun)
+        assert httpx.get(f"http://127.0.0.1:{desk.server.port}/sign-in", timeout=30).status_code == 200
+    assert max(taken) < 30  # on any machine; they take milliseconds, and without a thread for them as long as one likes
+
+
+def test_an_export_that_is_read_slowly_comes_whole(desk: Desk) -> None:
+    agent = desk.agent()
+    agent.call("slow-1", command="create", path="/memories/slow/1.md", file_text=LARGE)
+    with (
+        httpx.Client(base_url=f"http://127.0.0.1:{desk.server.port}", timeout=60) as client,
+        client.stream(
+            "POST", f"/v1/memory_stores/{desk.store}/export", json={"format": "jsonl", "history": False},
+            headers={"Authorization": f"Bearer {desk.secret}"},
+        ) as answer,
+    ):  # fmt: skip
+        data = b""
+        for chunk in answer.iter_raw(65536):
+            data += chunk
+            time.sleep(0.005)
+    assert len(data) == int(answer.headers["content-length"])
+    assert json.loads(data.splitlines()[-1])["type"] == "end"
+
+
+@pytest.mark.parametrize("path", ["tool_calls", "export", "/mcp"])
+def test_a_wrong_key_is_refused_before_the_body_is_there(desk: Desk, path: str) -> None:
+    address = path if path.startswith("/") else f"/v1/memory_stores/{desk.store}/{path}"
+    for key in ("mh_wrong", ""):
+        assert desk.status(desk.head(address, "Content-Length: 1000", key=key)) == 401
+    assert desk.status(desk.head(address, "Transfer-Encoding: chunked", key="mh_wrong")) == 401
+
+
+def test_a_method_is_refused_before_the_key(desk: Desk) -> None:
+    head = desk.head(desk.tool_calls, "Content-Length: 1000", key="mh_wrong").replace(b"POST", b"PUT")
+    assert desk.status(head) == 405
+
+
+def test_an_async_client_hears_that_its_body_is_too_large(desk: Desk) -> None:
+    async def send(size: int) -> int:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{desk.server.port}", timeout=60) as client:
+            answer = await client.post(
+                desk.tool_calls, content=b"x" * size, headers={"Authorization": f"Bearer {desk.secret}"}
+            )
+            return answer.status_code
+
+    for size in (1024 * 1024 + 1, 3_000_000, 20_000_000):
+        assert run(send(size)) == 413
+
+
+def test_the_sdk_hears_that_its_body_is_too_large(desk: Desk) -> None:
+    async def send() -> None:
+        async with anthropic.AsyncAnthropic(
+            base_url=f"http://127.0.0.1:{desk.server.port}", api_key=desk.secret, max_retries=0
+        ) as client:
+            await client.beta.memory_stores.memories.create(desk.store, path="/large.md", content="x" * 3_000_000)
+
+    with pytest.raises(anthropic.APIStatusError) as raised:
+        run(send())
+    assert raised.value.status_code == 413
+
+
+def test_a_connection_serves_the_next_request_after_a_body_that_was_too_large(desk: Desk) -> None:
+    with httpx.Client(base_url=f"http://127.0.0.1:{desk.server.port}", timeout=60) as client:
+        headers = {"Authorization": f"Bearer {desk.secret}"}
+        assert client.post(desk.tool_calls, content=b"x" * 2_000_000, headers=headers).status_code == 413
+        assert client.post(desk.tool_calls, json={**BLOCK, "id": "next"}, headers=headers).status_code == 200
+
+
+def test_bodies_that_vanish_leave_room_for_others(desk: Desk) -> None:
+    with ExitStack() as stack:
+        desk.hang(stack, *[desk.head(desk.tool_calls, "Content-Length: 100000") + b'{"type":'] * 300)
+    assert desk.agent().call("after-300", command="view", path="/memories")[0] == "ok"
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A hub whose processes may have no more than 400 descriptors."""
+    with served(tmp_path_factory.mktemp("narrow"), descriptors=400) as running:
+        yield running
+
+
+def test_more_idle_connections_than_descriptors_leave_room_for_others(narrow: Server) -> None:
+    desk = Desk(narrow, *narrow.new_store())
+    with ExitStack() as stack:
+        desk.hang(stack, *[b""] * 600)
+        for n in range(3):
+            assert desk.agent().call(f"room-{n}", command="view", path="/memories")[0] == "ok"
+
+
+def test_a_body_that_pauses_for_too_long_is_given_up(paused: socket.socket) -> None:
+    assert status_of(paused) == 408
