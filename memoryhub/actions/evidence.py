@@ -34,11 +34,13 @@ class Evidence:
     def __init__(self, store: Tree) -> None:
         self.store = store
         self.rows: list[Redaction] = []
+        self.fields: dict[tuple[int, str], Redaction] = {}
 
     def of_field(self, entry: AuditEntry, field: str) -> None:
-        """That a field of an entry is what it is now; its salt is gone already."""
+        """That a field of an entry is what it is now; its salt is gone already. The last word of an act counts."""
         value = getattr(entry, field)
         self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)
+        self.fields[entry.seq, field] = self.rows.pop()
 
     def of_version(self, version: MemoryVersion) -> None:
         """That a version's path and text, and what else its own commitment covered, are what they are now."""
@@ -62,6 +64,7 @@ class Evidence:
 
     def write(self) -> tuple[str, ...]:
         """Writes the rows, takes the salts of those that they follow, and gives the commitments for the entry."""
+        self.rows += self.fields.values()
         self._forget_older()
         rows = sorted(self.rows, key=lambda row: row.pk)
         Redaction.objects.bulk_create(rows, batch_size=500)

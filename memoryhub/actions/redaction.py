@@ -5,7 +5,7 @@ import json
 from django.db.models import Q
 
 from memoryhub import keeping
-from memoryhub.actions import audit, database_remains, holds, removal, tree
+from memoryhub.actions import audit, database_remains, holds, redacted_paths, removal, tree
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.erasure_places import REDACTED
 from memoryhub.actions.evidence import Evidence, forget_answers, replace_field
@@ -20,6 +20,8 @@ _QUOTING = ("create", "str_replace", "insert")
 
 def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
     """Takes text and path out of a version for good; one that is redacted stays as it is.
+
+    The path leaves the audit too, unless another version of the memory store has it.
 
     Raises ToolError for the newest version of a live memory and for what a legal hold keeps, and
     MemoryVersion.DoesNotExist. The size stays: figures count it.
@@ -57,6 +59,7 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
     text, evidence = version.text_id, Evidence(store)
     forget_answers(store, [version], {version.pk: version.path})
     _redact_entries(store, version, evidence)
+    redacted_paths.forget(store, version, evidence)
     version.text, version.path, version.sha256 = None, None, None
     mark(store, version, whole=True)
     if text is not None:

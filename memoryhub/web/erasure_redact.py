@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions import holds, redaction
+from memoryhub.actions import holds, redacted_paths, redaction
 from memoryhub.models import Hold, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.door import act, in_store
@@ -70,6 +70,7 @@ def redact_version(request: HttpRequest, store: MemoryStore, version_id: str) ->
             form.add_error(None, for_people(error))
     return render(request, "erasure/redact.html", page_context(
         request, store, memory, version=version, form=form, refusal=refusal, same=_same_text(memory, version),
+        path_is_shared=redacted_paths.is_shared(store.id, version),
         most=MOST_NAMED,
     ))  # fmt: skip
 
