@@ -1,7 +1,8 @@
 """The rows of a comparison as table rows: built in Python, since thousands of them are too slow as templates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django import template
 from django.utils.html import escape
@@ -15,6 +16,12 @@ from memoryhub.web.findings_marks import label
 
 register = template.Library()
 
+MOST_BYTES = 1_000_000
+"""Bytes of HTML that all comparisons of one page take together; what follows is on pages of its own."""
+MOST_OF_LINE = 60_000
+"""Bytes of HTML of one side of one line: where characters must be made visible, that is far more than its text."""
+_PIECE = 500
+
 NO_CELLS = '<td class="diff-void" colspan="3"></td>'
 
 
@@ -27,16 +34,58 @@ class Comparison:
 
 
 @register.simple_tag(takes_context=True)
-def comparison(context: template.Context, diff: Diff, mode: str, expand_url: str = "") -> Comparison:
+def comparison(
+    context: template.Context, diff: Diff, mode: str, expand_url: str = "", rest_url: str = "", after: int = 0
+) -> Comparison:
     """The rows of a table of four columns (unified: two numbers, sign, text) or six (split: number, sign, text, twice).
 
-    Changes have the ids `change-1`, `change-2` …; in the second comparison of a page `diff-2-change-1` …
+    Changes have the ids `change-1`, `change-2` …; in the second comparison of a page `diff-2-change-1` … `after` rows
+    are passed over, and where the page has no room for all that follow, its last row says so and leads to the others.
     """
     prefix = _prefix(context)
     labels = _Labels.translated()
     frame = _Frame(diff, prefix, expand_url, labels, columns=6 if mode == "split" else 4)
     rows = _split_rows(frame) if mode == "split" else _unified_rows(frame)
-    return Comparison(mark_safe("".join(rows)), prefix)
+    return Comparison(mark_safe("".join(_in_room(context.dicts[0], frame, rows, rest_url, after))), prefix)
+
+
+def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
+    """The rows behind the first `after`, as many as the page has room for; one where it had room for any."""
+    left: int = page.get("_comparison_room", MOST_BYTES)
+    if after:
+        yield _before(frame, rest_url)
+    shown = 0
+    for number, row in enumerate(rows):
+        if number < after:
+            continue
+        size = len(row.encode("utf-8", "surrogatepass"))
+        if size > left and (shown or left < MOST_BYTES):
+            yield _rest(frame, rest_url, number)
+            break
+        left, shown = left - size, shown + 1
+        frame.shown_old, frame.shown_new = frame.old_number, frame.new_number
+        yield row
+    page["_comparison_room"] = left
+
+
+def _before(frame: "_Frame", rest_url: str) -> str:
+    link = f'<a href="{escape(rest_url)}">{escape(_("Show from the beginning"))}</a>'
+    return f'<tr class="diff-gap diff-before"><td colspan="{frame.columns}">{link}</td></tr>\n'
+
+
+def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
+    """The row for what the page has no room for: how much that is, with the link to the next piece."""
+    diff = frame.diff
+    words = _("Not shown here: lines %(old)s to %(old_last)s before, lines %(new)s to %(new_last)s after.") % {
+        "old": min(frame.shown_old + 1, diff.old_lines), "old_last": diff.old_lines,
+        "new": min(frame.shown_new + 1, diff.new_lines), "new_last": diff.new_lines,
+    }  # fmt: skip
+    link = ""
+    if rest_url:
+        url = escape(f"{rest_url}&after={after}")
+        more = 'hx-target="closest tr" hx-swap="outerHTML" hx-select=".diff tbody tr:not(.diff-before)"'
+        link = f' <a href="{url}" hx-get="{url}" {more}>{escape(_("Show more"))}</a>'
+    return f'<tr class="diff-gap diff-rest"><td colspan="{frame.columns}">{escape(words)}{link}</td></tr>\n'
 
 
 def _prefix(context: template.Context) -> str:
@@ -78,6 +127,17 @@ class _Frame:
     columns: int
     position: int = 0
     in_change: bool = False
+    old_number: int = 0
+    new_number: int = 0
+    shown_old: int = 0
+    shown_new: int = 0
+
+    def at(self, part: Row | Gap) -> None:
+        """Notes how far into both texts the row reaches that is made now."""
+        if isinstance(part, Gap):
+            self.old_number, self.new_number = part.old_first + part.count - 1, part.new_first + part.count - 1
+        else:
+            self.old_number, self.new_number = part.old_number or self.old_number, part.new_number or self.new_number
 
     def start(self, changes: bool) -> tuple[str, str]:
         """For a row: the attribute that names the change that starts here, and the links to those around it."""
@@ -121,6 +181,7 @@ class _Frame:
 
 def _unified_rows(frame: _Frame) -> Iterator[str]:
     for part in unified(frame.diff):
+        frame.at(part)
         if isinstance(part, Gap):
             yield _gap(part, frame)
             continue
@@ -136,6 +197,7 @@ def _unified_rows(frame: _Frame) -> Iterator[str]:
 
 def _split_rows(frame: _Frame) -> Iterator[str]:
     for part in split(frame.diff):
+        frame.at(part)
         if isinstance(part, Gap):
             yield _gap(part, frame)
         elif part.kind == "same":
@@ -182,10 +244,34 @@ def _sign(sign: str, meaning: str) -> str:
 
 
 def _text(spans: tuple[Span, ...], mark: str) -> str:
-    """A line as HTML; blanks that were added or removed have signs, since nobody sees them otherwise."""
-    return "".join(
-        f"<{mark}>{to_html(span.text, show_whitespace=span.text.isspace())}</{mark}>"
-        if span.marked
-        else to_html(span.text)
-        for span in spans
-    )
+    """A line as HTML; blanks that were added or removed have signs, since nobody sees them otherwise. A line that
+    would take too much of the page is cut, and says by how many characters."""
+    made: list[str] = []
+    left = MOST_OF_LINE
+    for number, span in enumerate(spans):
+        html = _span(span, span.text, mark)
+        if (size := len(html.encode("utf-8", "surrogatepass"))) > left:
+            shown, html = _beginning(span, mark, left)
+            rest = len(span.text) - shown + sum(len(later.text) for later in spans[number + 1 :])
+            words = _("… %(count)s more characters of this line are not shown") % {"count": f"{rest:,}"}
+            return f'{"".join(made)}{html} <span class="diff-unended">{escape(words)}</span>'
+        left -= size
+        made.append(html)
+    return "".join(made)
+
+
+def _span(span: Span, text: str, mark: str) -> str:
+    """A piece of a span as HTML."""
+    html = to_html(text, show_whitespace=span.marked and span.text.isspace())
+    return f"<{mark}>{html}</{mark}>" if span.marked else html
+
+
+def _beginning(span: Span, mark: str, room: int) -> tuple[int, str]:
+    """As much of a span as there is room for: how many characters, and their HTML."""
+    shown, made = 0, ""
+    while shown < len(span.text):
+        html = _span(span, span.text[: shown + _PIECE], mark)
+        if len(html.encode("utf-8", "surrogatepass")) > room:
+            break
+        shown, made = min(shown + _PIECE, len(span.text)), html
+    return shown, made

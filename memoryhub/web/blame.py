@@ -20,8 +20,10 @@ from memoryhub.web import blame_lines, masking, origins, removed, stores_pages, 
 from memoryhub.web.blame_lines import Told
 from memoryhub.web.door import in_store
 from memoryhub.web.memories_facts import last_with_text
-from memoryhub.web.memories_text import LINES
 from memoryhub.web.versions import memory_of, number_of
+
+LINES = 2_000
+"""Lines of a page: each takes several times the bytes that it has on the page of the memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from memoryhub.web.changes_between import Difference, Kind, Wanted
 from memoryhub.web.door import in_store
 
 MOST_DIFFS = 25
-MOST_BYTES = 2_000_000
+MOST_BYTES = 500_000
 """Of both sides of all diffs of a page together; what is beyond is folded, with a link."""
 
 

@@ -26,13 +26,15 @@ class Options:
     mode: str = "unified"
     ignore_whitespace: bool = False
     whole: bool = False
+    after: int = 0
 
     @classmethod
     def of(cls, request: HttpRequest, old: int, new: int) -> "Options":
-        mode = request.GET.get("mode", "unified")
+        mode, after = request.GET.get("mode", "unified"), request.GET.get("after", "")
         return cls(
             old, new, mode if mode in MODES else "unified", request.GET.get("w") == "1",
             request.GET.get("context") == "all",
+            int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0,
         )  # fmt: skip
 
     def query(self, **other: object) -> str:
@@ -44,6 +46,11 @@ class Options:
         values |= other
         left_out = {"mode": "unified", "w": 0, "context": ""}
         return urlencode({key: value for key, value in values.items() if left_out.get(key) != value})
+
+    @property
+    def here(self) -> str:
+        """This comparison from its beginning."""
+        return f"?{self.query()}"
 
     @property
     def swapped(self) -> str:

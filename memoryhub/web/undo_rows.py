@@ -12,7 +12,7 @@ from memoryhub.web.masking import Cover
 from memoryhub.web.undo_form import MOST_ASKED, Given, Option, effects_of, options
 
 MOST_DIFFS = 50
-MOST_BYTES = 2_000_000
+MOST_BYTES = 500_000
 """Of the texts of all diffs of a page together."""
 
 MOST_LATER = 5
