@@ -16,7 +16,7 @@ LAYERS = {
     "sensitive_poison": PURE, "sensitive_orders": PURE, "sensitive_orders_abroad": PURE,
     "sensitive_values": PURE, "sensitive_commands": PURE,
     "sensitive_checks": PURE, "sensitive_instructions": PURE, "sensitive_encoded": PURE, "chain": PURE,
-    "retention_rules": PURE, "keeping": PURE,
+    "retention_rules": PURE, "keeping": PURE, "spellings": PURE,
     "retention_patterns": PURE, "ids": PURE, "visible": PURE, "matching": PURE, "folding": PURE, "path_index": PURE,
     "merging": PURE, "strict_json": PURE, "actors": PURE, "blame": PURE, "charts": PURE, "novelty": PURE,
     "transfer": PURE, "webhook_events": PURE, "webhook_schedule": PURE, "webhook_signing": PURE, "outgoing": PURE,

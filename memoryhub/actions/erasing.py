@@ -196,7 +196,7 @@ class Erasing:
             elif place.escaped:
                 rows.update(**{column: self.terms.masked_values(value)})
             else:
-                is_place = column in ("path", "pattern")
+                is_place = column in ("path", "pattern", "place")
                 rows.update(**{column: self._place(row, value) if is_place else self.terms.masked(value)})
 
     def _sessions(self) -> None:

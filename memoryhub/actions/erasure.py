@@ -13,9 +13,11 @@ from django.conf import settings
 
 from memoryhub import chain, ids
 from memoryhub.actions import audit, database_remains, holds, tree
+from memoryhub.actions import erasure_elsewhere as around
 from memoryhub.actions import erasure_places as places
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.erasing import Erasing
+from memoryhub.actions.erasure_elsewhere import Spelling, There
 from memoryhub.actions.erasure_places import Terms
 from memoryhub.actions.plans import in_parts
 from memoryhub.actions.snapshot import snapshot
@@ -23,8 +25,12 @@ from memoryhub.models import AuditChain, AuditEntry, Hold, Memory, Receipt
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
 
+LONGEST = 500
 SHORTEST = 3
 """Characters of a text to erase: a shorter one stands everywhere."""
+
+COMPARED = ["case", "width", "accents", "Unicode form", "unseen characters", "spaces between words"]
+"""What may differ between spellings."""
 
 MOST_TOLD = 100
 """So many memories' newest versions, before and after, stand in the entry; it made all of them."""
@@ -47,12 +53,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Every hit, how many of each kind, the memories concerned, and a digest that changes with any of them."""
+    """Every hit, how many of each kind, the memories concerned, and a digest that changes with any of them.
+
+    Of a subject also how it is spelt in the store, and where it stands that an erasure does not change.
+    """
 
     hits: tuple[Hit, ...]
     counts: dict[str, int] = field(default_factory=dict)
     memories: tuple[str, ...] = ()
     digest: str = ""
+    spellings: tuple[Spelling, ...] = ()
+    elsewhere: tuple[There, ...] = ()
 
 
 class FoundChanged(Exception):
@@ -71,13 +82,38 @@ class Held(Exception):
         self.holds = list(holds)
 
 
-def search(store_id: str, terms: Sequence[str], at: datetime) -> Found:
+def search(store_id: str, terms: Sequence[str], at: datetime, subject: Sequence[str] = ()) -> Found:
     """Every place of a store in which one of the exact texts stands; raises ToolError for a text that cannot be erased.
 
-    Nothing is written, nothing is remembered: the texts stand in no entry. `at` says which legal holds are in force.
+    `subject` are the texts whose spellings are looked for as well, in every place, and in those that people have to
+    change themselves. Nothing is written, nothing is remembered: the texts stand in no entry. `at` says which legal
+    holds are in force.
     """
     with snapshot():
-        return _search(store_id, _checked(terms), at)
+        return _looked(store_id, _checked(terms), at, subject)
+
+
+def spelt(store_id: str, subject: Sequence[str]) -> list[str]:
+    """The texts that are proposed for a subject: itself, and every spelling that only case, width, accents, Unicode
+    form or unseen characters tell from it, as far as can be chosen at once."""
+    _checked(subject)
+    with snapshot():
+        found = around.spellings(store_id, subject)
+    same = [one.text for one in found if one.same and _can_be_erased(one.text)]
+    return list(dict.fromkeys([*subject, *same]))[: around.MOST_SPELLINGS]
+
+
+def _can_be_erased(text: str) -> bool:
+    return len(text.strip()) >= SHORTEST and len(text) <= LONGEST and text not in places.REDACTED
+
+
+def _looked(store_id: str, terms: Terms, at: datetime, subject: Sequence[str]) -> Found:
+    found = _search(store_id, terms, at)
+    if not subject:
+        return found
+    spellings, there = around.spellings(store_id, subject), around.elsewhere(store_id, subject)
+    digest = _signature({"found": found.digest, "spellings": [[one.text, one.places] for one in spellings]})
+    return replace(found, spellings=spellings, elsewhere=there, digest=digest)
 
 
 def _checked(terms: Sequence[str]) -> Terms:
@@ -140,7 +176,7 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 # ------------------------------------------------------------------------------------------------ erasing
 
 
-def erase(store_id: str, terms: Sequence[str], digest: str, act: Act) -> Receipt:
+def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: Sequence[str] = ()) -> Receipt:
     """Puts `[redacted]` in the place of the texts everywhere, as `search` found them; one transaction, one entry.
 
     What is newest of a live memory gets a new version without them; older versions, entries and the rest are masked in
@@ -149,15 +185,21 @@ def erase(store_id: str, terms: Sequence[str], digest: str, act: Act) -> Receipt
     checked = _checked(terms)
     with snapshot():
         seq = AuditChain.objects.values_list("last_seq", flat=True).get(pk=store_id)
-        found = _search(store_id, checked, act.at)
+        found = _looked(store_id, checked, act.at, subject)
     if found.digest != digest:
         raise FoundChanged(found)
     with tree.locked(store_id, act) as store:
-        receipt = _erase(store, checked, found, seq)
+        receipt = _erase(store, checked, found, seq) if _is_spelt_as_before(store, subject, found, seq) else None
     if receipt is None:
-        raise FoundChanged(search(store_id, terms, act.at))
+        raise FoundChanged(search(store_id, terms, act.at, subject))
     database_remains.scrub_small()
     return receipt
+
+
+def _is_spelt_as_before(store: tree.Tree, subject: Sequence[str], found: Found, seq: int) -> bool:
+    """Whether nothing that was written after the entry `seq` has a spelling that nobody has seen."""
+    newer = around.spellings(store.store, subject, seq) if subject else ()
+    return {one.text for one in newer} <= {one.text for one in found.spellings}
 
 
 def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | None:
@@ -179,7 +221,25 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
     record = Record("erase", input=audit.to_json(told | newest), versions=tuple(store.made), redactions=redactions)
     made = tree.commit(store, record)
     database_remains.note(store.at)
-    return _receipt(store, made, told)
+    return _receipt(store, made, told | _covered(terms, found))
+
+
+def _covered(terms: Terms, found: Found) -> dict[str, Any]:
+    """What a receipt says of the spellings: each by a mark that only this hub can make, and in how many places it was.
+
+    What was left is what somebody chose to leave; `elsewhere` counts what people have to change themselves.
+    """
+    if not found.spellings and not found.elsewhere:
+        return {}
+    erased = [_marked(one) for one in found.spellings if terms.stand_in(one.text)]
+    left = [_marked(one) for one in found.spellings if not terms.stand_in(one.text)]
+    kinds = Counter(there.kind for there in found.elsewhere)
+    return {"spellings": {"compared": COMPARED, "erased": erased, "left": left}, "elsewhere": dict(kinds)}
+
+
+def _marked(spelling: Spelling) -> dict[str, Any]:
+    """A spelling without the text."""
+    return {"mark": _signature({"spelling": spelling.text})[:16], "places": spelling.places}
 
 
 def _heads(store_id: str, memories: Sequence[str]) -> dict[str, str]:

@@ -139,6 +139,7 @@ PATHS = Place("path", lambda store: MemoryVersion.objects.filter(store_id=store)
 MEMORIES = Place("path", lambda store: Memory.objects.filter(store_id=store), ("path",), since=_of_newer("memory_id"))
 ENTRIES = Place("entry", AuditEntry.objects.of_chain, ENTRY_TEXTS, since=_after)
 ENTRIES_JSON = Place("entry", AuditEntry.objects.of_chain, ENTRY_JSON, escaped=True, since=_after)
+GROWING = (TEXTS, PATHS, MEMORIES, ENTRIES, ENTRIES_JSON)
 PLAIN = (
     Place("note", lambda store: Review.objects.filter(store_id=store), ("note",)),
     Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "path")),
@@ -146,8 +147,10 @@ PLAIN = (
     Place("policy", lambda store: RetentionPolicy.objects.filter(store_id=store), ("name", "pattern")),
     Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("name", "description")),
     Place("call", lambda store: IdempotentCall.objects.filter(store_id=store), ("token",)),
-    Place("import", lambda store: Import.objects.filter(store_id=store), ("name", "problem")),
-    Place("import", lambda store: ImportItem.objects.filter(job__store_id=store), ("path", "reason", "content")),
+    Place("import", lambda store: Import.objects.filter(store_id=store), ("name", "place", "problem")),
+    Place(
+        "import", lambda store: ImportItem.objects.filter(job__store_id=store), ("path", "reason", "content", "memory")
+    ),
 )
 PLAIN_JSON = (
     Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("metadata",), escaped=True),

@@ -4,9 +4,10 @@ The texts travel from page to page in the body of the requests only, and no answ
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -16,9 +17,10 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions import erasure
 from memoryhub.actions.erasure import Found, FoundChanged, Held
+from memoryhub.actions.erasure_elsewhere import MOST_SPELLINGS
 from memoryhub.models import Hold, MemoryStore, Receipt, Role
 from memoryhub.protocol.errors import ToolError
-from memoryhub.web import erasure_alike, erasure_forms, erasure_found
+from memoryhub.web import erasure_forms, erasure_found
 from memoryhub.web.door import act, in_store
 from memoryhub.web.erasure_forms import BadTerms, EraseForm
 from memoryhub.web.sentences import for_people
@@ -36,14 +38,18 @@ def erase(request: HttpRequest, store: MemoryStore) -> HttpResponse:
     if request.method != "POST":
         return _ask(request, store)
     try:
-        terms = erasure_forms.terms_of(request.POST)
+        asked = _asked(store, request.POST)
         if request.POST.get("step") == "erase":
-            return _erase(request, store, terms)
-        return _list(request, store, terms, erasure.search(store.id, terms, timezone.now()))
+            return _erase(request, store, asked)
+        return _list(request, store, asked, _search(store, asked))
     except (BadTerms, ToolError) as error:
-        typed = [line for line in (request.POST.get("terms", ""), *request.POST.getlist("term")) if line]
+        typed = [line for line in _typed(request.POST) if line]
         said = for_people(error) if isinstance(error, ToolError) else str(error)
         return _ask(request, store, "\n".join(typed), said)
+
+
+def _typed(form: QueryDict) -> list[str]:
+    return [form.get("terms", ""), *(form.getlist("subject") or form.getlist("term"))]
 
 
 def _ask(request: HttpRequest, store: MemoryStore, typed: str = "", problem: str = "") -> HttpResponse:
@@ -54,34 +60,57 @@ def _ask(request: HttpRequest, store: MemoryStore, typed: str = "", problem: str
     ))  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The texts that somebody typed, and the spellings of them that are to be erased."""
+
+    subject: Sequence[str]
+    terms: Sequence[str]
+
+
+def _asked(store: MemoryStore, form: QueryDict) -> Asked:
+    """What was typed, with every spelling of it; once these were shown, those that are ticked."""
+    subject = form.getlist("subject")
+    if subject:
+        return Asked(erasure_forms.checked(subject), erasure_forms.checked(form.getlist("term"), most=MOST_SPELLINGS))
+    typed = erasure_forms.terms_of(form)
+    return Asked(typed, erasure.spelt(store.id, typed))
+
+
+def _search(store: MemoryStore, asked: Asked) -> Found:
+    return erasure.search(store.id, asked.terms, timezone.now(), asked.subject)
+
+
 def _list(
-    request: HttpRequest, store: MemoryStore, terms: Sequence[str], found: Found, *, form: EraseForm | None = None,
+    request: HttpRequest, store: MemoryStore, asked: Asked, found: Found, *, form: EraseForm | None = None,
     problem: str = "",
 ) -> HttpResponse:  # fmt: skip
     """The second step: everything that would change, holds in conflict first."""
     most = erasure_found.MANY if request.POST.get("all") else erasure_found.FEW
     held = sorted({hit.held_by for hit in found.hits if hit.held_by})
     holds = list(Hold.objects.of_store(store.id).filter(pk__in=held[:MOST_HOLDS]).select_related("owner"))
+    terms = asked.terms
     shown: dict[str, Any] = {
-        "terms": terms, "found": found, "total": len(found.hits), "holds": holds,
+        "terms": terms, "subject": asked.subject, "spellings": erasure_found.spellings(found, terms),
+        "elsewhere": erasure_found.elsewhere(store.id, found), "found": found, "total": len(found.hits), "holds": holds,
         "groups": erasure_found.groups(store.id, found, terms, most=most), "shows_all": bool(request.POST.get("all")),
-        "looked": erasure_alike.alike(store.id, terms), "form": form or EraseForm(store, terms), "problem": problem,
+        "form": form or EraseForm(store, [*asked.subject, *terms]), "problem": problem,
     }  # fmt: skip
     return render(request, "erasure/found.html", context(request, store, **shown))
 
 
-def _erase(request: HttpRequest, store: MemoryStore, terms: Sequence[str]) -> HttpResponse:
+def _erase(request: HttpRequest, store: MemoryStore, asked: Asked) -> HttpResponse:
     """The last step; where something has changed, or the form is not right, the list again and nothing is done."""
-    form = EraseForm(store, terms, request.POST)
-    now = timezone.now()
+    form = EraseForm(store, [*asked.subject, *asked.terms], request.POST)
     if not form.is_valid():
-        return _list(request, store, terms, erasure.search(store.id, terms, now), form=form)
+        return _list(request, store, asked, _search(store, asked), form=form)
     try:
-        done = erasure.erase(store.id, terms, request.POST.get("digest", ""), act(request, form.cleaned_data["note"]))
+        note = act(request, form.cleaned_data["note"])
+        done = erasure.erase(store.id, asked.terms, request.POST.get("digest", ""), note, asked.subject)
     except FoundChanged as changed:
         said = _("Something was written since you looked: nothing was erased. This is the list as it is now.")
-        return _list(request, store, terms, changed.found, problem=said)
+        return _list(request, store, asked, changed.found, problem=said)
     except Held:
         said = _("A legal hold keeps some of it: nothing was erased.")
-        return _list(request, store, terms, erasure.search(store.id, terms, now), problem=said)
+        return _list(request, store, asked, _search(store, asked), problem=said)
     return see_other("receipt", store.id, done.pk)

@@ -31,13 +31,13 @@ def terms_of(form: QueryDict) -> list[str]:
     return checked([*(line.strip() for line in typed), *form.getlist("term")])
 
 
-def checked(texts: Iterable[str]) -> list[str]:
+def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
     """Each once, in their order; raises BadTerms."""
     terms = list(dict.fromkeys(text for text in texts if text))
     if not terms:
         raise BadTerms(gettext("Write at least one text that is to be erased."))
-    if len(terms) > MOST:
-        raise BadTerms(gettext("At most %(most)s texts can be erased at once.") % {"most": MOST})
+    if len(terms) > most:
+        raise BadTerms(gettext("At most %(most)s texts can be erased at once.") % {"most": most})
     for term in terms:
         if len(term.strip()) < SHORTEST:
             raise BadTerms(

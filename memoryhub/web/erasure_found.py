@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import models
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions.erasure import Found, Hit
+from memoryhub.actions.erasure_elsewhere import MOST_SPELLINGS, Spelling
 from memoryhub.actions.plans import in_parts
 from memoryhub.models import (
     AuditEntry,
@@ -86,7 +88,7 @@ WHAT: dict[str, Words] = {
     "content": _("text"), "path": _("path"), "new_path": _("new path"), "label": _("name of who did it"),
     "note": _("note"), "token": _("token"), "input": _("call"), "message": _("answer"), "reason": _("reason"),
     "name": _("name"), "pattern": _("pattern"), "description": _("description"), "metadata": _("metadata"),
-    "query": _("filter"),
+    "query": _("filter"), "place": _("directory"),
 }  # fmt: skip
 JSON = frozenset({"input", "message", "metadata"})
 
@@ -121,6 +123,46 @@ def _heads(store_id: str, found: Found) -> set[str]:
     for part in in_parts(list(found.memories)):
         heads.update(Memory.objects.among(store_id, part).live().values_list("text_id", flat=True))
     return heads
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A spelling to tick, and in how many places it stands."""
+
+    spelling: Spelling
+    is_chosen: bool
+
+
+def spellings(found: Found, terms: Sequence[str]) -> list[Choice]:
+    """The spellings that can be chosen, the same before those with other spaces; the texts themselves too."""
+    chosen = frozenset(terms)
+    return [Choice(one, one.text in chosen) for one in found.spellings[:MOST_SPELLINGS]]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A text that is to be changed where it stands, and the address of the page for it ("": there is none)."""
+
+    title: Words
+    text: str
+    url: str
+
+
+THERE: dict[str, tuple[Words, str]] = {
+    "webhook": (_("A webhook of this memory store"), "store_webhooks"), "agent": (_("An agent"), "store_keys"),
+    "key": (_("A key"), "store_keys"), "person": (_("A member"), "members"),
+    "invitation": (_("An invitation"), "members"), "hub_policy": (_("A retention policy of the hub"), ""),
+    "origin": (_("The origin of an imported version, which the audit proves"), ""),
+}  # fmt: skip
+
+
+def elsewhere(store_id: str, found: Found) -> list[Elsewhere]:
+    """At most MANY of what people have to change themselves."""
+    shown = []
+    for there in found.elsewhere[:MANY]:
+        title, name = THERE[there.kind]
+        shown.append(Elsewhere(title, there.text, reverse(name, args=[store_id]) if name else ""))
+    return shown
 
 
 # ------------------------------------------------------------------------------------------------ the places

@@ -102,7 +102,7 @@ def test_every_choice_does_what_it_says_in_one_group(target: MemoryStore, own_ch
 
 
 def test_the_rules_of_the_store_hold_for_every_text_of_a_history(target: MemoryStore, own_checkpoints: Path) -> None:
-    key = "sk-ant-api03-" + "a" * 93 + "AA"
+    key = "sk-ant-api03-" + "aB3dE6gH9-" * 9 + "xyzAA"
     stream = commit(written("old.md", content=key.encode()), written("ok.md", content=b"fine"), head="mark :1\n")
     stream += commit(written("old.md", content=b"clean now"), head="mark :2\n").replace(
         b"data 1\nm\n", b"data 1\nm\nfrom :1\n"

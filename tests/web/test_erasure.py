@@ -2,6 +2,8 @@
 
 import json
 import logging
+import re
+from html import unescape
 
 import pytest
 from django.contrib.sessions.models import Session as BrowserSession
@@ -11,7 +13,6 @@ from django.urls import reverse
 from memoryhub.actions import curation, erasure, verification
 from memoryhub.actions.holds import place, release
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, Receipt, User
-from memoryhub.web import erasure_alike
 from tests.api.harness import Hub
 from tests.fixtures import signed_in
 from tests.web.browser_forms import forms
@@ -136,24 +137,79 @@ def test_a_legal_hold_comes_first_and_keeps_everything(filled: Memory, alice: Us
     assert "case 77" not in find(client, store, SUBJECT)
 
 
-def test_what_only_looks_alike_is_offered_and_can_be_added(store: MemoryStore, alice: User) -> None:
+SPELT = ("Northwind", "NORTHWIND", "northwind", "ＮＯＲＴＨＷＩＮＤ", "Nörthwind", "No\u0308rthwind", "north\u200bwind")
+
+
+def spelt(store: MemoryStore) -> None:
+    for number, spelling in enumerate(SPELT):
+        write(store, f"/{number}.md", f"for {spelling} and\nagain {spelling}\n")
+
+
+def ticked(html: str) -> dict[str, bool]:
+    """The spellings that can be ticked, and whether they are."""
+    boxes = re.findall(r'<input type="checkbox" name="term" value="([^"]*)" id="[^"]*"( checked)?>', html)
+    return {unescape(text): bool(checked) for text, checked in boxes}
+
+
+def test_every_spelling_is_a_row_with_its_count_and_is_ticked(store: MemoryStore, alice: User) -> None:
+    spelt(store)
+    html = find(signed_in(alice), store, "northwind")
+    assert ticked(html) == dict.fromkeys(SPELT, True)
+    assert html.count('<span class="small muted">in 1 place</span>') == len(SPELT)
+
+
+def test_every_ticked_spelling_is_erased_and_the_receipt_says_what_it_covers(store: MemoryStore, alice: User) -> None:
+    spelt(store)
+    client = signed_in(alice)
+    client.post(address(store), last_form_of(find(client, store, "NORTHWIND")) | {"name": store.name})
+    receipt = Receipt.objects.get(store=store.id)
+    assert [everywhere(spelling) for spelling in SPELT] == [[]] * len(SPELT)
+    covered = receipt.content["spellings"]
+    assert len(covered["erased"]) == len(SPELT) and covered["left"] == []
+    assert "case" in covered["compared"] and "orth" not in json.dumps(receipt.content).lower()
+    html = page(client, reverse("receipt", args=[store.id, receipt.pk]))
+    assert f"<dt>Spellings erased</dt><dd>{len(SPELT)}</dd>" in html and "<dt>Spellings left</dt><dd>0</dd>" in html
+
+
+def test_a_spelling_that_is_not_ticked_stays_and_is_counted_as_left(store: MemoryStore, alice: User) -> None:
+    spelt(store)
+    client = signed_in(alice)
+    html = client.post(address(store), {"subject": "northwind", "term": ["northwind", "Northwind"]}).content.decode()
+    assert [spelling for spelling, checked in ticked(html).items() if checked] == ["Northwind", "northwind"]
+    client.post(address(store), last_form_of(html) | {"name": store.name})
+    assert everywhere("northwind") == everywhere("Northwind") == [] and everywhere("NORTHWIND") != []
+    assert len(Receipt.objects.get(store=store.id).content["spellings"]["left"]) == len(SPELT) - 2
+
+
+def test_other_spaces_are_offered_and_not_ticked(store: MemoryStore, alice: User) -> None:
     write(store, "/1.md", "Ada Lovelace wrote\nADA  LOVELACE too\n")
     write(store, "/2.md", "ada.lovelace@example.com and ＡＤＡ lovelace and adalovelace\n")
     client = signed_in(alice)
     html = find(client, store, "Ada Lovelace")
-    for text in ("ADA  LOVELACE", "ada.lovelace", "ＡＤＡ lovelace", "adalovelace"):
-        assert f'name="term" value="{text}"' in html, text
-    again = client.post(address(store), {"term": ["Ada Lovelace", "ada.lovelace"]}).content.decode()
-    assert "<mark>ada.lovelace</mark>" in again and 'type="checkbox" name="term" value="ada.lovelace"' not in again
+    close = dict.fromkeys(("ADA  LOVELACE", "ada.lovelace", "adalovelace"), False)
+    assert ticked(html) == {"Ada Lovelace": True, "ＡＤＡ lovelace": True} | close
+    fields = {"subject": "Ada Lovelace", "term": ["Ada Lovelace", "ada.lovelace"]}
+    again = client.post(address(store), fields).content.decode()
+    assert "<mark>ada.lovelace</mark>" in again and ticked(again)["ada.lovelace"]
 
 
-def test_the_look_for_other_spellings_is_bounded(store: MemoryStore) -> None:
-    for number in range(3):
-        write(store, f"/{number}.md", "ADA")
-    looked = erasure_alike.alike(store.id, ["Ada"], seconds=0)
-    assert (looked.looked, looked.complete) == (1, False)
-    assert erasure_alike.alike(store.id, ["Ada"]).alike == (erasure_alike.Alike("ADA", 3),)
-    assert erasure_alike.alike(store.id, [" -. "]).alike == ()
+def test_a_spelling_that_came_meanwhile_stops_the_erasure(store: MemoryStore, alice: User) -> None:
+    spelt(store)
+    client = signed_in(alice)
+    fields = last_form_of(find(client, store, "northwind")) | {"name": store.name}
+    write(store, "/later.md", "nOrThWiNd")
+    html = client.post(address(store), fields).content.decode()
+    assert "nothing was erased" in html and "nOrThWiNd" in ticked(html) and not Receipt.objects.exists()
+
+
+def last_form_of(html: str) -> dict[str, object]:
+    """The form that erases, with every text that it sends."""
+    at = html.index('name="step" value="erase"')
+    part = html[html.rindex("<form", 0, at) : html.index("</form>", at)]
+    fields: dict[str, list[str]] = {}
+    for name, value in re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', part):
+        fields.setdefault(name, []).append(unescape(value))
+    return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
 
 
 def test_texts_that_cannot_be_erased_are_refused_with_a_reason(store: MemoryStore, alice: User) -> None:
