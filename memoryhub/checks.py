@@ -90,11 +90,11 @@ def _directory() -> Iterator[CheckMessage]:
 def _proxies() -> Iterator[CheckMessage]:
     for proxy in settings.TRUSTED_PROXIES:
         try:
-            ipaddress.ip_address(proxy)
+            ipaddress.ip_network(proxy)
         except ValueError:
             yield Error(
-                f"TRUSTED_PROXIES names something that is not an IP address: {proxy!r}.",
-                hint="List the addresses from which the proxies connect, for example 127.0.0.1,10.0.0.7.",
+                f"TRUSTED_PROXIES names something that is no IP address and no range of them: {proxy!r}.",
+                hint="List the addresses from which the proxies connect, for example 127.0.0.1,10.0.0.0/24.",
                 id="memoryhub.E007",
             )
     if settings.MEMORYHUB_URL.startswith("https://") and not settings.TRUSTED_PROXIES:

@@ -4,10 +4,12 @@ import secrets
 import zoneinfo
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
+from memoryhub import proxies
 from memoryhub.api import door
 from memoryhub.mcp import door as mcp_door
 from memoryhub.web import errors
@@ -19,11 +21,37 @@ def machines_door(get_response: GetResponse) -> GetResponse:
     """Answers all under /v1 and /mcp with JSON, before (and without) the middleware that only people need."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        if request.path_info.startswith(door.PREFIX):
-            return door.answer(request)
-        if mcp_door.is_here(request.path_info):
-            return mcp_door.answer(request)
+        is_api = request.path_info.startswith(door.PREFIX)
+        if not is_api and not mcp_door.is_here(request.path_info):
+            return get_response(request)
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+            return door.refuse_plain_http()
+        return door.answer(request) if is_api else mcp_door.answer(request)
+
+    return middleware
+
+
+def forwarded_headers(get_response: GetResponse) -> GetResponse:
+    """Takes X-Forwarded-Proto and X-Forwarded-For from requests of others than the proxies: anybody may send them."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
+            request.META.pop("HTTP_X_FORWARDED_PROTO", None)
+            request.META.pop("HTTP_X_FORWARDED_FOR", None)
         return get_response(request)
+
+    return middleware
+
+
+def private_answers(get_response: GetResponse) -> GetResponse:
+    """No browser and no proxy keeps an answer or guesses its kind; static files are for everybody and are cached."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        if not request.path_info.startswith(settings.STATIC_URL):
+            response.headers.setdefault("Cache-Control", "no-store")
+        return response
 
     return middleware
 

@@ -110,6 +110,8 @@ INSTALLED_APPS = [
 
 # The machines' door answers /v1 before the middleware of the people's door, of which it needs nothing.
 MIDDLEWARE = [
+    "memoryhub.middleware.private_answers",
+    "memoryhub.middleware.forwarded_headers",
     "memoryhub.middleware.machines_door",
     "django.middleware.security.SecurityMiddleware",
     "memoryhub.middleware.content_security_policy",
@@ -225,6 +227,7 @@ STORAGES = {
 }
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 
+SESSION_ENGINE = "memoryhub.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _secure
@@ -245,7 +248,12 @@ _log_level = MEMORYHUB_LOG_LEVEL if MEMORYHUB_LOG_LEVEL in logging.getLevelNames
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "class": "memoryhub.log_lines.WithoutTokens",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": _log_level},
 }

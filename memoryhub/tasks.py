@@ -23,6 +23,7 @@ from memoryhub.actions import (
     runs,
     scans,
     transactions,
+    tries,
     webhooks_sending,
 )
 from memoryhub.models import AuditChain
@@ -98,6 +99,9 @@ class Forgetting:
             pass
         while webhooks_sending.forget(clock):
             pass
+        while tries.forget(clock):
+            pass
+        housekeeping.forget_sessions(now)
         importing.forget_previews(clock)
         background.forget_nodes(clock)
         refusals.write_counted(now)

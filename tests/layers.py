@@ -21,6 +21,7 @@ LAYERS = {
     "merging": PURE, "strict_json": PURE, "actors": PURE, "blame": PURE, "charts": PURE, "novelty": PURE,
     "transfer": PURE, "webhook_events": PURE, "webhook_schedule": PURE, "webhook_signing": PURE, "outgoing": PURE,
     "models": DATA, "migrations": DATA, "database": DATA, "planner": DATA,
+    "proxies": PURE, "log_lines": PURE, "sessions": SHELL,
     "actions": WRITERS,
     "tool": TOOL, "machines": TOOL,
     "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "task_runner": DOORS, "webhook_worker": DOORS,

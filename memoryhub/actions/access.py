@@ -2,11 +2,11 @@
 
 import secrets
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from memoryhub import ids
-from memoryhub.actions import audit, calls, tree
+from memoryhub.actions import audit, calls, tree, withdrawing
 from memoryhub.actions.audit import Act, Actor, Record
 from memoryhub.actions.membership import write_role
 from memoryhub.actions.transactions import writing
@@ -30,11 +30,13 @@ def fold_name(name: str) -> str:
 
 def set_role(
     store: MemoryStore, user: User, role: Role | None, *, actor: Actor, door: Door, at: datetime,
-    keep_admin: bool = False,
+    keep_admin: bool = False, revoke: Iterable[Key] = (),
 ) -> None:  # fmt: skip
     """Gives a person a role in a store, or takes it (None); one entry in the store's chain, unless nothing changes.
 
-    With `keep_admin`, raises LastAdministrator where the store's last active admin would be none any more.
+    Invitations that the person made and may no longer grant are withdrawn in the same transaction; `revoke` are keys
+    that end with the role. With `keep_admin`, raises LastAdministrator where the store's last active admin would be
+    none any more.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         before = write_role(store, user, role, at)
@@ -44,6 +46,9 @@ def set_role(
             raise LastAdministrator
         told = {"user": user.id, "email": user.email, "before": before, "role": role}
         tree.commit(locked, Record("set_role", input=audit.to_json(told)))
+        withdrawing.withdraw_lapsed(user, locked.act, {store.id: locked.head})
+        for key in revoke:
+            revoke_key(key, actor=actor, door=door, at=at)
 
 
 def create_agent(name: str, *, actor: Actor, door: Door, at: datetime, description: str = "") -> Agent:

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db.models import F, OuterRef, Q, Subquery
 
 from memoryhub.actions.transactions import writing
@@ -11,6 +12,13 @@ from memoryhub.models import AuditChain, IdempotentCall
 KEPT_ENTRIES = 1_000
 LONGEST = timedelta(days=90)
 """A call is not forgotten before its store has had so many further entries or so much time has passed."""
+
+
+def forget_sessions(at: datetime, most: int = 1_000) -> None:
+    """Removes sessions of browsers that have expired; Django checks the moment of each one that is shown."""
+    with writing():
+        old = Session.objects.filter(expire_date__lt=at).order_by("expire_date")[:most]
+        Session.objects.filter(pk__in=[session.pk for session in old]).delete()
 
 
 def forget_calls(clock: datetime, most: int = 1_000) -> int:

@@ -1,29 +1,24 @@
-"""People: the first administrator, invitations, sign-ins and their own settings."""
+"""People: the first administrator, invitations and their own settings."""
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
-from django.contrib.auth.hashers import make_password, verify_password
 from django.db.models import Q
 
 from memoryhub import ids
-from memoryhub.actions import audit, tree
+from memoryhub.actions import access, audit, passwords, tree, tries, withdrawing
 from memoryhub.actions.access import LastAdministrator
 from memoryhub.actions.audit import Act, Actor, Record
 from memoryhub.actions.membership import write_role
 from memoryhub.actions.transactions import writing
-from memoryhub.models import HUB, AuditEntry, Door, Invitation, MemoryStore, Role, User
+from memoryhub.models import Door, Invitation, Key, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
+from memoryhub.models.audit import ActorKind
 
 INVITATION_LASTS = timedelta(days=7)
-SIGN_IN_WINDOW = timedelta(minutes=15)
-SIGN_IN_TRIES = 10
-SIGN_IN_TRIES_ANYWHERE = 100
-"""From one place and from all: a stranger's wrong guesses do not soon keep somebody out who comes from elsewhere."""
 _NOBODY = Actor.system("")
 
 
@@ -31,12 +26,12 @@ class InvitationSpent(Exception):
     """The invitation was used, has expired, or never was."""
 
 
+class MayNotInvite(Exception):
+    """Whoever invites may not (any more) grant what the invitation would."""
+
+
 class EmailTaken(Exception):
     """Another person has that e-mail address."""
-
-
-class TooManyTries(Exception):
-    """Too many failed sign-ins with one e-mail address in the last quarter of an hour."""
 
 
 def digest_of_token(token: str) -> str:
@@ -47,20 +42,23 @@ def digest_of_token(token: str) -> str:
 def create_user(
     email: str, *, name: str, password: str, is_superuser: bool = False, actor: Actor, door: Door, at: datetime
 ) -> User:
-    """A new person; raises EmailTaken."""
+    """A new person; raises EmailTaken, and TooBusy."""
+    encoded = passwords.hashed(password)
     with writing():
         audit.lock_hub()  # so that two of one address cannot be made at once
-        user = _write_user(email, name, password, is_superuser, at)
+        user = _write_user(email, name, encoded, is_superuser, at)
         _tell(user, "create_user", actor, door, at)
     return user
 
 
-def _write_user(email: str, name: str, password: str, is_superuser: bool, at: datetime) -> User:
+def _write_user(email: str, name: str, encoded: str, is_superuser: bool, at: datetime) -> User:
     folded = fold_email(email)
     if User.objects.filter(email=folded).exists():
         raise EmailTaken(email)
-    user = User(id=ids.new_id(ids.USER, at), email=folded, name=name.strip(), is_superuser=is_superuser, created_at=at)
-    user.set_password(password)
+    user = User(
+        id=ids.new_id(ids.USER, at), email=folded, name=name.strip(), is_superuser=is_superuser, created_at=at,
+        password=encoded,
+    )  # fmt: skip
     user.save(force_insert=True)
     return user
 
@@ -76,28 +74,30 @@ def invite(
 ) -> tuple[Invitation, str]:  # fmt: skip
     """An invitation and its token, which is not stored; with `user`, a link to set another password.
 
-    Raises EmailTaken where the address to invite is somebody's already.
+    Raises EmailTaken where the address to invite is somebody's already, and MayNotInvite. Both chains are locked: a
+    person who invites is not deactivated at the same moment.
     """
     token = secrets.token_urlsafe(32)
+    act = Act(actor, door, at)
     with writing():
+        head = withdrawing.lock_chain_of(store, act)
+        audit.lock_hub()
         if user is None and email and User.objects.filter(email=fold_email(email)).exists():
             raise EmailTaken(email)
         invitation = Invitation.objects.create(
             id=ids.new_id(ids.INVITATION, at), digest=digest_of_token(token), email=fold_email(email), user=user,
             is_superuser=is_superuser, store=store, role=role, created_at=at, expires_at=at + INVITATION_LASTS,
+            made_by_id=actor.id if actor.kind == ActorKind.USER else None,
+            made_by_hub=actor.kind == ActorKind.SYSTEM,
         )  # fmt: skip
+        if not Invitation.objects.granted().filter(pk=invitation.pk).exists():
+            raise MayNotInvite
         told = {
             "invitation": invitation.id, "email": invitation.email, "is_superuser": is_superuser,
             "user": user.id if user else None, "store": store.id if store else None, "role": role,
         }  # fmt: skip
-        act = Act(actor, door, at)
-        audit.append(_lock_chain_of(store, act), act, Record("invite", input=audit.to_json(told)))
+        audit.append(head, act, Record("invite", input=audit.to_json(told)))
     return invitation, token
-
-
-def _lock_chain_of(store: MemoryStore | None, act: Act) -> audit.ChainHead:
-    """An invitation to a store belongs to the store's chain, any other to the hub's."""
-    return audit.lock_hub() if store is None else tree.lock(store.id, act).head
 
 
 def find_invitation(token: str, at: datetime) -> Invitation | None:
@@ -106,32 +106,40 @@ def find_invitation(token: str, at: datetime) -> Invitation | None:
     return usable.filter(Q(user=None) | Q(user__is_active=True)).select_related("user", "store").first()
 
 
-def accept(token: str, *, email: str, name: str, password: str, at: datetime) -> User:
-    """Makes the invited person, or gives the one of the invitation another password. Once; raises InvitationSpent."""
+def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
+    """Makes the invited person, or gives the one of the invitation another password. Once; raises InvitationSpent.
+
+    Raises TooManyTries and TooBusy, too: a link that is good for one password is not good for many hashes.
+    """
+    if find_invitation(token, at) is None:
+        raise InvitationSpent
+    tries.take(tries.of_invitation(address), at)
+    encoded = passwords.hashed(password)
     with writing():
         invitation = find_invitation(token, at)
         if invitation is None:
             raise InvitationSpent
         store = tree.lock(invitation.store_id, Act(_NOBODY, Door.WEB, at)) if invitation.store_id else None
         audit.lock_hub()  # invitations are spent under the locks of their chains: nobody waits in a circle
-        if not Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=at):
+        if not Invitation.objects.open(at).filter(pk=invitation.pk).update(used_at=at):
             raise InvitationSpent
         user = invitation.user
         if user is None:
-            user = _write_user(invitation.email or email, name, password, invitation.is_superuser, at)
+            user = _write_user(invitation.email or email, name, encoded, invitation.is_superuser, at)
             if store is not None:
                 _join(store, invitation, user, at)
             _tell(user, "accept_invitation", Actor.person(user), Door.WEB, at)
         else:
-            _write_password(user, password, at)
+            _write_password(user, encoded, at)
     return user
 
 
-def _write_password(user: User, password: str, at: datetime) -> None:
+def _write_password(user: User, encoded: str, at: datetime) -> None:
     """Links to set another password end with it: a forgotten one must not open the account later."""
-    user.set_password(password)
+    user.password = encoded
     user.save(update_fields=["password"])
-    Invitation.objects.open(at).filter(user=user).update(used_at=at)
+    for link in Invitation.objects.unused(at).filter(user=user):
+        withdrawing.withdraw(link, actor=Actor.person(user), door=Door.WEB, at=at)
     _tell(user, "set_password", Actor.person(user), Door.WEB, at)
 
 
@@ -143,16 +151,6 @@ def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) ->
     tree.commit(store, Record("set_role", input=audit.to_json(told)))
 
 
-def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Ends an invitation that nobody has used."""
-    act = Act(actor, door, at)
-    with writing():
-        head = _lock_chain_of(invitation.store, act)
-        if Invitation.objects.filter(pk=invitation.pk, used_at=None).update(used_at=at):
-            told = {"invitation": invitation.id, "email": invitation.email}
-            audit.append(head, act, Record("withdraw_invitation", input=audit.to_json(told)))
-
-
 def first_administrator_link(*, at: datetime) -> str | None:
     """A fresh token for the first administrator, which ends the earlier ones; None where there already is one."""
     if User.objects.filter(is_superuser=True, is_active=True).exists():
@@ -160,86 +158,9 @@ def first_administrator_link(*, at: datetime) -> str | None:
     by: dict[str, Any] = {"actor": Actor.system("memoryhub"), "door": Door.COMMAND, "at": at}
     with writing():
         audit.lock_hub()
-        for earlier in Invitation.objects.open(at).filter(is_superuser=True):
-            withdraw(earlier, **by)
+        for earlier in Invitation.objects.unused(at).filter(is_superuser=True):
+            withdrawing.withdraw(earlier, **by)
         return invite(is_superuser=True, **by)[1]
-
-
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """What somebody typed, and from where."""
-
-    email: str
-    password: str
-    address: str
-
-
-def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
-    """The person whose password it is, or None; each try is an entry. Raises TooManyTries, before looking."""
-    email = fold_email(credentials.email)
-    here, anywhere = failed_sign_ins(email, credentials.address, at)
-    if here >= SIGN_IN_TRIES or anywhere >= SIGN_IN_TRIES_ANYWHERE:
-        raise TooManyTries
-    user = User.objects.filter(email=email, is_active=True).first()
-    is_right, is_outdated = verify_password(credentials.password, user.password if user else _any_hash())
-    if user is None or not is_right:
-        _tell_of_sign_in(Actor.system(email[:200]), email, credentials.address, ok=False, at=at)
-        return None
-    with writing():
-        if is_outdated:
-            user.password = make_password(credentials.password)
-            User.objects.filter(pk=user.pk).update(password=user.password)
-        _enter(user, credentials.address, at)
-    return user
-
-
-@lru_cache(maxsize=1)
-def _any_hash() -> str:
-    """The hash of a password that nobody has: checking takes as long for a stranger, so that the time tells nothing."""
-    return make_password(secrets.token_urlsafe(32))
-
-
-def enter(user: User, *, address: str, at: datetime) -> None:
-    """A person who has just shown an invitation is signed in without typing the password once more."""
-    with writing():
-        _enter(user, address, at)
-
-
-def _enter(user: User, address: str, at: datetime) -> None:
-    User.objects.filter(pk=user.pk).update(last_login=at)
-    _tell_of_sign_in(Actor.person(user), user.email, address, ok=True, at=at)
-
-
-def _tell_of_sign_in(actor: Actor, email: str, address: str, *, ok: bool, at: datetime) -> None:
-    with writing():
-        audit.on_hub(Act(actor, Door.WEB, at), Record("sign_in", ok=ok, input=_told_of_sign_in(email, address)))
-
-
-def _told_of_sign_in(email: str, address: str) -> str:
-    return audit.to_json({"email": email[:200], "address": address})
-
-
-def failed_sign_ins(email: str, address: str, at: datetime) -> tuple[int, int]:
-    """How many of the newest sign-ins with an e-mail address failed, from one network address and from all.
-
-    In the last quarter of an hour, back to the last success.
-    """
-    entries = AuditEntry.objects.of_chain(HUB).filter(command="sign_in", at__gt=at - SIGN_IN_WINDOW).newest()[:500]
-    told = f'{{"email":{audit.to_json(email[:200])},'
-    here = anywhere = 0
-    for ok, input in entries.values_list("ok", "input"):
-        if (input or "").startswith(told):
-            if ok:
-                break
-            anywhere += 1
-            here += input == _told_of_sign_in(email, address)
-    return here, anywhere
-
-
-def sign_out(user: User, *, at: datetime) -> None:
-    """Writes the entry of a sign-out."""
-    with writing():
-        audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("sign_out"))
 
 
 def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
@@ -255,23 +176,47 @@ def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
         setattr(user, name, value)
 
 
-def set_password(user: User, password: str, *, at: datetime) -> None:
-    """Gives a person another password; other browsers are signed out by it."""
+def change_password(user: User, current: str, password: str, *, at: datetime) -> bool:
+    """Gives a person who knows the current password another one; other browsers are signed out by it.
+
+    False where the current one is wrong. Raises TooManyTries before anything is hashed, and TooBusy.
+    """
+    counters = tries.of_change(user.id)
+    tries.take(counters, at)
+    try:
+        if not passwords.fits(current, user.password)[0]:
+            return False
+        encoded = passwords.hashed(password)
+    except passwords.TooBusy:
+        tries.give_back(counters, passed=False)
+        raise
     with writing():
-        _write_password(user, password, at)
+        tries.give_back(counters, passed=True)
+        _write_password(user, encoded, at)
+    return True
 
 
-def set_active(user: User, active: bool, *, actor: Actor, door: Door, at: datetime) -> None:
+def set_active(
+    user: User, active: bool, *, actor: Actor, door: Door, at: datetime, revoke: Iterable[Key] = ()
+) -> None:  # fmt: skip
     """Lets a person in or keeps them out; what they did stays theirs. Nothing where it already is so.
 
-    Raises LastAdministrator where the hub would be left without one.
+    With a deactivation end, in the same transaction, the invitations that the person made, the links to set a password
+    for them, and the keys in `revoke`. Raises LastAdministrator where the hub would be left without one.
     """
+    act = Act(actor, door, at)
     with writing():
+        heads = {} if active else withdrawing.lock_stores_of(user, act)
         audit.lock_hub()  # so that two administrators cannot deactivate each other at once
         if not User.objects.filter(pk=user.pk).exclude(is_active=active).update(is_active=active):
             return
         if not User.objects.filter(is_active=True, is_superuser=True).exists():
             raise LastAdministrator
-        Invitation.objects.open(at).filter(user=user).update(used_at=at)
         user.is_active = active
         _tell(user, "activate_user" if active else "deactivate_user", actor, door, at)
+        if not active:
+            for link in Invitation.objects.unused(at).filter(user=user):
+                withdrawing.withdraw(link, actor=actor, door=door, at=at)
+            withdrawing.withdraw_lapsed(user, act, heads)
+        for key in revoke:
+            access.revoke_key(key, actor=actor, door=door, at=at)

@@ -47,6 +47,15 @@ def answer(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
+def refuse_plain_http() -> HttpResponse:
+    """For a request that came unencrypted although the hub's address is https: a key is never redirected."""
+    why = "The hub answers over https alone. A key that was sent over http may have been read: revoke it."
+    request_id = ids.new_id(ids.REQUEST, timezone.now())
+    response = envelope(Problem(403, "permission_error", why), request_id)
+    response.headers["request-id"] = request_id
+    return response
+
+
 @lru_cache(maxsize=64)
 def _resolved(path: str) -> tuple[Callable[..., Any], dict[str, str]]:
     """What answers at an address that is none of the API's."""

@@ -48,11 +48,12 @@ encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circul
 @dataclass(frozen=True, slots=True)
 class needs:  # noqa: N801 - it reads as a word where an operation is declared
     """What an operation asks of the key: its access, whether a request that names a session may do it, and whether the
-    key has to reach all memory stores."""
+    key has to reach all memory stores (`instead` says what one that does not may do)."""
 
     access: Access
     session: bool = True
     all_stores: bool = False
+    instead: str = ""
 
     def __call__(self, request: HttpRequest) -> None:
         """Ninja wants a callable; Endpoint does the work."""
@@ -137,7 +138,7 @@ class _Run:
         elif self.closed_to_sessions and "HTTP_MEMORYHUB_SESSION" in request.META:
             why = SESSIONS_MAY_NOT
         elif self.needs.all_stores and not access_actions.reaches_all(caller):
-            why = ALL_STORES
+            why = f"{ALL_STORES} {self.needs.instead}".rstrip()
         else:
             return caller
         refusals.note(caller, store_id or "", 403, door=Door.API, at=at)

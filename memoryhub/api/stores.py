@@ -61,10 +61,14 @@ def update_memory_store(request: HttpRequest, memory_store_id: str, body: Update
     return as_json(stores_asked.edit_store(memory_store_id, call_of(request).asked, changes, body.metadata or {}))
 
 
-@router.delete(ONE, auth=needs(Access.MANAGE), response=answers(DeletedStore, 429), summary="Delete a memory store")
+@router.delete(
+    ONE, auth=needs(Access.MANAGE, all_stores=True, instead="A key to this one may archive it."),
+    response=answers(DeletedStore, 429), summary="Delete a memory store",
+)  # fmt: skip
 def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     """Deletes a memory store for good, with its memories and memory versions; its audit entries stay, with a last one
-    that tells of this. While a legal hold is on anything in it: 400."""
+    that tells of this. Needs a key with `manage` access to all memory stores: a key to this one alone may archive it.
+    While a legal hold is on anything in it: 400."""
     stores_asked.delete_store(memory_store_id, call_of(request).asked)
     return {"type": "memory_store_deleted", "id": memory_store_id}
 

@@ -12,6 +12,7 @@ from memoryhub.models.retention import Guard, Hold, HoldKind, Removal, Retention
 from memoryhub.models.review import Claim, Decision, Review
 from memoryhub.models.seals import Seal
 from memoryhub.models.stores import CallWindow, HubSettings, MemoryStore, RefusalWindow
+from memoryhub.models.tries import TryCounter
 from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
 
@@ -22,6 +23,5 @@ __all__ = [
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
     "MemoryVersion", "Operation", "Pause", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",
     "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session",
-    "User",
-    "Webhook", "WebhookCursor",
+    "TryCounter", "User", "Webhook", "WebhookCursor",
 ]  # fmt: skip

@@ -125,16 +125,33 @@ class Member(Sealed):
 
 
 class InvitationQuerySet(SealedQuerySet["Invitation"]):
-    def open(self, at: datetime) -> InvitationQuerySet:
+    def unused(self, at: datetime) -> InvitationQuerySet:
         """Neither used, withdrawn nor expired at that moment."""
         return self.filter(used_at=None, expires_at__gt=at)
 
+    def granted(self) -> InvitationQuerySet:
+        """Made by the hub itself, or by an active person who may still grant exactly this.
+
+        A superuser may grant everything; an admin of a store a role in it, and nothing else.
+        """
+        admin = Exists(Member.objects.filter(store=OuterRef("store"), user=OuterRef("made_by"), role=Role.ADMIN))
+        role = Q(admin, user=None, is_superuser=False)
+        by_person = Q(Q(made_by__is_superuser=True) | role, made_by__is_active=True)
+        return self.filter(Q(made_by_hub=True) | by_person).filter(Q(store=None) | Q(store__deleted_at=None))
+
+    def open(self, at: datetime) -> InvitationQuerySet:
+        """Those that work at that moment: unused and still granted."""
+        return self.unused(at).granted()
+
     def newest(self) -> InvitationQuerySet:
-        return self.select_related("user", "store").order_by("-id")
+        return self.select_related("user", "store", "made_by").order_by("-id")
 
 
 class Invitation(Sealed):
-    """A one-time link by which a person sets name and password; only the token's SHA-256 is stored."""
+    """A one-time link by which a person sets name and password; only the token's SHA-256 is stored.
+
+    It works only while whoever made it may still grant it: see `granted`.
+    """
 
     HOME: ClassVar = "store_id"
 
@@ -148,6 +165,8 @@ class Invitation(Sealed):
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    made_by = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
+    made_by_hub = models.BooleanField(default=False, db_default=False)
 
     objects = InvitationQuerySet.as_manager()
 
@@ -162,6 +181,10 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
     def of_store(self, store: MemoryStore) -> AgentQuerySet:
         """Those that have, or had, a key that may reach a store."""
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
+
+    def without_hub_wide_keys(self, at: datetime) -> AgentQuerySet:
+        """Those that hold no usable key to all stores at that moment."""
+        return self.filter(~Exists(Key.objects.usable(at).filter(agent=OuterRef("pk"), all_stores=True)))
 
     def by_name(self) -> AgentQuerySet:
         return self.order_by("folded_name")
@@ -206,6 +229,10 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
         stores = KeyStore.objects.filter(key=OuterRef("pk"))
         return self.filter(Exists(stores), ~Exists(stores.exclude(store__in=own)), all_stores=False)
+
+    def made_by(self, user: User) -> KeyQuerySet:
+        """Those that a person issued, and so has seen."""
+        return self.filter(created_by=user)
 
     def newest(self) -> KeyQuerySet:
         return self.select_related("agent", "created_by").order_by("-created_at", "-id")

@@ -9,10 +9,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memoryhub.actions import people
+from memoryhub.actions import people, sign_ins
+from memoryhub.actions.passwords import TooBusy
+from memoryhub.actions.tries import TooManyTries
 from memoryhub.models import Invitation, User
-from memoryhub.web import accounts_theme
-from memoryhub.web.accounts_answers import client_address, own_address, see_other
+from memoryhub.web import accounts_theme, known_device
+from memoryhub.web.accounts_answers import client_address, not_now, own_address, see_other
 from memoryhub.web.accounts_forms import JoinForm, NewPasswordForm, SignInForm
 
 
@@ -26,46 +28,53 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return redirect(wanted)
     form = SignInForm(request.POST if request.method == "POST" else None, initial={"next": wanted})
     if form.is_valid():
-        user = _recognised(request, form)
+        try:
+            user = _recognised(request, form)
+        except (TooManyTries, TooBusy) as error:
+            return not_now(request, "accounts/sign_in.html", {"form": form}, error)
         if user is not None:
             return _welcome(request, user, wanted)
+        form.add_error(None, _("E-mail address and password do not match an active account."))
     return render(request, "accounts/sign_in.html", {"form": form})
 
 
 def _recognised(request: HttpRequest, form: SignInForm) -> User | None:
-    """The person of a filled-in form; without one the form says why."""
-    typed = people.Credentials(form.cleaned_data["email"], form.cleaned_data["password"], client_address(request))
-    try:
-        user = people.sign_in(typed, at=timezone.now())
-    except people.TooManyTries:
-        minutes = people.SIGN_IN_WINDOW.seconds // 60
-        sentence = _("Too many failed sign-ins with this e-mail address. Wait %(minutes)d minutes, then try again.")
-        form.add_error(None, sentence % {"minutes": minutes})
-        return None
-    if user is None:
-        form.add_error(None, _("E-mail address and password do not match an active account."))
-    return user
+    """The person of a filled-in form."""
+    email, password = form.cleaned_data["email"], form.cleaned_data["password"]
+    device = known_device.of(request, sign_ins.user_of(email))
+    typed = sign_ins.Credentials(email, password, client_address(request), device)
+    return sign_ins.sign_in(typed, at=timezone.now())
 
 
 def _welcome(request: HttpRequest, user: User, url: str) -> HttpResponse:
     """Begins the person's session in this browser."""
     login(request, user)
-    return accounts_theme.remember(see_other(request, url), user.theme)
+    response = accounts_theme.remember(see_other(request, url), user.theme)
+    return known_device.remember(request, response, user)
 
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     if isinstance(request.user, User):
-        people.sign_out(request.user, at=timezone.now())
+        sign_ins.sign_out(request.user, at=timezone.now())
         logout(request)
-    return see_other(request, "sign_in")
+    response = see_other(request, "sign_in")
+    response.headers["Clear-Site-Data"] = '"storage"'  # drafts, where no script of ours has removed them
+    return response
 
 
 @sensitive_post_parameters("password", "again")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """The page of a one-time link: a new person says who they are, one that is known sets another password."""
+    """The page of a one-time link: no other address is told the token, which is in this one."""
+    response = _invitation(request, token)
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+def _invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """A new person says who they are, one that is known sets another password."""
     found = people.find_invitation(token, timezone.now())
     if found is None:
         return _spent(request)
@@ -77,6 +86,9 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             return _spent(request)
         except people.EmailTaken:
             form.add_error("email" if "email" in form.fields else None, _("Somebody has this e-mail address already."))
+        except (TooManyTries, TooBusy) as error:
+            said = {"form": form, "invitation": found}
+            return not_now(request, "accounts/invitation.html", said, error)
     return render(request, "accounts/invitation.html", {"form": form, "invitation": found})
 
 
@@ -91,9 +103,10 @@ def _accepted(request: HttpRequest, token: str, form: NewPasswordForm) -> HttpRe
     values = form.cleaned_data
     at = timezone.now()
     user = people.accept(
-        token, email=values.get("email", ""), name=values.get("name", ""), password=values["password"], at=at
-    )
-    people.enter(user, address=client_address(request), at=at)
+        token, email=values.get("email", ""), name=values.get("name", ""), password=values["password"], at=at,
+        address=client_address(request),
+    )  # fmt: skip
+    sign_ins.enter(user, address=client_address(request), at=at)
     return _welcome(request, user, own_address(request, None))
 
 

@@ -1,7 +1,6 @@
 """What the pages of people, agents and members share: where to go next, what may be shown once, and pages of lists."""
 
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Generic, TypeVar
@@ -9,10 +8,16 @@ from typing import Any, Generic, TypeVar
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Model, QuerySet
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import resolve_url
+from django.shortcuts import render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memoryhub.actions.passwords import TooBusy
+from memoryhub.actions.tries import TooManyTries
+from memoryhub.proxies import nearest_stranger
 
 M = TypeVar("M", bound=Model)
 
@@ -49,13 +54,24 @@ def client_address(request: HttpRequest) -> str:
     return nearest_stranger(address, [part.strip() for part in forwarded if part.strip()], settings.TRUSTED_PROXIES)
 
 
-def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
-    """The last address of the way here that is no trusted proxy; what stands before it anybody may have written."""
-    proxies = set(trusted)
-    way = [*forwarded, address]
-    while len(way) > 1 and way[-1] in proxies:
-        way.pop()
-    return way[-1][:64]
+def not_now(
+    request: HttpRequest, template: str, shown: dict[str, Any], error: TooManyTries | TooBusy
+) -> HttpResponse:  # fmt: skip
+    """The page with its form, which says when a password may be tried again: 429 or 503 with `Retry-After`."""
+    wait = error.wait if isinstance(error, TooManyTries) else 1
+    if isinstance(error, TooManyTries):
+        sentence = ngettext(
+            "Too many tries. Wait %(count)d second, then try again.",
+            "Too many tries. Wait %(count)d seconds, then try again.", wait,
+        ) % {"count": wait}  # fmt: skip
+    else:
+        sentence = _("Many people are signing in at this moment. Try again.")
+    form: Form = shown["password"] if "password" in shown else shown["form"]
+    form.add_error(None, sentence)
+    status = 429 if isinstance(error, TooManyTries) else 503
+    response = render(request, template, shown, status=status)
+    response.headers["Retry-After"] = str(wait)
+    return response
 
 
 def fresh_form() -> str:

@@ -101,12 +101,6 @@ class ChangePasswordForm(NewPasswordForm):
     field_order = ("current", "password", "again")
     current = password_field(_("Current password"), "current-password")
 
-    def clean_current(self) -> str:
-        current = str(self.cleaned_data["current"])
-        if not self.user.check_password(current):
-            raise ValidationError(_("That is not your current password."), code="wrong")
-        return current
-
 
 class ProfileForm(forms.Form):
     name = name_field()

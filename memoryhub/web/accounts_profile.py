@@ -13,9 +13,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions import people
+from memoryhub.actions.passwords import TooBusy
+from memoryhub.actions.tries import TooManyTries
 from memoryhub.models import User
 from memoryhub.web import accounts_theme
-from memoryhub.web.accounts_answers import see_other
+from memoryhub.web.accounts_answers import not_now, see_other
 from memoryhub.web.accounts_forms import ChangePasswordForm, ProfileForm, time_zones
 from memoryhub.web.door import person, signed_in
 
@@ -44,15 +46,31 @@ def change_password(request: HttpRequest) -> HttpResponse:
     """Sets another password; this browser stays signed in, others do not."""
     user = person(request)
     form = ChangePasswordForm(request.POST, user=user)
-    if form.is_valid():
-        people.set_password(user, form.cleaned_data["password"], at=timezone.now())
+    try:
+        is_done = form.is_valid() and _changed(user, form)
+    except (TooManyTries, TooBusy) as error:
+        return not_now(request, "accounts/account.html", _shown(user, password=form), error)
+    if is_done:
         update_session_auth_hash(request, user)
         messages.success(request, _("Your password is changed. Other browsers are signed out."))
         return see_other(request, "account")
     return _page(request, user, password=form)
 
 
+def _changed(user: User, form: ChangePasswordForm) -> bool:
+    """Whether the current password was right, and another one is set now."""
+    typed = form.cleaned_data
+    if people.change_password(user, typed["current"], typed["password"], at=timezone.now()):
+        return True
+    form.add_error("current", _("That is not your current password."))
+    return False
+
+
 def _page(request: HttpRequest, user: User, **forms: Any) -> HttpResponse:
+    return render(request, "accounts/account.html", _shown(user, **forms))
+
+
+def _shown(user: User, **forms: Any) -> dict[str, Any]:
     now = {name: getattr(user, name) for name in _OWN}
     shown = {"profile": ProfileForm(initial=now), "password": ChangePasswordForm(user=user), "time_zones": time_zones()}
-    return render(request, "accounts/account.html", shown | forms)
+    return shown | forms

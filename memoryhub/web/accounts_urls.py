@@ -15,6 +15,7 @@ urlpatterns = [
     path("people/invite", people.invite, name="invite_person"),
     path("people/invitations/<slug:invitation_id>/withdraw", people.withdraw, name="withdraw_invitation"),
     path("people/<slug:user_id>/active", people.set_active, name="set_active"),
+    path("people/<slug:user_id>/deactivate", people.deactivate, name="deactivate"),
     path("people/<slug:user_id>/password-link", people.password_link, name="password_link"),
     path("agents", agents.agents, name="agents"),
     path("agents/new", agents.new_agent, name="new_agent"),
@@ -25,6 +26,7 @@ urlpatterns = [
     path("stores/<slug:store_id>/members", members.members, name="members"),
     path("stores/<slug:store_id>/members/<slug:user_id>/role", members.set_role, name="set_role"),
     path("stores/<slug:store_id>/members/<slug:user_id>/remove", members.remove_member, name="remove_member"),
+    path("stores/<slug:store_id>/members/<slug:user_id>/leaving", members.leaving, name="leaving"),
     path(
         "stores/<slug:store_id>/invitations/<slug:invitation_id>/withdraw",
         members.withdraw,

@@ -16,7 +16,7 @@ LONGEST_DESCRIPTION = 2_000
 ACCESS = (
     (Access.READ, _("Read: look at memories")),
     (Access.WRITE, _("Write: also create, change, rename and delete memories")),
-    (Access.MANAGE, _("Manage: as Write; the memory store itself is changed in the browser")),
+    (Access.MANAGE, _("Manage: also edit and archive the memory store, redact versions and read the audit")),
 )
 SOME, ALL, NEVER, NEW = "some", "all", "never", "new"
 DAYS = (("7", _("7 days")), ("30", _("30 days")), ("90", _("90 days")), ("365", _("1 year")), (NEVER, _("Never")))
@@ -125,7 +125,9 @@ class StoreKeyForm(KeyForm):
     def __init__(self, *args: Any, store: MemoryStore, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["new_agent"].label = _("Name of the new agent")
-        self.agents = {agent.id: agent for agent in Agent.objects.of_store(store).by_name()}
+        # A key to this store acts in the name of its agent: never in that of one that reaches all stores.
+        agents = Agent.objects.of_store(store).without_hub_wide_keys(timezone.now()).by_name()
+        self.agents = {agent.id: agent for agent in agents}
         known = [(agent.id, without_hidden(agent.name)) for agent in self.agents.values()]
         self.fields["agent"].choices = [(NEW, _("A new agent")), *known]  # type: ignore[attr-defined]
 

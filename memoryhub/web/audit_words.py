@@ -94,6 +94,14 @@ def _invite(told: _Told) -> str:
     return _("made the invitation %(invitation)s for whoever opens it first") % {"invitation": told["invitation"]}
 
 
+def _withdraw(told: _Told) -> str:
+    if told.told.get("maker"):
+        return _("withdrew the invitation %(invitation)s of %(maker)s, who may no longer invite") % {
+            "invitation": told["invitation"], "maker": told["email_of_maker"]
+        }  # fmt: skip
+    return _("withdrew the invitation %(invitation)s") % {"invitation": told["invitation"]}
+
+
 def _set_role(told: _Told) -> str:
     who = told["email"] if told["email"] != "–" else told["user"]
     if told.told.get("role") is None:
@@ -230,7 +238,7 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "create_user": _sentence(lambda: _("made an account for %(name)s (%(email)s)"), "name", "email"),
     "invite": _invite,
     "accept_invitation": _sentence(lambda: _("accepted an invitation as %(name)s (%(email)s)"), "name", "email"),
-    "withdraw_invitation": _sentence(lambda: _("withdrew the invitation %(invitation)s"), "invitation"),
+    "withdraw_invitation": _withdraw,
     "set_password": _sentence(lambda: _("set another password for %(email)s"), "email"),
     "edit_profile": lambda told: _("changed their own settings: %(changes)s") % {"changes": _changes(told)},
     "activate_user": _sentence(lambda: _("let %(name)s (%(email)s) in again"), "name", "email"),

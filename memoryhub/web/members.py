@@ -1,7 +1,8 @@
 """The members of a memory store, for its admins: who has which role, and who is invited."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
@@ -9,11 +10,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memoryhub.actions import access, people
-from memoryhub.models import Member, MemoryStore, Role, User
+from memoryhub.actions import access, people, withdrawing
+from memoryhub.models import Invitation, Key, Member, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
 from memoryhub.web.accounts_answers import ROWS, asked, fresh_form, page, see_other, spend_form
 from memoryhub.web.door import by, in_store, person
+from memoryhub.web.leaving import chosen_keys, rows_of
 from memoryhub.web.members_forms import AddMemberForm, RoleForm
 from memoryhub.web.people import shown_link
 from memoryhub.web.stores_pages import context
@@ -53,6 +55,8 @@ def _invite(request: HttpRequest, store: MemoryStore, email: str, role: Role) ->
         return see_other(request, back)
     try:
         invitation, token = people.invite(email=email, store=store, role=role, **by(request))
+    except people.MayNotInvite:
+        raise PermissionDenied from None
     except people.EmailTaken:  # by an account made since the look-up: now the person can be added
         messages.warning(request, _("This person has an account by now. Add them once more."))
         return see_other(request, back)
@@ -67,16 +71,32 @@ def set_role(request: HttpRequest, store: MemoryStore, user_id: str) -> HttpResp
     form = RoleForm(request.POST)
     if not form.is_valid():
         return HttpResponseBadRequest()
-    sentence = _("%(name)s has another role now.") % {"name": member.user}
-    return _change(request, store, member, Role(form.cleaned_data["role"]), sentence)
+    return _change(request, store, member, Role(form.cleaned_data["role"]))
 
 
 @in_store(Role.ADMIN)
 @require_POST
 def remove_member(request: HttpRequest, store: MemoryStore, user_id: str) -> HttpResponse:
     """Takes a member's role; what they did stays theirs."""
+    return _change(request, store, _member(store, user_id), None)
+
+
+@in_store(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def leaving(request: HttpRequest, store: MemoryStore, user_id: str) -> HttpResponse:
+    """Before somebody gets a lower role or none: the keys to this store that they made, and which of them end."""
     member = _member(store, user_id)
-    return _change(request, store, member, None, _("%(name)s is no longer a member.") % {"name": member.user})
+    wanted = request.GET.get("role", "")
+    if wanted not in ("", *Role.values):
+        raise Http404
+    role = Role(wanted) if wanted else None
+    keys = rows_of(Key.objects.for_store(store), member.user, person(request))
+    if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
+        return _write(request, store, member, role, chosen)
+    invitations = Invitation.objects.open(timezone.now()).filter(made_by=member.user, store=store).newest()
+    ends = role != Role.ADMIN and not member.user.is_superuser
+    shown = {"member": member, "role": role, "keys": keys, "invitations": invitations[:ROWS] if ends else ()}
+    return render(request, "members/leaving.html", context(request, store, **shown))
 
 
 @in_store(Role.ADMIN)
@@ -84,7 +104,7 @@ def remove_member(request: HttpRequest, store: MemoryStore, user_id: str) -> Htt
 def withdraw(request: HttpRequest, store: MemoryStore, invitation_id: str) -> HttpResponse:
     """Ends an invitation to this store before it is used."""
     invitation = get_object_or_404(store.invitations.open(timezone.now()).newest(), pk=invitation_id)
-    people.withdraw(invitation, **by(request))
+    withdrawing.withdraw(invitation, **by(request))
     messages.success(request, _("The invitation is withdrawn: its link no longer works."))
     return see_other(request, "members", store.id)
 
@@ -93,15 +113,27 @@ def _member(store: MemoryStore, user_id: str) -> Member:
     return get_object_or_404(store.members.select_related("user"), user=user_id)
 
 
-def _change(request: HttpRequest, store: MemoryStore, member: Member, role: Role | None, done: str) -> HttpResponse:
+def _change(request: HttpRequest, store: MemoryStore, member: Member, role: Role | None) -> HttpResponse:
+    """Writes a role; who loses one and has made keys to the store that still work is shown with these first."""
+    loses = (role is None or not role.includes(Role(member.role))) and not member.user.is_superuser
+    if loses and rows_of(Key.objects.for_store(store), member.user, person(request)):
+        query = f"?role={role.value}" if role else ""
+        return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + query)
+    return _write(request, store, member, role, [])
+
+
+def _write(
+    request: HttpRequest, store: MemoryStore, member: Member, role: Role | None, revoke: list[Key]
+) -> HttpResponse:  # fmt: skip
     """Writes a role; a store's last admin stays one unless a superuser, who is left to look after it, decides."""
     me = person(request)
     try:
-        access.set_role(store, member.user, role, keep_admin=not me.is_superuser, **by(request))
+        access.set_role(store, member.user, role, keep_admin=not me.is_superuser, revoke=revoke, **by(request))
     except access.LastAdministrator:
         messages.error(request, _("A memory store keeps at least one admin: give somebody else this role first."))
         return see_other(request, "members", store.id)
-    messages.success(request, done)
+    done = _("%(name)s has another role now.") if role else _("%(name)s is no longer a member.")
+    messages.success(request, done % {"name": member.user})
     left = member.user == me and role != Role.ADMIN and not me.is_superuser
     return see_other(request, "stores") if left else see_other(request, "members", store.id)
 

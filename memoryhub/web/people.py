@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -11,14 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memoryhub.actions import people as actions
+from memoryhub.actions import withdrawing
 from memoryhub.actions.access import LastAdministrator
-from memoryhub.models import Invitation, User
+from memoryhub.models import Invitation, Key, User
 from memoryhub.models.access import fold_email
 from memoryhub.web.accounts_answers import ROWS, asked, fresh_form, page, see_other, spend_form
 from memoryhub.web.door import by, person, superuser_only
+from memoryhub.web.leaving import chosen_keys, rows_of
 from memoryhub.web.people_forms import InviteForm
 
 
@@ -46,6 +49,8 @@ def invite(request: HttpRequest) -> HttpResponse:
         return see_other(request, "people")
     try:
         invitation, token = actions.invite(**form.cleaned_data, **by(request))
+    except actions.MayNotInvite:
+        raise PermissionDenied from None
     except actions.EmailTaken:
         form.add_error("email", _("Somebody has this e-mail address already."))
         return _page(request, form)
@@ -57,7 +62,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
     """Ends an invitation before it is used."""
     invitation = get_object_or_404(Invitation.objects.open(timezone.now()).newest(), pk=invitation_id)
-    actions.withdraw(invitation, **by(request))
+    withdrawing.withdraw(invitation, **by(request))
     messages.success(request, _("The invitation is withdrawn: its link no longer works."))
     return see_other(request, "people")
 
@@ -65,17 +70,35 @@ def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
 @superuser_only
 @require_POST
 def set_active(request: HttpRequest, user_id: str) -> HttpResponse:
-    """Deactivates a person (`active=0`) or lets them in again (`active=1`)."""
+    """Lets a person in again (`active=1`); deactivating somebody asks first what becomes of their keys."""
     user = get_object_or_404(User, pk=user_id)
-    active = request.POST.get("active") == "1"
+    if request.POST.get("active") != "1":
+        return see_other(request, "deactivate", user.id)
+    actions.set_active(user, True, **by(request))
+    messages.success(request, _("%(name)s may sign in again.") % {"name": user})
+    return see_other(request, "people")
+
+
+@superuser_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def deactivate(request: HttpRequest, user_id: str) -> HttpResponse:
+    """Before somebody is kept out: the keys that they made, with the choice to revoke them, and what else ends."""
+    user = get_object_or_404(User, pk=user_id, is_active=True)
+    keys = rows_of(Key.objects.all(), user, person(request))
+    if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
+        return _deactivated(request, user, chosen)
+    invitations = Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user)).newest()[:ROWS]
+    return render(request, "people/deactivate.html", {"leaving": user, "keys": keys, "invitations": invitations})
+
+
+def _deactivated(request: HttpRequest, user: User, revoke: list[Key]) -> HttpResponse:
     try:
-        actions.set_active(user, active, **by(request))
+        actions.set_active(user, False, revoke=revoke, **by(request))
     except LastAdministrator:
         messages.error(request, _("The hub's last administrator cannot be deactivated."))
         return see_other(request, "people")
-    sentence = _("%(name)s may sign in again.") if active else _("%(name)s is deactivated and signed out everywhere.")
-    messages.success(request, sentence % {"name": user})
-    if not active and user == person(request):
+    messages.success(request, _("%(name)s is deactivated and signed out everywhere.") % {"name": user})
+    if user == person(request):
         return see_other(request, "sign_in")
     return see_other(request, "people")
 
@@ -88,7 +111,10 @@ def password_link(request: HttpRequest, user_id: str) -> HttpResponse:
     user = get_object_or_404(User, pk=user_id, is_active=True)
     if not spend_form(request):
         return see_other(request, "people")
-    invitation, token = actions.invite(user=user, email=user.email, **by(request))
+    try:
+        invitation, token = actions.invite(user=user, email=user.email, **by(request))
+    except actions.MayNotInvite:
+        raise PermissionDenied from None
     return shown_link(request, invitation, token, reverse("people"))
 
 

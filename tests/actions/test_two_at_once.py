@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memoryhub.actions import access, people, stores
+from memoryhub.actions import access, people, stores, withdrawing
 from memoryhub.actions.stores import StoreSettings
 from memoryhub.models import HUB, Agent, AuditEntry, Invitation, MemoryStore, User
 from tests.api.harness import AT, BY, new_store
@@ -51,7 +51,7 @@ def test_an_invitation_is_used_or_withdrawn_but_never_both() -> None:
 
         def work(who: int, invitation: Invitation = invitation, token: str = token) -> bool:
             if who:
-                return tried(lambda: people.withdraw(invitation, **BY), LookupError)
+                return tried(lambda: withdrawing.withdraw(invitation, **BY), LookupError)
             return tried(
                 lambda: people.accept(token, email="", name="N", password="twelve letters", at=AT),
                 people.InvitationSpent,
@@ -93,22 +93,3 @@ def test_the_entry_of_an_edited_agent_tells_what_changed_and_not_what_the_person
     access.edit_agent(seen, name=" Scout ", description="", **BY)
     told = json.loads(AuditEntry.objects.of_chain(HUB).newest()[0].input)
     assert told["name"] == ["Other", "Scout"]
-
-
-@pytest.mark.django_db
-def test_a_strangers_guesses_do_not_keep_somebody_out_who_comes_from_elsewhere() -> None:
-    people.create_user("a@example.com", name="A", password="twelve letters", **BY)
-    for _ in range(people.SIGN_IN_TRIES):
-        assert people.sign_in(people.Credentials("a@example.com", "wrong", "203.0.113.9"), at=AT) is None
-    with pytest.raises(people.TooManyTries):
-        people.sign_in(people.Credentials("a@example.com", "twelve letters", "203.0.113.9"), at=AT)
-    assert people.sign_in(people.Credentials("a@example.com", "twelve letters", "192.0.2.1"), at=AT) is not None
-
-
-@pytest.mark.django_db
-def test_guesses_from_many_places_are_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "SIGN_IN_TRIES_ANYWHERE", 12)
-    for number in range(12):
-        people.sign_in(people.Credentials("a@example.com", "wrong", f"203.0.113.{number}"), at=AT)
-    with pytest.raises(people.TooManyTries):
-        people.sign_in(people.Credentials("a@example.com", "wrong", "192.0.2.1"), at=AT)

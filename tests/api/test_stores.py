@@ -1,8 +1,10 @@
 """Memory stores at the API: made, listed, edited, archived and deleted by keys."""
 
 import json
+import re
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -11,10 +13,11 @@ import pytest
 from memoryhub.actions import access, holds, stores
 from memoryhub.actions.audit import Act
 from memoryhub.actions.stores import StoreSettings
-from memoryhub.models import HUB, Access, AuditChain, HoldKind, MemoryStore
+from memoryhub.models import HUB, Access, AuditChain, HoldKind, MemoryStore, User
 from tests.api.harness import BY, Answer, Hub, assert_audit_is_right, new_agent, new_hub, new_secret, newest_entry
 from tests.api.server import Server
 from tests.api.test_concurrency import together
+from tests.fixtures import signed_in
 
 STORES = "/v1/memory_stores"
 
@@ -346,3 +349,28 @@ def test_no_key_learns_of_no_store(keeper: Hub) -> None:
     keeper.secret = "mh_nobody"
     for method, more in (("GET", ""), ("POST", ""), ("GET", "/" + keeper.store.id), ("DELETE", "/" + keeper.store.id)):
         refused(keeper.send(b"", method=method, url=STORES + more), 401)
+
+
+def test_a_key_that_an_admin_of_the_store_issued_archives_it_at_most(store: MemoryStore, alice: User) -> None:
+    """What the browser refuses to an admin of a store, no key that the admin can make does for them."""
+    form = {"agent": "new", "new_agent": "Scout", "access": "manage", "expires_in": "never", "form": "f"}
+    page = signed_in(alice).post(f"/stores/{store.id}/keys", form).content.decode()
+    [secret] = set(re.findall(r"mh_[\w-]{43}", page))
+    hub = Hub(store, secret)
+    sentence = refused(hub.send(b"", method="DELETE", url=one(hub)), 403)
+    assert sentence == ("This needs a key with `manage` access to all memory stores. A key to this one may archive it.")
+    assert newest_entry(HUB).command == "refused"
+    assert good(hub.send(b"", method="POST", url=one(hub) + "/archive"))["archived_at"]
+    refused(hub.send(b"", method="DELETE", url=one(hub)), 403)
+    assert MemoryStore.objects.get(pk=store.pk).deleted_at is None
+    assert_audit_is_right(store)
+
+
+def test_every_document_says_that_deleting_a_store_needs_a_key_to_all(keeper: Hub) -> None:
+    document = good(keeper.send(b"", method="GET", url="/v1/openapi.json"))
+    assert (
+        "`manage` access to all memory stores"
+        in document["paths"][STORES + "/{memory_store_id}"]["delete"]["description"]
+    )
+    text = (Path(__file__).resolve().parents[2] / "docs/http.md").read_text()
+    assert "| `DELETE /v1/memory_stores/{memory_store_id}` | nothing | `manage` on all memory stores |" in text

@@ -52,7 +52,7 @@ IN_THE_STORE: tuple[tuple[Step, list[Told]], ...] = (
     (post(MAIN, {"name": "Another"}), [("edit_store", True, None, None)]),
     (post(f"{MAIN}/archive"), [("archive_store", True, None, None)]),
     (post(MEMORIES, {"path": "/late.md", "content": SECRET_TEXT}, status=400), [("create", False, "/late.md", None)]),
-    (delete(MAIN), [("delete_store", True, None, None)]),
+    (delete(MAIN, key="hub"), [("delete_store", True, None, None)]),
 )  # fmt: skip
 
 IN_THE_HUB: tuple[tuple[Step, list[Told]], ...] = (

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from memoryhub.actions import access, curation, people, stores
+from memoryhub.actions import access, curation, sign_ins, stores
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.models import HUB, Agent, AuditEntry, Door, MemoryStore, Role, User
 from memoryhub.web.audit_rows import first_line
@@ -209,7 +209,7 @@ class TestRows:
 
     def test_what_people_do_is_in_words(self, alice: User, superuser: User, store: MemoryStore) -> None:
         access.set_role(store, alice, Role.CURATOR, **BY)
-        people.sign_out(alice, at=AT)
+        sign_ins.sign_out(alice, at=AT)
         body = page(signed_in(superuser)).content.decode()
         assert "gave alice@example.com the role curator" in body
         assert "signed out" in body

@@ -52,7 +52,7 @@ def invited(store: MemoryStore) -> Invitation:
 def addresses(store: MemoryStore, user: User, invitation: Invitation) -> list[str]:
     return [
         at(store), at(store, "keys"), at(store, f"members/{user.id}/role"), at(store, f"members/{user.id}/remove"),
-        at(store, f"invitations/{invitation.id}/withdraw"),
+        at(store, f"invitations/{invitation.id}/withdraw"), at(store, f"members/{user.id}/leaving"),
     ]  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def test_wrong_methods_are_refused(store: MemoryStore, alice: User, bob: User) -
     client = signed_in(alice)
     for address in addresses(store, bob, invited(store)):
         assert client.put(address).status_code == 405
-        assert client.get(address).status_code == (200 if address.endswith(("members", "keys")) else 405)
+        assert client.get(address).status_code == (200 if address.endswith(("members", "keys", "leaving")) else 405)
 
 
 def test_the_list_shows_members_with_their_roles(store: MemoryStore, alice: User, bob: User, charlie: User) -> None:
