@@ -9,12 +9,16 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info
+from django.core.checks import Warning as Concern
+
+from memoryhub import private_files
 
 
 def environment(**_: object) -> list[CheckMessage]:
     """Looks at every value that comes from the environment."""
+    of_the_place = (*_database(), *_directory(), *_files())
     of_server = (*_proxies(), *_connections(), *_log_level())
-    return [*_url(), *_secrets(), *_sqlite(), *_limits(), *_database(), *_directory(), *of_server]
+    return [*_url(), *_secrets(), *_sqlite(), *_limits(), *of_the_place, *of_server]
 
 
 def _is_address(text: str) -> bool:
@@ -85,6 +89,16 @@ def _directory() -> Iterator[CheckMessage]:
             hint="Set MEMORYHUB_DATA_DIR to a directory that the user of the hub may write to.",
             id="memoryhub.E006",
         )
+
+
+def _files() -> Iterator[CheckMessage]:
+    for path in private_files.found():
+        if private_files.is_open(path):
+            yield Concern(
+                f"Others than the owner may read or change {path}.",
+                hint=f"Run: chmod go= {path}",
+                id="memoryhub.W001",
+            )
 
 
 def _proxies() -> Iterator[CheckMessage]:

@@ -3,8 +3,9 @@
 import logging
 import threading
 from contextlib import AbstractContextManager
+from pathlib import Path
 
-from django.db import Error, connection
+from django.db import Error, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger(__name__)
@@ -16,6 +17,39 @@ def configure(connection: BaseDatabaseWrapper, **_: object) -> None:
     """Tells a new SQLite connection to leave checkpoints to the checkpointer, where one runs in this process."""
     if connection.vendor == "sqlite" and _checkpointer_runs.is_set():
         connection.connection.execute("PRAGMA wal_autocheckpoint=0")
+
+
+_kept: dict[Path, tuple[int, int]] = {}
+
+
+def keep_file() -> None:
+    """From now on this process serves SQLite's file as it is now, and no other one that comes to lie at its path."""
+    connection.ensure_connection()
+    path = Path(str(connection.settings_dict["NAME"]))
+    _kept[path] = _identity(path)
+
+
+def require_same_file() -> None:
+    """Before anything is acknowledged: raises OperationalError where the file at the path is not the one in use.
+
+    What is written to a file that was moved away or replaced would be lost with the process.
+    """
+    for path, identity in _kept.items():
+        if _identity(path) != identity:
+            raise OperationalError(f"{path} was moved or replaced while the hub was running: start the hub again")
+
+
+def is_replaced() -> bool:
+    """Whether the file at the path is not the one in use."""
+    return any(_identity(path) != identity for path, identity in _kept.items())
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
 
 
 def start_checkpointer(

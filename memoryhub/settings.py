@@ -4,6 +4,7 @@ import fcntl
 import logging
 import os
 import secrets
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -14,6 +15,11 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("MEMORYHUB_DATA_DIR") or BASE_DIR / "data").resolve()
 
 
+# A command that only uses a hub makes nothing where there is none: a data directory that somebody forgot to name would
+# become a second hub. What these commands do not find they get for themselves alone.
+USES_A_HUB = Path(sys.argv[0]).name == "manage.py" and sys.argv[1:2] not in (["serve"], ["migrate"])
+
+
 def kept_secret(variable: str, file_name: str) -> str:
     """The value of an environment variable, or one that is made once and kept in the data directory (mode 0600)."""
     if value := os.environ.get(variable):
@@ -21,6 +27,8 @@ def kept_secret(variable: str, file_name: str) -> str:
     path = DATA_DIR / file_name
     try:
         if not path.exists():
+            if USES_A_HUB:
+                return secrets.token_urlsafe(48)
             DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
             make_secret(path)
         return path.read_text().strip()
@@ -254,6 +262,7 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"once_per_minute": {"()": "memoryhub.logs.OncePerMinute"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once_per_minute"]}},
     "root": {"handlers": ["stderr"], "level": _log_level},
 }

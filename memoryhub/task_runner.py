@@ -32,6 +32,8 @@ Seconds = Callable[[], float]
 
 def sentence(error: BaseException) -> str:
     """What went wrong, for an administrator."""
+    if isinstance(error, JobFailed) and error.__cause__ is not None:
+        return sentence(error.__cause__)
     if isinstance(error, OSError):
         return f"{error.filename or 'A file'}: {error.strerror or error}."
     if isinstance(error, Error):
@@ -44,6 +46,10 @@ def sentence(error: BaseException) -> str:
 def delay_after(failures: int) -> float:
     """Seconds to the next try after so many failures in a row."""
     return min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 20))
+
+
+class JobFailed(Exception):
+    """One of several jobs failed, of which each has its own delay: the others go on without one."""
 
 
 class Explained(Exception):
@@ -65,16 +71,19 @@ class Report:
             self._note(Outcome(self.name, self.clock()))
 
     def failed(self, error: BaseException, longest: float = LONGEST_DELAY) -> float:
-        """Logs and keeps a failure, once for each error; gives the seconds to wait before the next try."""
+        """Logs and keeps a failure, once for each error; gives the seconds to wait before the next round."""
+        if isinstance(error, JobFailed):
+            longest = FIRST_DELAY
         if error is self.last:
             return longest
         self.failures, self.last = self.failures + 1, error
         delay = min(longest, delay_after(self.failures))
-        is_plain = isinstance(error, Explained | OSError | Error)
+        cause = error.__cause__ if isinstance(error, JobFailed) else error
+        is_plain = isinstance(cause, Explained | OSError | Error)
         told = sentence(error)
         logger.error(
             "Background work failed (%s); trying again in %d seconds: %s", self.name, delay, told,
-            exc_info=None if is_plain else error,
+            exc_info=None if is_plain else cause,
         )  # fmt: skip
         now = self.clock()
         self._note(Outcome(self.name, now, told, self.failures, now + timedelta(seconds=delay)))
@@ -93,13 +102,11 @@ class Task:
     """A kind of work. `work` does a round of it, at a moment; false: there is more to do, come again soon.
 
     With `aside` it does not take turns with the others, for it may wait long for something else than the database.
-    `longest` is the longest delay after a failure.
     """
 
     name: str
     work: Callable[[datetime], bool | None]
     aside: bool = False
-    longest: float = LONGEST_DELAY
     due: float = field(default=float("-inf"))
 
     @property
@@ -139,7 +146,7 @@ class Runner:
         try:
             done = task.work(self.clock())
         except Exception as error:
-            task.due = self.seconds() + report.failed(error, task.longest)
+            task.due = self.seconds() + report.failed(error)
         else:
             task.due = self.seconds() + (min(1.0, task.every) if done is False else task.every)
             report.succeeded()

@@ -5,8 +5,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from memoryhub import database, webhook_worker
@@ -15,6 +17,7 @@ from memoryhub.actions import (
     checkpoints,
     database_remains,
     deleting,
+    disk_space,
     figures,
     housekeeping,
     hub_clock,
@@ -27,7 +30,7 @@ from memoryhub.actions import (
     webhooks_sending,
 )
 from memoryhub.models import AuditChain
-from memoryhub.task_runner import Clock, Explained, Report, Runner, Seconds, Task, delay_after
+from memoryhub.task_runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
 
 CHECKPOINT_ENTRIES = 1_000
 CHECKPOINT_EVERY = 10.0
@@ -43,6 +46,8 @@ SCAN_FOR = 2.0
 def start(stop: threading.Event) -> list[threading.Thread]:
     """Starts the background threads of a server process, which end when `stop` is set."""
     transactions.start_committer()
+    if connection.vendor == "sqlite":
+        disk_space.watch(Path(str(connection.settings_dict["NAME"])).parent)
     checkpointer = database.start_checkpointer(stop, transactions.write_lock)
     threads = [*runner().start(stop), *webhook_worker.start(stop, Report("webhooks"))]
     return [*threads, checkpointer] if checkpointer else threads
@@ -54,13 +59,14 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
         [
             Task("checkpoints", Checkpoints(seconds).write, aside=True),
             Task("scrub", scrub, aside=True),
+            Task("disk", lambda now: disk_space.look()),
             Task("forgetting", Forgetting(seconds).forget),
             Task("figures", count),
             Task("retention", look_at_policies),
-            Task("runs", retention_runs().go_on, longest=1),
-            Task("imports", imports().go_on, longest=1),
-            Task("scans", open_scans().go_on, longest=1),
-            Task("deletion", deletions().go_on, longest=1),
+            Task("runs", retention_runs().go_on),
+            Task("imports", imports().go_on),
+            Task("scans", open_scans().go_on),
+            Task("deletion", deletions().go_on),
         ],
         clock, seconds,
     )  # fmt: skip
@@ -137,7 +143,7 @@ class Jobs:
 
     def __init__(self, find: Callable[[], Iterable[str]], step: Callable[[str], bool], seconds: float) -> None:
         self.find, self.step, self.slice = find, step, seconds
-        self.failed: dict[str, tuple[int, float, Exception]] = {}
+        self.failed: dict[str, tuple[int, float, JobFailed]] = {}
 
     def go_on(self, now: datetime) -> None:
         """Goes on for one slice of time."""
@@ -160,7 +166,9 @@ class Jobs:
             more = self.step(job)
         except Exception as error:
             failures = self.failed[job][0] + 1 if job in self.failed else 1
-            self.failed[job] = failures, time.monotonic() + delay_after(failures), error
+            failed = JobFailed(job)
+            failed.__cause__ = error
+            self.failed[job] = failures, time.monotonic() + delay_after(failures), failed
             return False
         self.failed.pop(job, None)
         return more

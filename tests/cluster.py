@@ -27,6 +27,12 @@ def start(directory: Path) -> None:
         shutil.chown(directory, account)
     initdb = [_binary("initdb"), "-D", str(data), "-U", "memoryhub", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]
     _run(initdb, directory)
+    start_again(directory)
+
+
+def start_again(directory: Path) -> None:
+    """Starts the server on the data that are in `directory`, and waits until it answers."""
+    data = directory / "data"
     options = {**SETTINGS, "unix_socket_directories": str(directory)}
     given = " ".join(f"-c {name}='{value}'" for name, value in options.items())
     _run([_binary("pg_ctl"), "-D", str(data), "-l", str(directory / "log"), "-w", "-o", given, "start"], directory)

@@ -31,7 +31,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         remove_run_directory()
 
 
-PLACES = {"actions", "api", "doors", "mcp", "redaction", "serving", "web"}
+PLACES = {"actions", "api", "doors", "faults", "mcp", "redaction", "serving", "web"}
 DATABASE = {"db", "transactional_db", "live_server"}
 LOOKS = {
     "test_blame_browser", "test_browser_hostile", "test_browser_keyboard", "test_browser_pages",

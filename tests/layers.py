@@ -28,6 +28,7 @@ LAYERS = {
     "templatetags": DOORS,
     "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL, "serving": SHELL, "apps": SHELL, "checks": SHELL,
     "health": SHELL, "middleware": SHELL, "management": SHELL, "demo": SHELL,
+    "starting": SHELL, "logs": SHELL, "private_files": SHELL,
     "client": BESIDE,
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The environment when it is wrong: a sentence with a hint, never a traceback; and secrets that are made once."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 from django.conf import settings as live
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
-from memoryhub import checks
+from memoryhub import checks, logs
 from memoryhub import settings as shipped
 from memoryhub.database import _checkpoint_until
 from memoryhub.management.commands import serve
@@ -164,3 +166,23 @@ def test_the_checkpointer_outlives_a_disk_that_is_full(monkeypatch: pytest.Monke
 def test_a_key_is_not_issued_for_senseless_days_or_names(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
         call_command("issue_key", *arguments, "--all-stores")
+
+
+def test_a_database_that_fails_is_said_once_a_minute_in_one_line_and_other_errors_whole() -> None:
+    seconds = [0.0]
+    once = logs.OncePerMinute(lambda: seconds[0])
+
+    def said(error: Exception, message: str = "The database did not answer %s", *values: object) -> str | None:
+        record = logging.LogRecord(
+            "memoryhub", logging.ERROR, "", 1, message, values or ("req_1",), (type(error), error, None)
+        )
+        return record.getMessage() if once.filter(record) else None
+
+    full = OperationalError("database or disk is full")
+    assert said(full) == "The database did not answer req_1: database or disk is full"
+    assert [said(full) for _ in range(300)] == [None] * 300
+    assert said(OperationalError("database is locked")) is not None
+    seconds[0] = 61
+    assert (said(full) or "").endswith("database or disk is full (300 more like this since the last line)")
+    broken = ValueError("broken")
+    assert [said(broken) for _ in range(3)] == ["The database did not answer req_1"] * 3

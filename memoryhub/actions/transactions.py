@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeVar
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 
-from memoryhub.actions import seals, sql
+from memoryhub import database
+from memoryhub.actions import disk_space, seals, sql
 from memoryhub.models import sealed
 from memoryhub.models.audit import HUB, AuditChain
 
@@ -59,18 +60,28 @@ def writing() -> Iterator[None]:
             yield
 
 
+class RoomMade(OperationalError):
+    """There was no room on the disk and now there is some: what was rolled back can be tried again."""
+
+
 @contextmanager
 def _transaction() -> Iterator[None]:
-    with connection.wrap_database_errors, transaction.atomic():
-        sql.connect()
-        _thread.depth = 1
-        sealed.begin()
-        try:
-            yield
-            seals.require_none_left()
-        finally:
-            _thread.depth = 0
-            sealed.end()
+    try:
+        with connection.wrap_database_errors, transaction.atomic():
+            sql.connect()
+            _thread.depth = 1
+            sealed.begin()
+            try:
+                yield
+                seals.require_none_left()
+            finally:
+                _thread.depth = 0
+                sealed.end()
+    except OperationalError as error:
+        if disk_space.give_up(error):
+            raise RoomMade(*error.args) from error
+        raise
+    database.require_same_file()
     _Last.committed = time.monotonic()
 
 
@@ -170,6 +181,7 @@ def together(work: Callable[[], T]) -> T:
 def start_committer() -> None:
     """Starts the thread that commits together what was queued, where the database is SQLite."""
     if connection.vendor == "sqlite" and not _committer_runs.is_set():
+        database.keep_file()
         _committer_runs.set()
         threading.Thread(target=_commit_forever, name="committer", daemon=True).start()
 
@@ -193,6 +205,8 @@ def _commit(jobs: list[_Job[Any]]) -> None:
             for job in jobs:
                 job.result = job.work()
                 seals.require_none_left()
+    except RoomMade:
+        _commit_apart(jobs)
     except (OperationalError, InterfaceError) as error:
         _fail(jobs, error)
     except Exception:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 from memoryhub import chain, ids, keeping
-from memoryhub.actions import audit, limits, sql
+from memoryhub.actions import audit, disk_space, limits, sql
 from memoryhub.actions.audit import Act, ChainHead, Version
 from memoryhub.actions.ruling import Ruling, ruling
 from memoryhub.actions.transactions import writing
@@ -307,7 +307,8 @@ def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text:
 
 
 def add_text(tree: Tree, memory: str, content: str) -> str:
-    """A text's row for a memory; gives its id."""
+    """A text's row for a memory; gives its id. Raises DiskFull where there is room for deleting alone."""
+    disk_space.require_room()
     text = ids.new_id(ids.MEMORY_TEXT, tree.at)
     sql.run(sql.ADD_TEXT, text, tree.store, memory, content)
     return text

@@ -16,6 +16,7 @@ from memoryhub.actions import (
     calls,
     checkpoints,
     deleting,
+    missing,
     reviewing,
     seals,
     verification_receipts,
@@ -76,6 +77,8 @@ def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Pro
 
 
 def _verified(chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | None]]) -> tuple[int, Problem | None]:
+    if missing.is_gone(chain_id):
+        return 0, None
     problems = _Verification(chain_id).problems()
     counted = 0
     for problem in problems:
@@ -148,8 +151,8 @@ class _Verification:
             return
         head = AuditChain.objects.filter(pk=self.chain).first()
         if head is None or (head.last_seq, head.last_hash) != (self.seq, self.hash):
-            missing = self.seq + 1 if head and head.last_seq > self.seq else None
-            yield Problem(self.chain, missing, "the chain's head is not its last entry")
+            absent = self.seq + 1 if head and head.last_seq > self.seq else None
+            yield Problem(self.chain, absent, "the chain's head is not its last entry")
         later = MemoryVersion.objects.filter(store_id=self.chain, seq__gt=self.seq).order_by("seq").first()
         if later:
             yield Problem(self.chain, later.seq, f"version {later.id} was made by an entry that is missing")
@@ -351,10 +354,11 @@ def _checkpoint_problems(
     chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | None]]
 ) -> Iterator[tuple[int, str]]:
     removed = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first() or 0
+    explained = missing.accepted(chain_id)
     for number, checkpoint in written:
         if checkpoint is None or checkpoint.chain != chain_id:
             continue
-        if checkpoint.seq <= removed:
+        if checkpoint.seq <= removed or any(one.explains(checkpoint) for one in explained):
             continue
         entry = AuditEntry.objects.filter(chain=chain_id, seq=checkpoint.seq).first()
         if entry is None:

@@ -12,6 +12,7 @@ from django.urls import resolve
 from django.utils import timezone
 
 from memoryhub import ids
+from memoryhub.actions.disk_space import DiskFull
 from memoryhub.api.app import find
 from memoryhub.machines.errors import Problem
 
@@ -34,6 +35,8 @@ def answer(request: HttpRequest) -> HttpResponseBase:
         response = envelope(Problem(404, "not_found_error", "There is nothing at this address."), request_id)
     except RequestDataTooBig:
         response = envelope(Problem.too_large(), request_id)
+    except DiskFull:
+        response = envelope(Problem.disk_full(), request_id)
     except (OperationalError, InterfaceError):
         logger.exception("The database did not answer %s", request_id)
         response = envelope(Problem(503, "overloaded_error", "The database did not answer; try again."), request_id)

@@ -70,6 +70,11 @@ class Problem(Exception):
         return cls(507, "api_error", message, _NO_RETRY)
 
     @classmethod
+    def disk_full(cls) -> "Problem":
+        message = "The disk is full: nothing can be stored. Reading and deleting still work."
+        return cls(503, "overloaded_error", message, {"Retry-After": "30"})
+
+    @classmethod
     def method(cls, allowed: str) -> "Problem":
         return cls(405, "invalid_request_error", f"This address answers {allowed} only.", {"Allow": allowed})
 

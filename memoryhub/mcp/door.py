@@ -14,6 +14,7 @@ from django.utils import timezone
 from memoryhub import ids
 from memoryhub.actions import reach
 from memoryhub.actions.asked import Asked
+from memoryhub.actions.disk_space import DiskFull
 from memoryhub.actions.transactions import my_turn
 from memoryhub.machines import requests
 from memoryhub.machines.errors import Problem
@@ -45,6 +46,8 @@ def answer(request: HttpRequest) -> HttpResponse:
         response = _refusal(None, refused)
     except RequestDataTooBig:
         response = _refusal(None, Problem.too_large())
+    except DiskFull:
+        response = _refusal(None, Problem.disk_full())
     except (OperationalError, InterfaceError):
         logger.exception("The database did not answer %s", request_id)
         unanswered = Refused(INTERNAL_ERROR, "The database did not answer; try again.", 503)

@@ -34,7 +34,8 @@ COMMANDS = (
 HUB_COMMANDS = (
     "sign_in", "sign_out", "create_user", "invite", "accept_invitation", "withdraw_invitation", "set_password",
     "edit_profile", "activate_user", "deactivate_user", "create_agent", "edit_agent", "issue_key", "revoke_key",
-    "refused", "refused_more", "set_limits", "set_scrub_hour", "ask_scrub", "set_policy", "delete_policy",
+    "refused", "refused_more", "set_limits", "set_scrub_hour", "ask_scrub", "accept_missing",
+    "accept_secret_key", "set_policy", "delete_policy",
     "remove_entries", "start_run", "allow_run", "cancel_run", "create_webhook", "edit_webhook", "pause_webhook",
     "resume_webhook", "rotate_webhook", "reveal_webhook", "delete_webhook", "test_webhook", "replay_webhook",
     "seal_rows",

@@ -228,6 +228,8 @@ _WORDS: dict[str, Callable[[_Told], str]] = {
     "edit_store": lambda told: _("changed the store’s settings: %(changes)s") % {"changes": _changes(told)},
     "set_limits": lambda told: of_limits(told.told),
     "set_scrub_hour": lambda told: of_hour(told.told),
+    "accept_missing": _sentence(lambda: _("accepted that entries are missing: %(reason)s"), "reason"),
+    "accept_secret_key": _sentence(lambda: _("accepted another SECRET_KEY")),
     "ask_scrub": _sentence(lambda: _("asked for the database’s file to be written anew")),
     "delete_store": _sentence(lambda: _("deleted the store “%(name)s”"), "name"),
     "archive_store": _sentence(lambda: _("archived the store")),

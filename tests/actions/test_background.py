@@ -56,7 +56,7 @@ def test_a_checkpoint_file_that_cannot_be_written_stops_nothing_else(
     failed = state("checkpoints")
     assert failed.failures == 1 and "no-directory" in failed.problem and failed.succeeded_at is None
     assert {row.name for row in BackgroundTask.objects.filter(failures=0)} == set(background.EVERY) - {
-        "checkpoints", "webhooks", "disk",
+        "checkpoints", "webhooks",
     }  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def test_one_job_that_cannot_go_on_holds_up_no_other_of_its_kind(
         return False
 
     monkeypatch.setattr(importing, "step", step)
-    runner = Runner([Task("imports", tasks.imports().go_on, longest=1)], lambda: clocks.now, lambda: clocks.seconds)
+    runner = Runner([Task("imports", tasks.imports().go_on)], lambda: clocks.now, lambda: clocks.seconds)
     for _ in range(50):
         runner.run_due()
         clocks.pass_(1)

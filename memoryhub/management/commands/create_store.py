@@ -3,15 +3,16 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memoryhub.actions import stores
 from memoryhub.actions.audit import Actor
 from memoryhub.models import Door
+from memoryhub.starting import HubCommand
 
 
-class Command(BaseCommand):
+class Command(HubCommand):
     help = "Creates a memory store and prints its id on the last line."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

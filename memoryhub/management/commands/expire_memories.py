@@ -5,16 +5,17 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memoryhub.actions import figures, rehearsal, runs
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.actions.rehearsal import Item, Totals
 from memoryhub.models import Door, MemoryStore, RunState
+from memoryhub.starting import HubCommand
 
 
-class Command(BaseCommand):
+class Command(HubCommand):
     help = "Removes what the retention policies say: memories into the trash, and what is over there for good."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memoryhub.actions import exporting
@@ -16,13 +16,14 @@ from memoryhub.actions.audit import Act, Actor
 from memoryhub.actions.snapshot import snapshot
 from memoryhub.actions.tree import NoSuchStore
 from memoryhub.models import Door
+from memoryhub.starting import HubCommand
 
 PIPE = "-"
 STEP = 1000
 """So many versions go by between two lines of progress."""
 
 
-class Command(BaseCommand):
+class Command(HubCommand):
     help = "Exports a memory store as it is now, with the history of its memories, and prints how much it was."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

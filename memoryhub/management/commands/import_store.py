@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memoryhub.actions import import_api, import_sources, importing
@@ -18,6 +18,7 @@ from memoryhub.actions.tree import NoSuchStore
 from memoryhub.models import Door, Import, ImportItem, ImportState
 from memoryhub.protocol.errors import ToolError
 from memoryhub.protocol.plain import without_root
+from memoryhub.starting import HubCommand
 from memoryhub.transfer.bundle import Refused
 
 ASK, CHOICES = "ask", {"skip": "skip", "replace": "take", "beside": "beside"}
@@ -57,7 +58,7 @@ def printable(line: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
-class Command(BaseCommand):
+class Command(HubCommand):
     help = "Imports memories into a memory store: shows what each would meet there, then brings them in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -4,18 +4,19 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memoryhub.actions import access
 from memoryhub.actions.audit import Actor
 from memoryhub.models import Access, Agent, Door, MemoryStore
+from memoryhub.starting import HubCommand
 
 LONGEST_NAME = 100
 MOST_DAYS = 36_500
 
 
-class Command(BaseCommand):
+class Command(HubCommand):
     help = "Issues a key to an agent, which is made if there is none of that name; prints the key on the last line."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

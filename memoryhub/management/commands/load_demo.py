@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from memoryhub.demo.load import load
+from memoryhub.starting import HubCommand
 
 
-class Command(BaseCommand):
+class Command(HubCommand):
     help = "Fills a hub that has no memory store with two stores, three agents and three weeks of their calls."
 
     def handle(self, **_: Any) -> None:

@@ -13,6 +13,7 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
+from memoryhub import starting
 from memoryhub.actions import checkpoints, people
 from memoryhub.serving import listening, options
 from memoryhub.serving.connections import room_for_connections
@@ -23,6 +24,7 @@ KILLED_AFTER = 20
 
 
 class Command(BaseCommand):
+    requires_system_checks: Any = ()  # they come when the files are as they should be
     help = "Migrates the database and serves the hub with its background work until it is stopped."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -58,15 +60,18 @@ class Command(BaseCommand):
             log_level=LogLevels.error,
         )
         self.stdout.write(f"MemoryHub answers at http://{host}:{port} (Ctrl+C stops it)")
+        if line := starting.line_for_commands():
+            self.stdout.write(line)
         self.stdout.flush()
         with reserved:
             server.serve()
         checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now(), {})
 
     def _prepare(self, demo: bool) -> None:
-        settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+        starting.before_migrating()
         call_command("check", fail_level="ERROR")
         call_command("migrate", interactive=False, verbosity=0)
+        starting.after_migrating()
         call_command("collectstatic", interactive=False, verbosity=0)
         if demo:
             call_command("load_demo")

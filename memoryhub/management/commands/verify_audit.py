@@ -4,13 +4,20 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError
+from django.utils import timezone
 
-from memoryhub.actions import verification
+from memoryhub.actions import missing, verification
+from memoryhub.actions.audit import Act, Actor
+from memoryhub.models import Door
+from memoryhub.starting import HubCommand, require_own_secrets
+
+LONGEST_REASON = 1_000
 
 
-class Command(BaseCommand):
+class Command(HubCommand):
+    writes = False
     help = (
         "Verifies every audit entry, every version and the checkpoints; names the first entry that is wrong, and says"
         " how much has been redacted or removed by acts that the audit tells. Ends with code 0 where all is right, 1"
@@ -19,12 +26,30 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--chain", help="one memory store's id, or hub (default: all)")
+        parser.add_argument(
+            "--accept-missing", metavar="REASON",
+            help="write into the hub's audit why entries are missing that checkpoints know, as after a restore",
+        )  # fmt: skip
 
-    def handle(self, *, chain: str | None, **_: Any) -> None:
+    def handle(self, *, chain: str | None, accept_missing: str | None, **_: Any) -> None:
         try:
-            self._verify(chain)
+            if accept_missing is None:
+                self._verify(chain)
+            else:
+                self._accept(accept_missing.strip())
         except DatabaseError as error:
             raise CommandError(f"The database refused to answer: {error}", returncode=2) from error
+
+    def _accept(self, reason: str) -> None:
+        if not reason or len(reason) > LONGEST_REASON:
+            raise CommandError(f"A reason has 1 to {LONGEST_REASON} characters.")
+        require_own_secrets()
+        act = Act(Actor.system("verify_audit"), Door.COMMAND, timezone.now())
+        found = missing.accept(settings.MEMORYHUB_CHECKPOINT_FILE, reason, act)
+        for one in found:
+            self.stdout.write(f"{one.chain}: entries {one.kept + 1} to {one.last}")
+        told = "That these are missing was accepted, with the reason" if found else "Nothing is missing"
+        self.stdout.write(f"{told}. Now verify the audit.")
 
     def _verify(self, chain: str | None) -> None:
         path = settings.MEMORYHUB_CHECKPOINT_FILE
@@ -33,7 +58,8 @@ class Command(BaseCommand):
         for name in [chain] if chain else verification.chains(path):
             count, problem = verification.verify(name, path)
             total += count
-            told = ", ".join(filter(None, [f"{count} entries", str(verification.removed(name))]))
+            explained = "; ".join(str(one) for one in missing.accepted(name))
+            told = ", ".join(filter(None, [f"{count} entries", str(verification.removed(name)), explained]))
             self.stdout.write(f"{name}: {problem.what if problem else told}")
             if problem:
                 problems.append(str(problem))

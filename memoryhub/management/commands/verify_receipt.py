@@ -5,12 +5,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memoryhub.actions import receipts
+from memoryhub.starting import HubCommand
 
 
-class Command(BaseCommand):
+class Command(HubCommand):
+    writes = False
     help = "Says whether this hub wrote the receipt of an erasure, and nobody has changed it since."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

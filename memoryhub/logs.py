@@ -1,0 +1,52 @@
+"""The log: a database that does not answer fails every call in the same way, and says so once a minute."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from django.db import Error
+
+from memoryhub.actions.disk_space import DiskFull
+
+EVERY = 60.0
+
+
+class OncePerMinute(logging.Filter):
+    """Lets the first of the same database errors through, in one line without a traceback, and counts the others; of
+    answers with 503 too.
+
+    The next one after a minute says how many there were. Errors of another kind pass as they are.
+    """
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.lock = threading.Lock()
+        self.seen: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if is_of_the_database(error):
+            told = str(error).strip().split("\n")[0]
+        elif error is None and getattr(record, "status_code", None) == 503:
+            told = "503"  # what Django says of every such answer
+        else:
+            return True
+        with self.lock:
+            since, more = self.seen.get((record.name, told), (float("-inf"), 0))
+            if self.seconds() - since < EVERY:
+                self.seen[record.name, told] = since, more + 1
+                return False
+            if len(self.seen) > 1_000:
+                self.seen.clear()
+            self.seen[record.name, told] = self.seconds(), 0
+        counted = f" ({more} more like this since the last line)" if more else ""
+        record.msg, record.args = f"{record.getMessage()}: {told}{counted}", ()
+        record.exc_info = record.exc_text = None
+        return True
+
+
+def is_of_the_database(error: BaseException | None) -> bool:
+    """Whether Django or a driver says that the database refused, or did not answer."""
+    return isinstance(error, Error | DiskFull) or type(error).__module__.partition(".")[0] in ("sqlite3", "psycopg")

@@ -1,0 +1,130 @@
+"""What is looked at before the hub is served or a command writes: directory, database and secrets are the hub's own."""
+
+import fcntl
+import os
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from memoryhub import private_files
+from memoryhub.actions import installation
+
+APP = "memoryhub"
+
+_lock: list[int] = []
+"""The open file of the lock, which the workers of this process inherit and hold too."""
+
+
+class NotStarted(CommandError):
+    """Why nothing is served or written; the message is one sentence or two."""
+
+
+def before_migrating() -> None:
+    """At the start of `serve`: what is made is the owner's alone, one hub has the directory, and knows the database."""
+    os.umask(0o077)
+    settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock()
+    private_files.tighten()
+    require_known_schema()
+
+
+def after_migrating() -> None:
+    """Before anything is written: the secrets are those of this database."""
+    require_own_secrets()
+    installation.keep_marks()
+    private_files.tighten()
+
+
+def line_for_commands() -> str:
+    """What to type in another shell before a command; empty where commands find the hub without it."""
+    if not os.environ.get("MEMORYHUB_DATA_DIR"):
+        return ""
+    return f"In another shell, before a command:  export MEMORYHUB_DATA_DIR={_quoted(str(settings.DATA_DIR))}"
+
+
+def _quoted(text: str) -> str:
+    return text if text.replace("/", "").replace("-", "").replace(".", "").isalnum() else f"'{text}'"
+
+
+class HubCommand(BaseCommand):
+    """A command on a hub that is there; one that `writes` has the hub's secrets too."""
+
+    writes = True
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        os.umask(0o077)
+        require_hub()
+        require_known_schema()
+        if self.writes:
+            require_own_secrets()
+        return super().execute(*args, **options)
+
+
+# ------------------------------------------------------------------------------------------------ the data directory
+
+
+def lock() -> None:
+    """Holds the data directory for as long as this process and its workers live."""
+    if _lock:
+        return
+    descriptor = os.open(settings.DATA_DIR / private_files.LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise NotStarted(
+            f"Another hub is running on the data directory {settings.DATA_DIR}."
+            " Stop it, or set MEMORYHUB_DATA_DIR to another directory."
+        ) from None
+    _lock.append(descriptor)
+
+
+# ------------------------------------------------------------------------------------------------ database and secrets
+
+
+def require_hub() -> None:
+    """For commands: opening a SQLite file that is not there would make an empty one."""
+    file = private_files.database_file()
+    if file is None or (file.is_file() and file.stat().st_size):
+        return
+    said = f"is set to {settings.DATA_DIR}" if os.environ.get("MEMORYHUB_DATA_DIR") else "is not set"
+    raise NotStarted(
+        f"There is no hub in {file.parent}, and nothing was made: MEMORYHUB_DATA_DIR {said}."
+        " Set it to the data directory of the hub, which `serve` prints when it starts."
+    )
+
+
+def require_known_schema() -> None:
+    """An older program on a newer database would write rows that the newer one does not understand."""
+    loader = MigrationLoader(connection)
+    known = set(loader.disk_migrations or ())
+    unknown = sorted(name for app, name in loader.applied_migrations or () if app == APP and (app, name) not in known)
+    if unknown:
+        raise NotStarted(
+            f"The database was migrated by a newer MemoryHub ({unknown[-1]}), which this one does not know."
+            " Start that version, or put back a backup from before."
+        )
+
+
+def require_own_secrets() -> None:
+    """Raises NotStarted with the name and the file of a secret that is not the hub's."""
+    for name in installation.wrong_secrets():
+        place = f"{name}" if os.environ.get(name) else str(settings.DATA_DIR / FILES[name])
+        raise NotStarted(f"{place} is not {MEANING[name]}")
+
+
+FILES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}
+MEANING = {
+    "MEMORYHUB_AUDIT_KEY": (
+        "the audit key of this database: what it writes could not be verified. Every node needs the same one, in"
+        " MEMORYHUB_AUDIT_KEY or in the file audit_key of its data directory."
+    ),
+    "SECRET_KEY": (
+        "the secret key of this database: sessions and links would not work. Every node needs the same one, in"
+        " SECRET_KEY or in the file secret_key of its data directory. If you have changed it on purpose, run"
+        " accept_secret_key."
+    ),
+}

@@ -1,0 +1,76 @@
+"""A PostgreSQL server of a test's own, which can be killed as a power cut would and started again."""
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests import cluster
+
+
+class Cluster:
+    """Its directory, which holds the socket, and its address for the hub."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.url = f"postgres://memoryhub@{quote(str(directory), safe='')}:5432/postgres"
+
+    def kill(self) -> None:
+        """The postmaster and every server process of it, at once."""
+        file = self.directory / "data" / "postmaster.pid"
+        postmaster = int(file.read_text().split()[0])
+        for process in [postmaster, *_children(postmaster)]:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        while Path(f"/proc/{postmaster}").exists() and _state(postmaster) != "Z":
+            time.sleep(0.02)
+        file.unlink(missing_ok=True)
+
+    def start(self) -> None:
+        """On the data that are there."""
+        (self.directory / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
+        cluster.start_again(self.directory)
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def _state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+@contextmanager
+def running() -> Iterator[Cluster]:
+    directory = Path(tempfile.mkdtemp(prefix="memoryhub-faults-"))
+    directory.chmod(0o711)
+    server = Cluster(directory / "cluster")
+    try:
+        try:
+            cluster.start(server.directory)
+        except cluster.NoPostgreSQL as error:
+            pytest.skip(str(error))
+        yield server
+    finally:
+        cluster.stop(server.directory)
+        shutil.rmtree(directory, ignore_errors=True)
