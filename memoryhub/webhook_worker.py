@@ -27,8 +27,14 @@ PAUSE, SHARE, LONGEST = 0.02, 8, 2.0
 """After a step of reading while calls are answered, the thread rests for SHARE times as long as the step took (at least
 PAUSE, at most LONGEST seconds), so that most of the server's time stays for them; else as long as the step took."""
 
+LATE, HURRY = 8, 1
+"""After so many steps that did not come to the end of what is new, more is done in each, and the rest after it is so
+many times as long: the audit may not grow faster than it is read."""
+
 BREATH = 0.01, 0.03
 """Seconds between two deliveries to one receiver, at least and at most: three times what the first took."""
+BREATH_IN_A_HURRY = 0.002
+"""Where a whole batch waits for that receiver."""
 
 SENDERS = 8
 FOR_FAILING = SENDERS // 2
@@ -67,6 +73,7 @@ class Dispatcher:
     def __init__(self, sender: Sender, clock: Callable[[], datetime], report: Report | None = None) -> None:
         self.report = report or Report("webhooks")
         self.sender, self.clock = _Quiet(sender.resolve, sender.limits, sender.tls), clock
+        self.steps = self.late = 0
         self.busy: dict[str, bool] = {}
         self.slow: set[str] = set()
         self.lock, self.wake = threading.Lock(), threading.Event()
@@ -87,13 +94,15 @@ class Dispatcher:
                 stop.wait(self.report.failed(error, LONGEST_DELAY))
             finally:
                 _let_go()
-            _rest(time.monotonic() - begun)
+            _rest(time.monotonic() - begun, HURRY if self.late >= LATE else SHARE)
         connection.close()
 
     def turn(self) -> bool:
         """Reads what is new, hands out what is due; whether all has been read."""
         at = self.clock()
-        done = webhooks_reading.gather(at, most=1)
+        self.steps += 1
+        done = webhooks_reading.gather(at, most=1, turn=self.steps, hurry=self.late >= LATE)
+        self.late = 0 if done else self.late + 1
         for webhook, failing in webhooks_sending.due(at):
             if self._take(webhook, failing):
                 self.jobs.put(webhook)
@@ -142,15 +151,15 @@ class Dispatcher:
             (self.slow.add if is_slow else self.slow.discard)(webhook)
 
 
-def _rest(seconds: float) -> None:
+def _rest(seconds: float, share: int) -> None:
     """After work that took so long."""
-    time.sleep(min(max(PAUSE, SHARE * seconds) if transactions.is_busy() else seconds, LONGEST))
+    time.sleep(min(max(PAUSE, share * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 
-def _breathe(seconds: float) -> None:
+def _breathe(seconds: float, much_waits: bool) -> None:
     """Between two deliveries of which the first took so long; a slow receiver is slow by itself."""
     least, most = BREATH
-    time.sleep(min(max(least, 3 * seconds), most))
+    time.sleep(BREATH_IN_A_HURRY if much_waits else min(max(least, 3 * seconds), most))
 
 
 def _let_go() -> None:

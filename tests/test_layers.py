@@ -22,8 +22,9 @@ SQL_CALLS = frozenset({"execute", "executemany", "executescript", "copy", "raw",
 
 
 def is_sql(method: str, owner: str) -> bool:
-    """Whether a method with this name, called on this expression, runs SQL; `tool.execute` runs a tool call."""
-    return method in SQL_CALLS and owner != "tool" and (method != "copy" or "cursor" in owner)
+    """Whether a method with this name, called on this expression, runs SQL; `tool.execute` runs a tool call,
+    `super().execute` a command."""
+    return method in SQL_CALLS and owner not in ("tool", "super()") and (method != "copy" or "cursor" in owner)
 
 
 def sql_calls(module: Module) -> Iterator[int]:

@@ -1,6 +1,7 @@
 """Starting the hub and its commands: the right directory, the right secrets, files that only it can read."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -25,10 +26,22 @@ def manage(directory: Path, *arguments: str, **environment: str) -> subprocess.C
     )  # fmt: skip
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def served_once(directory: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """What `serve` says where it refuses to start."""
     return manage(
-        directory, "serve", "--port", "1", *arguments, MEMORYHUB_STATIC_ROOT=str(directory / "s"), **environment
+        directory,
+        "serve",
+        "--port",
+        str(free_port()),
+        *arguments,
+        MEMORYHUB_STATIC_ROOT=str(directory / "s"),
+        **environment,
     )
 
 

@@ -20,10 +20,10 @@ KEPT = timedelta(days=30)
 """So long the log of deliveries is kept."""
 
 Clock = Callable[[], datetime]
-Rest = Callable[[float], None]
+Rest = Callable[[float, bool], None]
 
 
-def no_rest(_: float) -> None:
+def no_rest(_: float, __: bool) -> None:
     """Goes on at once."""
 
 
@@ -216,8 +216,8 @@ def work(
 ) -> int:  # fmt: skip
     """Sends what is due to one webhook, one after the other, about so many; gives how many tries there were.
 
-    After a failure it looks again at what is due. `rest` is called with the seconds that each try took, `may_go_on`
-    before each claim but the first.
+    After a failure it looks again at what is due. `rest` is called with the seconds that each try took and whether
+    much waits, `may_go_on` before each claim but the first.
     """
     tries = 0
     while tries < most and (not tries or may_go_on()) and (messages := claim(webhook_id, clock())):
@@ -228,7 +228,7 @@ def work(
             results.append((message, answer, clock()))
             if not answer.is_delivered or clock() >= end:
                 break
-            rest(answer.duration / 1_000_000)
+            rest(answer.duration / 1_000_000, len(messages) >= IN_ONE_GO)
         settle(results, chance)
         tries += len(results)
     return tries
