@@ -193,12 +193,14 @@ MEMORYHUB_LIMITS: dict[str, int | None] = {
 }
 MEMORYHUB_BODY_BYTES = 1024 * 1024
 # What an import takes: bytes brought, bytes that they unpack to, memories, versions, and times their own size that
-# something packed may unpack to. A preview that nobody starts is forgotten after so many hours.
+# something packed may unpack to where that is more than a store holds. It is more than MEMORYHUB_LIMITS lets a store
+# hold, for the export of a full store must come back, with its trash and older versions. A preview that nobody starts
+# is forgotten after so many hours.
 MEMORYHUB_IMPORT = {
-    "packed": 10 * 1024 * 1024,
-    "unpacked": 50 * 1024 * 1024,
-    "entries": 5_000,
-    "versions": 50_000,
+    "packed": 256 * 1024 * 1024,
+    "unpacked": 512 * 1024 * 1024,
+    "entries": 20_000,
+    "versions": 200_000,
     "ratio": 100,
 }
 MEMORYHUB_IMPORT_HOURS = 24

@@ -9,22 +9,26 @@ from pathlib import Path
 from memoryhub.actions import importing
 from memoryhub.actions.importing import Brought
 from memoryhub.transfer import reading, recognition, tree_read
+from memoryhub.transfer.archive_read import OWN_ENTRIES
 from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Left
+from memoryhub.transfer.reading import Bounds, Left
+from memoryhub.transfer.tree_read import DEFAULT, Exclude
 
 
-def of_bytes(data: bytes, name: str, *, only_memory_files: bool = False) -> Brought:
+def of_bytes(
+    data: bytes, name: str, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
+) -> Brought:
     """An archive, JSON Lines, a git stream or one text; raises Refused."""
-    read = recognition.read(data, name, importing.bounds(), only_memory_files)
+    read = recognition.read(data, name, bounds or importing.bounds(), only_memory_files, exclude)
     return Brought(read, name, hashlib.sha256(data).hexdigest())
 
 
-def of_directory(root: Path, *, only_memory_files: bool = False) -> Brought:
+def of_directory(
+    root: Path, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
+) -> Brought:
     """The texts of a directory; links are not followed. Raises Refused and OSError."""
-    bounds, texts, left, size = importing.bounds(), {}, [], 0
-    for place, path in _walk(root):
-        if tree_read.is_passed_over(place):
-            continue
+    bounds, texts, left, size = bounds or importing.bounds(), {}, [], 0
+    for place, path in _walk(root, exclude):
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):
             why = "It is a symbolic link, and links are not followed." if stat.S_ISLNK(mode) else "It is no text."
@@ -32,26 +36,32 @@ def of_directory(root: Path, *, only_memory_files: bool = False) -> Brought:
             continue
         texts[reading.require_place(place, posix=True)] = content = _content(path, bounds.unpacked - size)
         size += len(content)
-        if len(texts) + len(left) > bounds.entries:
-            raise Refused(f"The directory has more than {bounds.entries:,} texts.")
+        if len(texts) + len(left) > bounds.entries + OWN_ENTRIES:
+            count = sum(1 for _ in _walk(root, exclude))
+            raise Refused(f"The directory has {count:,} texts; at most {bounds.entries:,} are taken.")
         if size > bounds.unpacked:
-            raise Refused(f"The texts of the directory have more than {bounds.unpacked:,} bytes.")
-    read = tree_read.read_texts(texts, bounds, only_memory_files, "directory")
+            whole_size = sum(path.lstat().st_size for _place, path in _walk(root, exclude))
+            raise Refused(
+                f"The texts of the directory have {whole_size:,} bytes; at most {bounds.unpacked:,} are taken."
+            )
+    read = tree_read.read_texts(texts, bounds, only_memory_files, "directory", exclude)
     whole = hashlib.sha256()
     for place, content in sorted(texts.items()):
         whole.update(f"{place}\0{len(content)}\0".encode() + content)
     return Brought(reading.Read(read.bundle, (*read.left, *left)), root.resolve().name or "/", whole.hexdigest())
 
 
-def _walk(root: Path) -> Iterator[tuple[str, Path]]:
-    """(place, path) of all that is no directory, in the order of their names; what tools keep is not gone into."""
+def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
+    """(place, path) of all that is no directory, in the order of their names; what is excluded is not gone into."""
     for directory, directories, names in os.walk(root):
         above = Path(directory)
         links = [name for name in directories if (above / name).is_symlink()]
-        directories[:] = sorted(name for name in directories if name not in tree_read.NEVER and name not in links)
+        directories[:] = sorted(name for name in directories if not exclude.has_name(name) and name not in links)
         for name in sorted([*names, *links]):
             path = above / name
             place = path.relative_to(root).as_posix()
+            if exclude.has(place):
+                continue
             try:
                 place.encode()
             except UnicodeEncodeError:

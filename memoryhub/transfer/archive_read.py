@@ -24,8 +24,8 @@ _ENCRYPTED = 0x1 | 0x40 | 0x2000
 _FOLLOWED = 0x8
 _ZIP64, _UNICODE_NAME, _AES, _STRONG = 0x0001, 0x7075, 0x9901, 0x0017
 _REPARSE = 0x400
-_SMALL = 64 * 1024
-"""No ratio is asked of what unpacks to less: a page of blanks is no bomb."""
+OWN_ENTRIES = 2
+"""The manifest and the history of an export are no memories, and not counted as such."""
 
 
 class Entry(NamedTuple):
@@ -52,7 +52,7 @@ def files(data: bytes, bounds: Bounds) -> Iterator[tuple[str, bytes]]:
     for entry in entries:
         content = _unpacked(data, entry, starts[entry.offset], bounds.unpacked - total)
         total += len(content)
-        if total > _SMALL and total > len(data) * bounds.ratio:
+        if total > bounds.small and total > len(data) * bounds.ratio:
             raise Refused(_too_tight(bounds))
         if not entry.is_directory:
             yield entry.place, content
@@ -73,7 +73,7 @@ def _entries(data: bytes, bounds: Bounds) -> tuple[list[Entry], int]:
         raise Refused("The archive uses ZIP64, which nothing of this size needs.")
     if disk or first_disk or here != count:
         raise Refused("The archive is one part of several.")
-    if count > bounds.entries:
+    if count > bounds.entries + OWN_ENTRIES:
         raise Refused(f"The archive has {count:,} entries; at most {bounds.entries:,} are taken.")
     if offset + size != at:
         raise Refused("The archive's directory is not where the archive says.")
@@ -83,8 +83,8 @@ def _entries(data: bytes, bounds: Bounds) -> tuple[list[Entry], int]:
         found.append(entry)
     if place != at:
         raise Refused("The archive's directory is longer than its entries.")
-    if sum(entry.size for entry in found) > bounds.unpacked:
-        raise Refused(_too_large(bounds.unpacked))
+    if (size := sum(entry.size for entry in found)) > bounds.unpacked:
+        raise Refused(f"It unpacks to {size:,} bytes; at most {bounds.unpacked:,} are taken.")
     return found, offset
 
 
@@ -252,7 +252,3 @@ def _inflated(packed: bytes, entry: Entry, most: int) -> bytes:
     if unpack.unused_data:
         raise Refused(f"The entry {visible(entry.place)} has data behind its end.")
     return content
-
-
-def _too_large(most: int) -> str:
-    return f"It unpacks to more than {most:,} bytes."

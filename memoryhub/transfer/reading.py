@@ -31,13 +31,15 @@ _ARCHIVES = (
 
 class Bounds(NamedTuple):
     """So many bytes come in and so many go out at most, of so many entries with so many versions; `ratio` is how many
-    times its own size something may unpack to."""
+    times its own size something may unpack to that has more than `small` bytes then: a full store of equal lines packs
+    as well as a bomb."""
 
-    packed: int = 10 * 1024 * 1024
-    unpacked: int = 50 * 1024 * 1024
-    entries: int = 5_000
-    versions: int = 50_000
+    packed: int = 256 * 1024 * 1024
+    unpacked: int = 512 * 1024 * 1024
+    entries: int = 20_000
+    versions: int = 200_000
     ratio: int = 100
+    small: int = 100 * 1024 * 1024
 
 
 class Left(NamedTuple):

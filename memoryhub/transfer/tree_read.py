@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from memoryhub.transfer import archive_read, histories, jsonl_read, reading
 from memoryhub.transfer.bundle import Bundle, Refused
@@ -16,15 +17,35 @@ MEMORY_NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "MEMORY.md", "AGENTS.m
 MEMORY_DIRECTORIES = frozenset({"memory", "memories", "agent-memory", "agent-memory-local", "rules"})
 """Directories beneath a `.claude` whose Markdown is memory, as is that of `memory` beside a MEMORY.md."""
 
-NEVER = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "__MACOSX"})
-"""Directories that hold no memories: what tools keep there comes again by itself."""
-NEVER_NAMES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+NEVER = (
+    ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "__MACOSX", ".obsidian", ".trash", ".vscode",
+    ".idea", ".DS_Store", "Thumbs.db", "desktop.ini", "*.sqlite", "*.sqlite3", "*.sqlite3-*", "*.sqlite-*", "*.db",
+    "*.db-wal", "*.db-shm", "*.lock", "*.pyc",
+)  # fmt: skip
+"""Patterns of names that hold no memories: what tools keep for themselves, and databases."""
 
 
-def is_passed_over(place: str) -> bool:
-    """Whether something lies where no memories are."""
-    parts = place.split("/")
-    return not NEVER.isdisjoint(parts[:-1]) or parts[-1] in NEVER_NAMES
+@dataclass(frozen=True, slots=True)
+class Exclude:
+    """What is passed over: shell patterns, each of one name anywhere or, with a slash in it, of a whole place."""
+
+    patterns: tuple[str, ...] = NEVER
+
+    def has_name(self, name: str) -> bool:
+        """Whether nothing of that name is taken, wherever it lies."""
+        return any(fnmatchcase(name, pattern) for pattern in self.patterns if "/" not in pattern)
+
+    def has(self, place: str) -> bool:
+        """Whether a place, or a directory above it, is passed over."""
+        parts = place.split("/")
+        if any(map(self.has_name, parts)):
+            return True
+        whole = [pattern.strip("/") for pattern in self.patterns if "/" in pattern]
+        above = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)] if whole else []
+        return any(fnmatchcase(one, pattern) for one in above for pattern in whole)
+
+
+DEFAULT = Exclude()
 
 
 def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
@@ -42,12 +63,16 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
     return any("/".join(parts[:end]) in beside for end in range(len(parts)))
 
 
-def read_archive(data: bytes, bounds: Bounds, only_memory_files: bool = False) -> Read:
+def read_archive(
+    data: bytes, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT
+) -> Read:  # fmt: skip
     """The memories of a ZIP: those of its history, where it is an export as it was written, else its texts."""
-    return read_texts(dict(archive_read.files(data, bounds)), bounds, only_memory_files, "zip")
+    return read_texts(dict(archive_read.files(data, bounds)), bounds, only_memory_files, "zip", exclude)
 
 
-def read_texts(texts: Mapping[str, bytes], bounds: Bounds, only_memory_files: bool, source: str) -> Read:
+def read_texts(
+    texts: Mapping[str, bytes], bounds: Bounds, only_memory_files: bool, source: str, exclude: Exclude = DEFAULT
+) -> Read:  # fmt: skip
     """The memories of (place: bytes); of an export, packed or unpacked, at the paths that its manifest says."""
     if MANIFEST in texts and not only_memory_files:
         read = reading.require_some(_of_export(dict(texts), bounds))
@@ -55,15 +80,16 @@ def read_texts(texts: Mapping[str, bytes], bounds: Bounds, only_memory_files: bo
     beside = frozenset(
         place.rpartition("/")[0] for place in texts if place.rpartition("/")[2] == "MEMORY.md"
     )  # fmt: skip
+    kept = {place: content for place, content in texts.items() if not exclude.has(place)}
     taken = {
-        place: content
-        for place, content in texts.items()
-        if not is_passed_over(place) and (not only_memory_files or is_memory(place, beside))
-    }
+        place: content for place, content in kept.items() if not only_memory_files or is_memory(place, beside)
+    }  # fmt: skip
     memories, left = reading.memories_of(sorted(taken.items()))
-    passed = sum(map(is_passed_over, texts))
-    if passed:
-        left = (*left, Left("", f"{passed:,} that lie where no memories are (.git, node_modules and the like)."))
+    if passed := len(texts) - len(kept):
+        left = (
+            *left,
+            Left("", f"{passed:,} that are excluded by their names (.git, .obsidian, databases and others)."),
+        )
     if only_memory_files and not memories:
         raise Refused("It has no CLAUDE.md, MEMORY.md or other text that agents keep as memory.")
     histories.require_bounds(memories, bounds)

@@ -11,6 +11,7 @@ from memoryhub.actions import import_api, import_sources
 from memoryhub.actions.importing import Brought, bounds
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
+from memoryhub.transfer.tree_read import DEFAULT, Exclude
 from memoryhub.web.sentences import for_people
 
 UPLOAD, STORE = "upload", "store"
@@ -49,7 +50,11 @@ class UploadForm(PlaceForm):
         help_text=_("Takes from the archive of a project only CLAUDE.md, MEMORY.md and AGENTS.md, wherever they lie,"
                     " and the memories and rules beneath .claude."),
     )  # fmt: skip
-    field_order = ("brought", "place", "only_memory_files")
+    include_all = forms.BooleanField(
+        label=_("Also what tools keep for themselves"), required=False,
+        help_text=_("Otherwise .git, .obsidian, node_modules, editors’ settings and databases are passed over."),
+    )  # fmt: skip
+    field_order = ("brought", "place", "only_memory_files", "include_all")
 
     def __init__(self, *args: Any, too_large: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -62,7 +67,8 @@ class UploadForm(PlaceForm):
         """Raises Refused."""
         upload: UploadedFile = self.cleaned_data["brought"]
         only = bool(self.cleaned_data["only_memory_files"])
-        return import_sources.of_bytes(upload.read(), upload.name or "", only_memory_files=only)
+        exclude = Exclude(()) if self.cleaned_data["include_all"] else DEFAULT
+        return import_sources.of_bytes(upload.read(), upload.name or "", only_memory_files=only, exclude=exclude)
 
 
 class StoreSourceForm(PlaceForm):

@@ -20,6 +20,8 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.protocol.plain import without_root
 from memoryhub.starting import HubCommand
 from memoryhub.transfer.bundle import Refused
+from memoryhub.transfer.reading import Bounds
+from memoryhub.transfer.tree_read import NEVER, Exclude
 
 ASK, CHOICES = "ask", {"skip": "skip", "replace": "take", "beside": "beside"}
 WIDTH = 40
@@ -36,6 +38,15 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "of a project take only CLAUDE.md, MEMORY.md, AGENTS.md and what .claude remembers",
     },
+    "--exclude": {
+        "action": "append", "default": [], "metavar": "PATTERN",
+        "help": "pass over names like this (such as *.log), or places (drafts/*); may be given several times, and"
+        " adds to .git, .obsidian, node_modules, databases and the like",
+    },
+    "--include-all": {"action": "store_true", "help": "pass over nothing but what --exclude says"},
+    "--max-bytes": {"type": int, "metavar": "N", "help": "take up to so many bytes, packed and unpacked"},
+    "--max-memories": {"type": int, "metavar": "N", "help": "take up to so many memories"},
+    "--max-versions": {"type": int, "metavar": "N", "help": "take up to so many versions"},
     "--on-conflict": {
         "choices": [ASK, *CHOICES], "default": ASK,
         "help": "where another text is at the path: ask (default), skip, replace it, or put the new one beside it",
@@ -53,6 +64,15 @@ OWN_KEY = "ANTHROPIC_API_KEY"
 """It is sent to Anthropic alone, unless somebody says otherwise."""
 
 
+def _bounds(more: dict[str, Any]) -> Bounds:
+    """How much is taken: by the settings, or as the command is told."""
+    usual, given = importing.bounds(), more["max_bytes"]
+    return usual._replace(
+        packed=given or usual.packed, unpacked=given or usual.unpacked, entries=more["max_memories"] or usual.entries,
+        versions=more["max_versions"] or usual.versions,
+    )  # fmt: skip
+
+
 def printable(line: str) -> str:
     """A line without what a terminal would take for a command."""
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
@@ -68,7 +88,7 @@ class Command(HubCommand):
     def handle(self, *, store: str, source: str, place: str, on_conflict: str, dry_run: bool, **more: Any) -> None:
         act = Act(Actor.system("import_store"), Door.COMMAND, timezone.now())
         try:
-            brought = self._brought(source, more["only_memory_files"], more["from_store"], more["key_env"])
+            brought = self._brought(source, more)
             job = importing.prepare(store, brought, place, act)
         except NoSuchStore:
             raise CommandError(f"There is no memory store {store}.") from None
@@ -90,7 +110,8 @@ class Command(HubCommand):
         self._go_on(job)
         self._result(job)
 
-    def _brought(self, source: str, only_memory_files: bool, store: str | None, key_env: str | None) -> Brought:
+    def _brought(self, source: str, more: dict[str, Any]) -> Brought:
+        store, key_env = more["from_store"], more["key_env"]
         if source.startswith(("https://", "http://")):
             key_env = key_env or (OWN_KEY if urlsplit(source)[:2] == ("https", "api.anthropic.com") else "")
             key = os.environ.get(key_env, "")
@@ -100,15 +121,20 @@ class Command(HubCommand):
                     f" {key_env or 'the variable that --key-env names'}."
                 )
             return import_api.of_store(import_api.Source(source, store, key, private=True), told=self._heard)
+        bounds = _bounds(more)
+        how: dict[str, Any] = {
+            "only_memory_files": more["only_memory_files"], "bounds": bounds,
+            "exclude": Exclude((*(() if more["include_all"] else NEVER), *more["exclude"])),
+        }  # fmt: skip
         try:
             if source == "-":
-                return import_sources.of_bytes(sys.stdin.buffer.read(), "-", only_memory_files=only_memory_files)
+                return import_sources.of_bytes(sys.stdin.buffer.read(bounds.packed + 1), "-", **how)
             path = Path(source)
             if path.is_dir():
-                return import_sources.of_directory(path, only_memory_files=only_memory_files)
-            with path.open("rb") as opened:
-                data = opened.read(importing.bounds().packed + 1)
-            return import_sources.of_bytes(data, path.name, only_memory_files=only_memory_files)
+                return import_sources.of_directory(path, **how)
+            if path.is_file() and (size := path.stat().st_size) > bounds.packed:
+                raise Refused(f"It has {size:,} bytes; at most {bounds.packed:,} are taken (--max-bytes).")
+            return import_sources.of_bytes(path.read_bytes(), path.name, **how)
         except OSError as error:
             raise CommandError(f"{source} cannot be read: {error.strerror or error}") from None
 
