@@ -81,7 +81,10 @@ def served(directory: Path, *options: str, descriptors: int | None = None) -> It
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        own = {"MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_STATIC_ROOT": str(directory / "static")}
+        own = {
+            "MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_STATIC_ROOT": str(directory / "static"),
+            "MEMORYHUB_CALLS": "none",
+        }  # fmt: skip
         environment = {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"}
         command = [sys.executable, "manage.py", "serve", "--port", str(port), *options]
         if descriptors is not None:

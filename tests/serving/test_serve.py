@@ -69,7 +69,7 @@ def test_a_second_hub_on_the_same_port_is_refused(server: Server, tmp_path: Path
     own = {"MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_STATIC_ROOT": str(tmp_path / "static"), "DATABASE_URL": ""}
     second = subprocess.run(
         [sys.executable, "manage.py", "serve", "--port", str(server.port)], cwd=ROOT, env={**server.environment, **own},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert second.returncode == 1
     assert f"answers at 127.0.0.1:{server.port} already" in second.stderr
