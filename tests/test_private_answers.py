@@ -101,7 +101,3 @@ def test_an_admin_of_a_store_issues_no_key_in_the_name_of_an_agent_that_reaches_
     access.revoke_key(wide, **BY)
     client.post(address, form)
     assert agent.keys.count() == before + 1
-
-
-def test_signing_out_clears_what_the_browser_keeps(alice: User) -> None:
-    assert signed_in(alice).post("/sign-out").headers["Clear-Site-Data"] == '"storage"'

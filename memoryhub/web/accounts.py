@@ -58,9 +58,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     if isinstance(request.user, User):
         sign_ins.sign_out(request.user, at=timezone.now())
         logout(request)
-    response = see_other(request, "sign_in")
-    response.headers["Clear-Site-Data"] = '"storage"'  # drafts, where no script of ours has removed them
-    return response
+    return see_other(request, "sign_in")
 
 
 @sensitive_post_parameters("password", "again")
