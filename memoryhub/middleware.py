@@ -5,7 +5,7 @@ import zoneinfo
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
@@ -96,6 +96,18 @@ def time_zone(get_response: GetResponse) -> GetResponse:
             zone = zoneinfo.ZoneInfo("UTC")
         with timezone.override(zone):
             return get_response(request)
+
+    return middleware
+
+
+def wrong_methods(get_response: GetResponse) -> GetResponse:
+    """A page where a view only names the methods that it answers, with its status and its `Allow`."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if not isinstance(response, HttpResponseNotAllowed):
+            return response
+        return errors.wrong_method(request, response.headers.get("Allow", ""))
 
     return middleware
 

@@ -134,6 +134,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "memoryhub.middleware.answers_to_htmx",
+    "memoryhub.middleware.wrong_methods",
 ]
 
 TEMPLATES = [

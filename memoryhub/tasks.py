@@ -27,6 +27,7 @@ from memoryhub.actions import (
     scans,
     transactions,
     tries,
+    unsettled,
     webhooks_sending,
 )
 from memoryhub.models import AuditChain
@@ -66,6 +67,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
             Task("runs", retention_runs().go_on),
             Task("imports", imports().go_on),
             Task("scans", open_scans().go_on),
+            Task("findings", settle_findings),
             Task("deletion", deletions().go_on),
         ],
         clock, seconds,
@@ -127,6 +129,11 @@ def count(now: datetime) -> bool:
         return False
     figures.make_lists(now)
     return True
+
+
+def settle_findings(now: datetime) -> bool:
+    """Looks whether what was called resolved still stands; false while there is more."""
+    return not unsettled.step(now)
 
 
 def look_at_policies(now: datetime) -> None:

@@ -39,7 +39,9 @@ _STORES = {
     "unarchive_store": "memory_store.unarchived",
 }  # fmt: skip
 _REVIEWS = {"approve": "review.approved", "revert": "review.reverted", "flag": "review.flagged"}
-_FINDINGS = {"dismiss_finding": "finding.dismissed", "resolve_finding": "finding.resolved"}
+_FINDINGS = {
+    "dismiss_finding": "finding.dismissed", "resolve_finding": "finding.resolved", "reopen_finding": "finding.opened",
+}  # fmt: skip
 _REDACTIONS = ("redact", "erase")
 _RUNS = {
     "waiting": "retention_run.blocked", "running": "retention_run.started", "done": "retention_run.finished",

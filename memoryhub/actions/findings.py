@@ -1,15 +1,13 @@
 """Sensitive text at every door: new text is screened before it is stored, and what is flagged in it is noted."""
 
 import hashlib
-import hmac
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-
-from django.conf import settings
 
 from memoryhub import ids, sensitive
 from memoryhub.actions import audit, sql, tree
 from memoryhub.actions.audit import Act, Record
+from memoryhub.actions.marks import fingerprint as fingerprint
 from memoryhub.actions.plans import in_parts, named_ids
 from memoryhub.actions.tree import StoredMemory, Tree
 from memoryhub.models import Finding, FindingState, MemoryVersion
@@ -24,9 +22,9 @@ MOST = 1000
 
 COMMANDS = {
     FindingState.DISMISSED: "dismiss_finding",
-    FindingState.RESOLVED: "resolve_finding",
     FindingState.OPEN: "reopen_finding",
 }
+"""What a person decides: resolved is a fact of the text (`settling`)."""
 
 
 class Screened(NamedTuple):
@@ -141,18 +139,13 @@ def text_of(store: Tree, text: str | None) -> str | None:
 # ------------------------------------------------------------------------------------------------ noting
 
 
-def fingerprint(kind: str, value: str) -> str:
-    """What tells a value of a kind again without telling the value."""
-    message = f"{kind}\0{value}".encode("utf-8", "surrogatepass")
-    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"finding\0" + message, "sha256").hex()
-
-
 def note(
     store: Tree, memory_id: str, version_id: str, screened: Screened, place: ScreenedPath | None = None
 ) -> None:  # fmt: skip
     """Notes what was flagged in a version, in the transaction that makes it, before its entry is written.
 
-    What is known of the memory already stays as it is, but what was resolved is open again. Raises NeedsReason.
+    What is known of the memory already stays as it is; what was resolved is found anew, and `settling` opens it again
+    when the act is written. Raises NeedsReason.
     """
     found = [_row(store, memory_id, version_id, span, screened.text) for span in screened.flagged[:MOST]]
     if place is not None:
@@ -191,16 +184,13 @@ def _write(store: Tree, rows: Sequence[Finding], screened: Screened, place: Scre
     again = {known[key][0]: row for key, row in fresh.items() if key in known}
     Finding.objects.bulk_create([row for key, row in fresh.items() if key not in known], batch_size=100)
     for pk, row in again.items():
-        Finding.objects.of_store(store.store).filter(pk=pk).update(
-            **{name: getattr(row, name) for name in _FOUND_AGAIN}
-        )
+        names = _FOUND_AGAIN if row.state == FindingState.OPEN else (*_FOUND_AGAIN, *_DECIDED)
+        Finding.objects.of_store(store.store).filter(pk=pk).update(**{name: getattr(row, name) for name in names})
 
 
 _RESOLVED = ("", FindingState.RESOLVED)
-_FOUND_AGAIN = (
-    "version_id", "in_path", "line", "start", "end", "state", "note", "at", "seq", "decided_at", "decided_by_id",
-    "decided_seq",
-)  # fmt: skip
+_FOUND_AGAIN = ("version_id", "in_path", "line", "start", "end", "at", "seq")
+_DECIDED = ("state", "note", "decided_at", "decided_by_id", "decided_seq")
 
 _Key = tuple[str, str, str | None]
 
@@ -239,8 +229,10 @@ def _require_reason(
 
 
 def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note: str, act: Act) -> int:
-    """Gives findings another state; gives how many had another one. Raises NeedsReason to dismiss without a note."""
+    """Dismisses open findings, or opens dismissed ones again; gives how many. Raises NeedsReason without a note."""
     state = FindingState(state)
+    if state not in COMMANDS:
+        raise ValueError("nobody can claim that a text is gone")
     if state == FindingState.DISMISSED and not note.strip():
         raise NeedsReason
     with tree.locked(store_id, act._replace(note=note.strip() or act.note)) as store:
@@ -258,10 +250,11 @@ def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note:
 
 
 def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> list[Finding]:
-    """Those of them that are in another state."""
+    """Those of them that are in the other of the two states that people give."""
+    other = FindingState.OPEN if state == FindingState.DISMISSED else FindingState.DISMISSED
     found: list[Finding] = []
     for part in in_parts(sorted(set(finding_ids))):
-        found += Finding.objects.of_store(store_id).filter(pk__in=part).exclude(state=state)
+        found += Finding.objects.of_store(store_id).filter(pk__in=part, state=other)
     return found
 
 

@@ -82,13 +82,17 @@ def holds_of(store_id: str, at: datetime) -> Holds:
 
 def place(
     store_id: str, act: Act, *, kind: HoldKind, reason: str, memory: str | None = None, path: str | None = None,
-    ends_at: datetime | None = None,
+    ends_at: datetime | None = None, freezes: bool = False,
 ) -> Hold:  # fmt: skip
     """Holds or pins one memory (live or in the trash) or what is at and beneath a path (`""`: the store).
+
+    A legal hold that `freezes` keeps texts and paths as they are, too.
 
     Raises ValidationError (by field), Memory.DoesNotExist and NoSuchStore.
     """
     _check(act, reason, memory, path, ends_at)
+    if freezes and kind != HoldKind.HOLD:
+        raise ValidationError({"freezes": _("Only a legal hold can freeze the text.")})
     with tree.locked(store_id, act) as store:
         if memory is not None:
             path = None
@@ -98,6 +102,7 @@ def place(
         hold = Hold(
             id=ids.new_id(ids.HOLD, act.at), store_id=store_id, kind=kind, memory=memory, path=path,
             reason=reason.strip(), owner_id=_person(act), created_at=act.at, ends_at=ends_at, seq=store.seq,
+            freezes=freezes,
         )  # fmt: skip
         hold.save(force_insert=True)
         told = {name: [None, value] for name, value in _told(hold).items()}
@@ -142,7 +147,9 @@ def _person(act: Act) -> str | None:
 
 def _told(hold: Hold) -> dict[str, object]:
     ends = chain.moment(hold.ends_at) if hold.ends_at else None
-    return {"kind": str(hold.kind), "reason": hold.reason, "ends_at": ends, "owner": hold.owner_id}
+    return {"kind": str(hold.kind), "reason": hold.reason, "ends_at": ends, "owner": hold.owner_id} | (
+        {"freezes": True} if hold.freezes else {}
+    )  # fmt: skip
 
 
 def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict[str, list[object]]) -> None:
@@ -156,6 +163,8 @@ def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict
 
 def require_free(store: Tree, memories: Iterable[tuple[str, str]]) -> None:
     """Raises the ToolError of the first (memory, path) that is under a legal hold; before anything is written."""
+    memories = list(memories)
+    tree.frozen(store).require_free(memories)
     held, places = _legal(store)
     if not held and not places:
         return
@@ -170,6 +179,7 @@ def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
     if not places:
         return
     for old, new in moves:
+        tree.frozen(store).require_still(old)
         stays = {*paths.ancestors(new), new}
         left = [place for place in places if place not in stays and (covers(place, old) or covers(old, place))]
         if left:

@@ -63,7 +63,7 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
 
 def _fresh(store: Tree) -> None:
     """The tree as before an act: each memory is one."""
-    store.made, store.kept_out, store.overridden = [], [], []
+    store.made, store.changed, store.kept_out, store.overridden = [], [], [], []
     store.clean, store.asks, store.reason = None, False, None
 
 

@@ -1,11 +1,12 @@
 """Redacting one memory version: its text and its path go for good, and the audit still verifies."""
 
 import json
+from collections.abc import Sequence
 
 from django.db.models import Q
 
 from memoryhub import keeping
-from memoryhub.actions import audit, database_remains, holds, redacted_paths, removal, tree
+from memoryhub.actions import audit, database_remains, holds, redacted_paths, removal, settling, tree
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.erasure_places import REDACTED
 from memoryhub.actions.evidence import Evidence, forget_answers, replace_field
@@ -57,6 +58,7 @@ def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | Non
 
 def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, ...]:
     text, evidence = version.text_id, Evidence(store)
+    standing = _findings(memory, version)
     forget_answers(store, [version], {version.pk: version.path})
     _redact_entries(store, version, evidence)
     redacted_paths.forget(store, version, evidence)
@@ -66,11 +68,37 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
         if not memory.is_live and version.number == memory.version_count - 1:
             Memory.objects.filter(store_id=store.store, pk=memory.pk).update(text=None, sha256="")
         removal.drop_texts(store, memory.pk, {str(text)})
-    Finding.objects.of_memory(store.store, memory.pk).filter(version_id=version.pk).update(
-        state=FindingState.RESOLVED, fingerprint=None, decided_at=store.at, decided_seq=store.seq
-    )
+    _resolve(store, standing)
     evidence.of_version(version)
     return evidence.write()
+
+
+def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int]]:
+    """What was found in a version first, each with where it stands in the newest text or path (-1: nowhere)."""
+    found = list(Finding.objects.of_memory(version.store_id, memory.pk).filter(version_id=version.pk))
+    values = settling.values_of(version.store_id, found)
+    head = MemoryVersion.objects.select_related("text").get(store_id=memory.store_id, pk=memory.head_id)
+    contents = {True: head.path or "", False: head.content or ""} if memory.is_live else {True: "", False: ""}
+    return [
+        (one, contents[one.in_path].find(values[one.pk]) if one.pk in values and head.pk != version.pk else -1)
+        for one in found
+    ]  # fmt: skip
+
+
+def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
+    """What stands in the newest version is found there from now on; what went with the redacted one is resolved."""
+    for finding, start in found:
+        one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
+        if start < 0:
+            one.update(state=FindingState.RESOLVED, fingerprint=None, decided_at=store.at, decided_seq=store.seq)
+            continue
+        head = MemoryVersion.objects.select_related("text").get(
+            store_id=store.store, memory_id=finding.memory_id, superseded_seq=None
+        )
+        content = (head.path if finding.in_path else head.content) or ""
+        end = start + finding.end - finding.start
+        line = content.count("\n", 0, start) + 1
+        one.update(version_id=head.pk, start=start, end=end, line=line)
 
 
 def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:

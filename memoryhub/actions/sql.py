@@ -208,6 +208,7 @@ ADD_VERSION = Statement(
     " created_at, seq, review_state, salt, commitment) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
 SUPERSEDE = Statement("update memoryhub_memoryversion set superseded_seq = %s where store_id = %s and id = %s")
+HAS_FINDING = Statement("select 1 from memoryhub_finding where store_id = %s and memory_id = %s limit 1")
 ADD_MEMORY = Statement(
     "insert into memoryhub_memory (id, store_id, directory_id, path, name, head_id, text_id, size, sha256,"
     " version_count, created_at, updated_at, read_count, flagged)"
@@ -239,6 +240,10 @@ POINT_TO_TEXT = Statement(
 EXPIRED = Statement("update memoryhub_memory set expired_by = %s where store_id = %s and id = %s")
 LEGAL_HOLDS = Statement(
     "select memory, path from memoryhub_hold where store_id = %s and released_at is null and kind = 'hold'"
+    " and (ends_at is null or ends_at > %s)"
+)
+FROZEN = Statement(
+    "select memory, path, reason from memoryhub_hold where store_id = %s and released_at is null and freezes"
     " and (ends_at is null or ends_at > %s)"
 )
 READ = Statement(

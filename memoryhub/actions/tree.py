@@ -1,7 +1,6 @@
 """The memory tree of one locked store inside its transaction: every row that a verb changes is changed here."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,18 +9,17 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from memoryhub import chain, ids, keeping
-from memoryhub.actions import audit, disk_space, limits, sql
+from memoryhub import chain, ids
+from memoryhub.actions import audit, disk_space, freezing, limits, settling, sql
 from memoryhub.actions.audit import Act, ChainHead, Version
+from memoryhub.actions.kept_calls import kept_of
 from memoryhub.actions.ruling import Ruling, ruling
+from memoryhub.actions.settling import Changed
 from memoryhub.actions.transactions import writing
 from memoryhub.models import Operation, ReviewState
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
-
-_WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "insert_text"})
-"""The parameters of a call that a version holds: of a call that made one they are kept whole."""
 
 
 class NoSuchStore(Exception):
@@ -67,11 +65,13 @@ class Tree:
     head: ChainHead
     now: object
     made: list[Version] = field(default_factory=list)
+    changed: list[Changed] = field(default_factory=list)
     kept_out: list[tuple[str, str]] = field(default_factory=list)
     clean: str | None = None
     overridden: list[str] = field(default_factory=list)
     asks: bool = False
     reason: str | None = None
+    frozen: freezing.Frozen | None = None
 
     @property
     def ruling(self) -> Ruling:
@@ -163,6 +163,17 @@ def require_active(tree: Tree) -> None:
         raise ToolError(results.store_archived())
 
 
+def frozen(tree: Tree) -> freezing.Frozen:
+    """What holds freeze in the store."""
+    tree.frozen = tree.frozen or freezing.of_store(tree.store, tree.now)
+    return tree.frozen
+
+
+def require_not_frozen(tree: Tree, *memories: StoredMemory) -> None:
+    """Raises the ToolError of the first that a hold freezes; asked before the first write of every change."""
+    frozen(tree).require_free((memory.id, memory.path) for memory in memories)
+
+
 def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, versions: int = 0) -> None:
     """Raises the ToolError of the first limit that a write would pass; `versions` are those that the memory has."""
     limits.check(
@@ -186,26 +197,16 @@ def add_memory(tree: Tree, path: str, content: str) -> str:
     text = add_text(tree, memory, content)
     head = add_version(tree, memory, 1, Operation.CREATED, path, text, size, sha256)
     sql.run(
-        sql.ADD_MEMORY,
-        memory,
-        tree.store,
-        directory,
-        path,
-        paths.name(path),
-        head,
-        text,
-        size,
-        sha256,
-        tree.now,
-        tree.now,
-        False,
-    )
+        sql.ADD_MEMORY, memory, tree.store, directory, path, paths.name(path), head, text, size, sha256, tree.now,
+        tree.now, False,
+    )  # fmt: skip
     count(tree, paths.ancestors(path), 1, size)
     return memory
 
 
 def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
     """Gives a live memory another text; gives the version's id."""
+    require_not_frozen(tree, memory)
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
     text = add_text(tree, memory.id, content)
@@ -217,6 +218,7 @@ def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
 
 def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
     """Puts a live memory at another free path."""
+    require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, Operation.MODIFIED, path, memory.text, memory.size, memory.sha256)
     sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
@@ -227,6 +229,7 @@ def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
 
 def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) -> str:
     """Puts a live memory at another free path and gives it another text, as one version; gives the version's id."""
+    require_not_frozen(tree, memory)
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
     text = add_text(tree, memory.id, content)
@@ -243,6 +246,7 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
 def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: int) -> None:
     """Puts a directory (its row's id) with all beneath it, of `size` bytes, at another free path."""
     memories = memories_under(tree, path)
+    require_not_frozen(tree, *memories)
     parent = make_directories(tree, new_path)
     sql.run(sql.MOVE_DIRECTORIES, new_path, len(path) + 1, tree.store, *paths.subtree(path))
     sql.run(sql.MOVE_DIRECTORY, new_path, parent, tree.store, directory)
@@ -257,6 +261,7 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: i
 
 def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
     """Puts the memories at or beneath a path into the trash; their directories go with them."""
+    require_not_frozen(tree, *memories)
     for memory in memories:
         note_deleted(tree, memory)
     sql.run(sql.REMOVE_DIRECTORIES, tree.store, *paths.subtree(path))
@@ -273,6 +278,7 @@ def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size:
 
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
     """Gives a live memory one of its earlier texts again; gives the version's id."""
+    require_not_frozen(tree, memory)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
     count(tree, paths.ancestors(memory.path), 0, size - memory.size)
@@ -281,6 +287,7 @@ def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256:
 
 def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
     """Takes live memories from their places, which are free then; `put` or `note_deleted` follows for each."""
+    require_not_frozen(tree, *memories)
     above: set[str] = set()
     for memory in memories:
         sql.run(sql.TAKE_OUT, tree.now, tree.store, memory.id)
@@ -298,6 +305,7 @@ def note_deleted(tree: Tree, memory: StoredMemory) -> None:
 
 def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
     """A memory that was taken out, or is in the trash, to a free path with one of its texts."""
+    require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
     sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
@@ -351,7 +359,9 @@ def next_version(
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
     """Writes a memory's next version, which supersedes its head."""
+    require_not_frozen(tree, memory)
     sql.run(sql.SUPERSEDE, tree.seq, tree.store, memory.head)
+    tree.changed.append(Changed(memory.id, memory.text or None, memory.path, text, path if text else None))
     return add_version(tree, memory.id, memory.versions + 1, operation, path, text, size, sha256)
 
 
@@ -381,16 +391,10 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Writes the act's entry; gives its seq. Of what a key asked and did not get, a large input is kept in part."""
-    return audit.append(tree.head, tree.act, kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record)
-
-
-def kept_of(record: audit.Record) -> audit.Record:
-    """The record as the audit keeps it: what a version holds anyway stays whole in the input that made it."""
-    given = record.input
-    if given is None or len(given) <= keeping.MOST:
-        return record
-    if not record.ok and record.replay_of is None and record.answer is not None:
-        quoted = json.loads(given).get("old_str")
-        record = record._replace(answer=keeping.short_answer(record.answer, quoted if isinstance(quoted, str) else ""))
-    return record.given(keeping.in_part(given, _WRITTEN if record.ok and record.versions else ()))
+    """Writes the act's entry (a key's large input in part) and what it means for findings; gives the act's seq."""
+    kept = kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record
+    seq = audit.append(tree.head, tree.act, kept)
+    if tree.changed:
+        settling.settle(tree.head, tree.act, tree.store, tree.changed, seq)
+        tree.changed = []
+    return seq

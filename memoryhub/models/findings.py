@@ -40,9 +40,12 @@ class Finding(Sealed, RowOfStore):
 
     `fingerprint` is an HMAC of kind and value under the audit key (null once redacted). `version` is the first version
     in which it was found, at code points `start` to `end` of its text (of its path where `in_path`), in line `line`.
+    Resolved means that the newest version has it no more. Not `is_settled` are those that somebody called resolved
+    when that was possible while the text stood: the background looks at the text once more.
     """
 
     HOME: ClassVar = "store_id"
+    OUTSIDE: ClassVar = {"is_settled": "only says whether the background has still to look at the text"}
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -61,6 +64,7 @@ class Finding(Sealed, RowOfStore):
     decided_at = models.DateTimeField(null=True)
     decided_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
     decided_seq = models.BigIntegerField(null=True)
+    is_settled = models.BooleanField(default=True, db_default=True)
 
     objects = FindingQuerySet.as_manager()
 
@@ -75,6 +79,7 @@ class Finding(Sealed, RowOfStore):
         indexes = [
             models.Index(fields=["store", "state", "id"], name="finding_by_state"),
             models.Index(fields=["store", "memory", "id"], name="finding_of_memory"),
+            models.Index(fields=["store", "id"], condition=Q(is_settled=False), name="finding_unsettled"),
         ]
 
     def __str__(self) -> str:

@@ -87,7 +87,8 @@ class HoldQuerySet(SealedQuerySet["Hold"]):
 class Hold(Sealed, RowOfStore):
     """What must stay: one memory wherever it moves (`memory`), a directory with all beneath, or a store (`path` "").
 
-    A pin stops retention policies; a legal hold stops every kind of removal, a person's and an agent's too.
+    A pin stops retention policies; a legal hold stops every kind of removal, a person's and an agent's too. One that
+    `freezes` stops every change as well: no new version, no other path.
     """
 
     HOME: ClassVar = "store_id"
@@ -100,6 +101,7 @@ class Hold(Sealed, RowOfStore):
     reason = models.TextField()
     owner = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")
     created_at = models.DateTimeField()
+    freezes = models.BooleanField(default=False, db_default=False)
     ends_at = models.DateTimeField(null=True)
     released_at = models.DateTimeField(null=True)
     released_by = models.ForeignKey(User, models.SET_NULL, null=True, db_index=False, related_name="+")

@@ -230,6 +230,11 @@ def held_in(path: str, directory: str) -> str:
     return f"Error: A legal hold is on {ROOT}{directory}: {ROOT}{path} cannot be moved out of what is held"
 
 
+def frozen(path: str, reason: str) -> str:
+    """For every door: `reason` is what the person wrote who froze it, on one line."""
+    return f"Error: {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
+
+
 def memory_too_large(path: str, size: int, limit: int) -> str:
     return (
         f"Error: {ROOT}{path} would be {size} bytes; the limit of this memory store is {limit}. Split it or shorten it."

@@ -2,7 +2,7 @@
 
 from django import template
 
-from memoryhub.models import Finding, Memory, MemoryStore, User
+from memoryhub.models import Finding, FindingState, Memory, MemoryStore, User
 from memoryhub.web import findings_words
 
 register = template.Library()
@@ -25,6 +25,13 @@ def kind_group(kind: str) -> str:
 def open_findings(memory: Memory) -> int:
     """How many findings of a memory are open, up to MOST, in one question to one index."""
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).open()
+    return of_memory.order_by().values("memory_id")[:MOST].count()
+
+
+@register.simple_tag
+def dismissed_findings(memory: Memory) -> int:
+    """How many findings of a memory people have dismissed, up to MOST."""
+    of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).filter(state=FindingState.DISMISSED)
     return of_memory.order_by().values("memory_id")[:MOST].count()
 
 

@@ -1,5 +1,7 @@
 """The filter through which every text that an agent may have written reaches a page."""
 
+import re
+
 from django import template
 from django.template.defaultfilters import stringfilter
 from django.utils.safestring import SafeString, mark_safe
@@ -8,11 +10,23 @@ from memoryhub.visible import to_html, without_hidden
 
 register = template.Library()
 
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_BETWEEN = re.compile(r"(/| → |[“”\"(),;·]|: )")
+"""What stands between names: the names of a path, and a path and the words around it."""
+_ISOLATE, _END = "\u2068", "\u2069"
+
 
 @register.filter
 def visible(value: object, show: str = "") -> SafeString:
-    """The text escaped, hidden characters as labelled boxes; `|visible:"whitespace"` shows spaces and tabs as well."""
-    return mark_safe(to_html(str(value), show_whitespace=show == "whitespace"))
+    """The text escaped, hidden characters as labelled boxes; `|visible:"whitespace"` shows spaces and tabs as well.
+
+    In one line the names that are written from right to left are isolated each: a path keeps the order of its names.
+    """
+    text = str(value)
+    if show or "\n" in text or not _RIGHT_TO_LEFT.search(text):
+        return mark_safe(to_html(text, show_whitespace=show == "whitespace"))
+    parts = ((part, to_html(part)) for part in _BETWEEN.split(text))
+    return mark_safe("".join(f"<bdi>{html}</bdi>" if _RIGHT_TO_LEFT.search(part) else html for part, html in parts))
 
 
 @register.filter(is_safe=True)
@@ -20,3 +34,13 @@ def visible(value: object, show: str = "") -> SafeString:
 def plain(value: str) -> str:
     """For titles, attributes and options, where no box can stand: U+FFFD for each hidden character."""
     return without_hidden(value)
+
+
+@register.filter(is_safe=True)
+@stringfilter
+def isolated(value: str) -> str:
+    """After `plain`, for the title of a page: each name that is written from right to left keeps its place."""
+    if not _RIGHT_TO_LEFT.search(value):
+        return value
+    parts = _BETWEEN.split(value)
+    return "".join(f"{_ISOLATE}{part}{_END}" if _RIGHT_TO_LEFT.search(part) else part for part in parts)

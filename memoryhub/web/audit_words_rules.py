@@ -34,7 +34,12 @@ def of_rules(entry: AuditEntry, told: Mapping[str, Any]) -> str:
     }
     kinds = told.get("kinds")
     named = ", ".join(findings_words.label(str(kind)) for kind in (kinds if isinstance(kinds, list) else ()))
-    return sentences[entry.command or ""] % {"count": count, "kinds": named or "–"}
+    said = sentences[entry.command or ""] % {"count": count, "kinds": named or "–"}
+    if not isinstance(seq := told.get("entry"), int):
+        return said
+    if entry.command == "resolve_finding":
+        return _("%(said)s: entry %(seq)s took the text out") % {"said": said, "seq": seq}
+    return _("%(said)s: entry %(seq)s wrote the text again") % {"said": said, "seq": seq}
 
 
 def _count(before: object) -> int:

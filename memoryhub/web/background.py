@@ -26,6 +26,7 @@ WORDS = {
     "runs": (gettext_lazy("Retention runs"), gettext_lazy("remove what is due")),
     "imports": (gettext_lazy("Imports"), gettext_lazy("bring memories in")),
     "scans": (gettext_lazy("Scans"), gettext_lazy("look through the history for sensitive text")),
+    "findings": (gettext_lazy("Findings"), gettext_lazy("look whether what was called resolved still stands")),
     "deletion": (gettext_lazy("Deletion"), gettext_lazy("removes the rows of deleted memory stores")),
     "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("read the audit and send what is due")),
     "disk": (gettext_lazy("Disk reserve"), gettext_lazy("keeps room so that deleting works on a full disk")),

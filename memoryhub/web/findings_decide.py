@@ -1,4 +1,4 @@
-"""Deciding about findings: dismissed with a reason, resolved, or open again, one or many at once."""
+"""Deciding about findings: dismissed with a reason, or open again, one or many at once."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,7 @@ from memoryhub.web.review_items import roles_in
 from memoryhub.web.sentences import for_people
 from memoryhub.web.stores_pages import see_other
 
-STATES = {
-    "dismiss": FindingState.DISMISSED, "resolve": FindingState.RESOLVED, "reopen": FindingState.OPEN,
-}  # fmt: skip
+STATES = {"dismiss": FindingState.DISMISSED, "reopen": FindingState.OPEN}
 MOST = 100
 """So many findings are decided about in one act."""
 
@@ -117,7 +115,6 @@ def _tell(request: HttpRequest, state: FindingState, done: int) -> None:
         return
     said: dict[Any, str] = {
         FindingState.DISMISSED: ngettext("Dismissed %(count)s finding.", "Dismissed %(count)s findings.", done),
-        FindingState.RESOLVED: ngettext("Resolved %(count)s finding.", "Resolved %(count)s findings.", done),
         FindingState.OPEN: ngettext("%(count)s finding is open again.", "%(count)s findings are open again.", done),
     }
     messages.success(request, said[state] % {"count": done})

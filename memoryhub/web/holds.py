@@ -96,12 +96,14 @@ def _place(request: HttpRequest, store: MemoryStore) -> HttpResponse:
     try:
         hold = holds.place(
             store.pk, act(request), kind=kind, reason=given["reason"].replace("\r\n", "\n"), memory=form.memory,
-            path=form.path, ends_at=given["until"],
+            path=form.path, ends_at=given["until"], freezes=bool(given.get("freezes")),
         )  # fmt: skip
     except (ValidationError, Memory.DoesNotExist) as error:
         form.add_error("place", _problem(error))
         return _page(request, store, form)
     said = _("%(path)s is on legal hold.") if kind == HoldKind.HOLD else _("%(path)s is pinned.")
+    if hold.freezes:
+        said = _("%(path)s is on legal hold, and its text is frozen.")
     messages.success(request, said % {"path": given["place"]})
     back = reverse("memory", args=[store.pk, hold.memory]) if hold.memory and request.POST.get("back") else ""
     return see_other(back) if back else see_other("holds", store.pk)

@@ -24,6 +24,11 @@ class HoldForm(forms.Form):
                     " beneath it now and later; or / for the whole memory store."),
     )  # fmt: skip
     kind = forms.ChoiceField(label=_("How"), widget=forms.RadioSelect)
+    freezes = forms.BooleanField(
+        label=_("Freeze the text too"), required=False,
+        help_text=_("Of a legal hold: nobody edits, moves, undoes or imports over what is held, agents included."
+                    " Without it the text can still be changed; then every version stays, the one of now too."),
+    )  # fmt: skip
     reason = forms.CharField(
         label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("Whoever meets it later reads this, and the audit keeps it."),
@@ -40,8 +45,12 @@ class HoldForm(forms.Form):
         self.path: str | None = None
         words = {
             HoldKind.PIN: gettext("Pin: no retention policy removes it. People and agents still may."),
-            HoldKind.HOLD: gettext("Legal hold: nothing and nobody removes it, people and agents included."),
+            HoldKind.HOLD: gettext(
+                "Legal hold: nothing and nobody removes it or one of its versions, people and agents included."
+            ),
         }
+        if HoldKind.HOLD not in kinds:
+            del self.fields["freezes"]
         self.fields["kind"].choices = [(kind.value, words[kind]) for kind in kinds]  # type: ignore[attr-defined]
 
     def clean_place(self) -> str:
@@ -59,6 +68,12 @@ class HoldForm(forms.Form):
             ) % {"path": place})  # fmt: skip
         self.path = path
         return place
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if given.get("freezes") and given.get("kind") == HoldKind.PIN:
+            self.add_error("freezes", gettext("Only a legal hold can freeze the text."))
+        return given
 
     def clean_until(self) -> datetime | None:
         """The end of the last day in the person's zone."""

@@ -23,6 +23,9 @@ CHUNK = 100
 WALK = 800
 """So many versions are looked at for a page whose filter has to look at each."""
 
+FEW = 5_000
+"""Where so many versions or fewer stand at a path and beneath it, they are found by the index of paths, all at once."""
+
 _PLACE = re.compile(r"\w{26}:\d{1,18}:\w{0,26}(?:,\w{26}:\d{1,18}:\w{0,26})*", re.ASCII)
 _AFTER_ALL = "~"
 """Follows every id."""
@@ -177,7 +180,18 @@ class _Stream:
         self.rows: deque[Row] = deque()
         self.read = passed
         self.is_done = False
+        self.by_path = self._has_few_at_path()
         self.low, self.high = AuditEntry.objects.of_chain(store).seqs_near(wanted.start, wanted.end)
+
+    def _has_few_at_path(self) -> bool:
+        if self.wanted.path is None or self.wanted.memory is not None or self.wanted.session is not None:
+            return False
+        return self._near_path().order_by().values("pk")[: FEW + 1].count() <= FEW
+
+    def _near_path(self) -> MemoryVersionQuerySet:
+        """At a path and beneath it, as one range; what else is in it (`/a.md` for `/a`) does not match later."""
+        path = self.wanted.path or ""
+        return MemoryVersion.objects.filter(store_id=self.store, path__gte=path, path__lt=path + "0")
 
     def take(self) -> Row:
         row = self.rows.popleft()
@@ -190,8 +204,9 @@ class _Stream:
             if walk.left <= 0:
                 return False
             size = min(CHUNK, walk.left) if self.wanted.looks_at_rows or self.wanted.session else PAGE + 1
+            size = FEW + 1 if self.by_path else size
             rows, looked = self._of_session(size) if self.wanted.session else self._chunk(self._from_here(), size)
-            walk.left -= looked
+            walk.left -= 0 if self.by_path else looked
             self.is_done = looked < size
             matching = self._matching(rows)
             self.rows.extend(matching)
@@ -203,11 +218,12 @@ class _Stream:
         return True
 
     def _from_here(self) -> MemoryVersionQuerySet:
-        """What follows; of one memory by its own index, from which `+ 0` hides that seqs have one too."""
+        """What follows; of one memory or few paths by their index, from which `+ 0` hides that seqs have one too."""
         found = MemoryVersion.objects.filter(store_id=self.store).unreviewed()
-        if self.wanted.memory is None:
+        if self.wanted.memory is None and not self.by_path:
             return self._beyond(found.filter(seq__gte=self.low, seq__lte=self.high), "seq")
-        of_memory = found.filter(memory_id=self.wanted.memory).alias(place=F("seq") + 0)
+        near = self._near_path().unreviewed() if self.by_path else found.filter(memory_id=self.wanted.memory)
+        of_memory = near.alias(place=F("seq") + 0)
         return self._beyond(of_memory.filter(place__gte=self.low, place__lte=self.high), "place")
 
     def _beyond(self, found: MemoryVersionQuerySet, place: str) -> MemoryVersionQuerySet:
@@ -222,7 +238,7 @@ class _Stream:
         return found.filter(**{f"{place}__gte": seq}).exclude(**{place: seq}, pk__lte=id)
 
     def _chunk(self, found: MemoryVersionQuerySet, size: int) -> tuple[list[Row], int]:
-        order = ["number"] if self.wanted.memory is not None else ["seq", "pk"]
+        order = ["number"] if self.wanted.memory is not None else ["place" if self.by_path else "seq", "pk"]
         columns = ("store_id", "seq", "pk", "memory_id", "path", "created_at")
         rows = [
             Row(*row)

@@ -23,8 +23,9 @@ from memoryhub.web.search_words import CONTENTS, NOTES, PATHS, Query
 FIRST_SECONDS, FIRST_HITS = 0.0015, 3
 """How long is looked for the first answer, and how much is shown in it; it is to be there at once."""
 
-SECONDS = 0.1
-"""How long is looked for each answer that follows; what is found takes its time to show."""
+SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
+"""How long is looked for each answer that follows; what is found takes its time to show. Without script each is a page
+for which somebody has to press a button."""
 
 SUGGESTED = 200
 
@@ -39,7 +40,7 @@ def search(request: HttpRequest) -> HttpResponse:
         query = context["query"] = Query.of(parameters)
         context["typed"] = query.text
         if not query.is_empty:
-            context |= _found(user, query, parameters)
+            context |= _found(user, query, parameters, goes_on_by_itself=bool(request.htmx))  # type: ignore[attr-defined]
     except Malformed as malformed:
         context |= {"problem": str(malformed), "values": parameters}
     except BadPlace:
@@ -49,7 +50,9 @@ def search(request: HttpRequest) -> HttpResponse:
     return render(request, "search/page.html", {"values": context["query"].values} | context | _choices(user))
 
 
-def _found(user: User, query: Query, parameters: Mapping[str, str]) -> dict[str, Any]:
+def _found(
+    user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool
+) -> dict[str, Any]:  # fmt: skip
     """A part of the search, or with `stop` only how far it has come."""
     stores = _stores(user, query)
     wanted = replace(wanted_of(query, list(stores)), masked=not_curated(user, stores))
@@ -59,6 +62,8 @@ def _found(user: User, query: Query, parameters: Mapping[str, str]) -> dict[str,
     if "stop" not in parameters:
         began = place.on_a_new_page() if place.is_full else place
         bounds = (SECONDS, MOST_VERSIONS) if written else (FIRST_SECONDS, FIRST_HITS)
+        if written and not goes_on_by_itself:
+            bounds = (SECONDS_OF_A_PRESS, MOST_VERSIONS)
         part = scan(wanted, list(stores), began, *bounds)
     going = "" if part.ended else "?" + urlencode(_parameters(query) | {"at": str(part.place)})
     return {

@@ -88,6 +88,10 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
         _("%(path)s cannot be moved: %(directory)s is under a legal hold, and what is held stays in it."),
     ),
     (
+        _pattern(results.frozen, "path", "reason"),
+        _("%(path)s is held and cannot be changed, moved or deleted until the hold is released: %(reason)s"),
+    ),
+    (
         _pattern(results.blocked, "path", "kind", "line"),
         _("Line %(line)s of %(path)s would hold %(kind)s, which this memory store does not keep. Leave it out."),
     ),

@@ -1,12 +1,12 @@
 """What lies directly in a directory, a page at a time: directories first, then memories, each by code point."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.urls import reverse
 
-from memoryhub.models import Directory, Memory
+from memoryhub.models import Directory, Finding, FindingState, Memory
 from memoryhub.protocol import paths
 from memoryhub.web import tree_addresses
 
@@ -16,7 +16,10 @@ _DIRECTORY, _MEMORY = "d/", "m/"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A directory or a memory in a list. `hidden`: directory views leave it out. `count` is null for a memory."""
+    """A directory or a memory in a list. `hidden`: directory views leave it out. `count` is null for a memory.
+
+    `found` is `open` where a memory has open findings, `dismissed` where all that stand are dismissed.
+    """
 
     key: str
     id: str
@@ -30,6 +33,7 @@ class Item:
     changed_by: str | None
     hidden: bool
     flagged: bool = False
+    found: str = ""
 
     @property
     def is_directory(self) -> bool:
@@ -92,4 +96,13 @@ def _memories(directory: Directory, name: str, limit: int) -> list[Item]:
     rows = Memory.objects.in_directory(directory).with_last_change()
     if name:
         rows = rows.filter(name__gt=name)
-    return [memory_item(row) for row in rows[:limit]]
+    memories = list(rows[:limit])
+    found = findings_in(directory.store_id, [memory.pk for memory in memories])
+    return [replace(memory_item(memory), found=found.get(memory.pk, "")) for memory in memories]
+
+
+def findings_in(store_id: str, memories: Sequence[str]) -> dict[str, str]:
+    """Which of some memories have open findings, and which only dismissed ones, in one question to an index."""
+    rows = Finding.objects.of_store(store_id).filter(memory_id__in=memories).exclude(state=FindingState.RESOLVED)
+    states = rows.order_by("state").values_list("memory_id", "state").distinct()
+    return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))

@@ -1,5 +1,8 @@
 // What htmx could not do is said in the page's alert region, which a screen reader reads out.
 
+// A page that answers a form is opened again by its address, never by sending the form once more.
+if (document.body.dataset.posted !== undefined) history.replaceState(history.state, "", location.href);
+
 const region = () => document.getElementById("alerts");
 
 function say(id) {

@@ -10,11 +10,13 @@ from memoryhub.actions import (
     changes,
     curation,
     findings,
+    redaction,
     reverting,
     review,
     selection,
     selection_moves,
     selection_restore,
+    unsettled,
 )
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.actions.findings import NeedsReason
@@ -24,6 +26,7 @@ from tests.actions.trees import ACT
 from tests.api.harness import AT, Hub, assert_audit_is_right, contents, newest_entry
 from tests.api.rules import CARD, OTHER_CARD, findings_of, hub_with, set_rules, where_stored
 from tests.fixtures import new_person
+from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -246,28 +249,86 @@ def test_a_value_is_one_finding_of_a_memory_and_another_of_another() -> None:
     assert_audit_is_right(hub.store)
 
 
-def test_a_dismissed_finding_stays_dismissed_and_a_resolved_one_opens_again() -> None:
-    for state in (FindingState.DISMISSED, FindingState.RESOLVED):
-        hub, rows = found(CARD)
-        findings.decide(hub.store.id, [rows[0].pk], state, "known", ACT)
-        hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text=f"zero {CARD}")
-        assert findings_of(hub) == [("card", 1, "dismissed" if state == FindingState.DISMISSED else "open")]
-        again = Finding.objects.get(pk=rows[0].pk)
-        assert (again.version_id == rows[0].version_id) == (state == FindingState.DISMISSED)
-        assert (again.note, again.decided_seq is None) == (
-            ("known", False) if state == FindingState.DISMISSED else ("", True)
-        )
+def test_a_finding_is_resolved_when_its_text_is_gone_and_never_by_a_claim() -> None:
+    hub, rows = found(f"one\n{CARD}\n")
+    with pytest.raises(ValueError, match="claim"):
+        findings.decide(hub.store.id, [rows[0].pk], FindingState.RESOLVED, "done", ACT)
+    hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text="zero")
+    assert findings_of(hub) == [("card", 2, "open")]
+    hub.call(command="str_replace", path="/memories/0.md", old_str=CARD, new_str="two")
+    assert findings_of(hub) == [("card", 2, "resolved")]
+    entry, act = AuditEntry.objects.of_chain(hub.store.id).newest()[:2]
+    assert (act.command, entry.command, entry.actor_kind) == ("str_replace", "resolve_finding", "system")
+    assert json.loads(entry.input or "") == {
+        "before": {"open": [rows[0].pk]}, "after": "resolved", "kinds": ["card"], "entry": act.seq
+    }  # fmt: skip
+    assert Finding.objects.get().decided_seq == entry.seq
+    assert_audit_is_right(hub.store)
+
+
+@pytest.mark.parametrize("dismissed", [True, False])
+def test_a_finding_that_recurs_is_open_again(dismissed: bool) -> None:
+    hub, rows = found(f"one\n{CARD}\n")
+    if dismissed:
+        findings.decide(hub.store.id, [rows[0].pk], FindingState.DISMISSED, "known", ACT)
+    hub.call(command="str_replace", path="/memories/0.md", old_str=CARD, new_str="two")
+    assert findings_of(hub) == [("card", 2, "dismissed" if dismissed else "resolved")]
+    hub.call(command="insert", path="/memories/0.md", insert_line=2, insert_text=f"again {CARD}")
+    assert [state for _, _, state in findings_of(hub)] == ["open"]
+    assert newest_entry(hub.store.id).command == "reopen_finding"
+    assert_audit_is_right(hub.store)
+
+
+def test_a_dismissed_finding_stays_so_while_its_text_stands_and_opens_where_it_is_written_once_more() -> None:
+    hub, rows = found(f"one\n{CARD}\n")
+    findings.decide(hub.store.id, [rows[0].pk], FindingState.DISMISSED, "known", ACT)
+    hub.call(command="str_replace", path="/memories/0.md", old_str=CARD, new_str=f"the card is {CARD}")
+    hub.call(command="rename", old_path="/memories/0.md", new_path="/memories/1.md")
+    assert findings_of(hub) == [("card", 2, "dismissed")]
+    hub.call(command="insert", path="/memories/1.md", insert_line=0, insert_text=f"do use {CARD}")
+    assert findings_of(hub) == [("card", 2, "open")]
+
+
+def test_a_deletion_resolves_and_bringing_it_back_opens(anna: Act) -> None:
+    hub, rows = found(CARD, CARD)
+    hub.call(command="delete", path="/memories/0.md")
+    assert findings_of(hub) == [("card", 1, "resolved"), ("card", 1, "open")]
+    version = str(MemoryVersion.objects.get(store=hub.store, memory=rows[0].memory_id, number=1).pk)
+    curation.restore(hub.store.id, version, anna)
+    assert findings_of(hub) == [("card", 1, "open")] * 2
+    assert_audit_is_right(hub.store)
+
+
+def test_a_finding_of_a_redacted_version_stays_open_where_its_text_still_stands() -> None:
+    hub, rows = found(f"one\n{CARD}\n")
+    hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text="zero")
+    redaction.redact_version(hub.store.id, rows[0].version_id, ACT)
+    assert findings_of(hub) == [("card", 3, "open")]
+    assert Finding.objects.get().version_id == Memory.objects.get().head_id
+
+
+def test_what_people_once_called_resolved_is_looked_at_and_opened_where_it_stands() -> None:
+    hub, _ = found(CARD, OTHER_CARD)
+    hub.call(command="str_replace", path="/memories/1.md", old_str=OTHER_CARD, new_str="gone")
+    with tampering():
+        Finding.objects.update(state=FindingState.RESOLVED, is_settled=False)
+    while unsettled.step(AT):
+        pass
+    assert findings_of(hub) == [("card", 1, "open"), ("card", 1, "resolved")]
+    assert not Finding.objects.filter(is_settled=False).exists()
+    entry = newest_entry(hub.store.id)
+    assert (entry.command, json.loads(entry.input or "")["because"]) == ("reopen_finding", "the text still stands")
+    assert_audit_is_right(hub.store)
 
 
 def test_deciding_says_what_it_was_before_and_after() -> None:
     hub, rows = found(CARD, "the password is hunter2!Xy")
     pks = [row.pk for row in rows]
-    assert findings.decide(hub.store.id, pks[:1], FindingState.RESOLVED, "", ACT) == 1
     assert findings.decide(hub.store.id, [*pks, "find_ghost"], FindingState.DISMISSED, "both known", ACT) == 2
     entry = newest_entry(hub.store.id)
     assert (entry.command, entry.note, entry.memory) == ("dismiss_finding", "both known", None)
     assert json.loads(entry.input or "") == {
-        "before": {"open": [pks[1]], "resolved": [pks[0]]}, "after": "dismissed", "kinds": ["card", "password"]
+        "before": {"open": sorted(pks)}, "after": "dismissed", "kinds": ["card", "password"]
     }  # fmt: skip
     assert findings.decide(hub.store.id, pks[:1], FindingState.OPEN, "", ACT) == 1
     entry = newest_entry(hub.store.id)

@@ -11,8 +11,8 @@ from memoryhub.actions import changes, curation, holds, policies, runs, selectio
 from memoryhub.actions.changes import Choice
 from memoryhub.actions.policies import PolicySettings
 from memoryhub.actions.selection import Chosen
-from memoryhub.models import AuditEntry, Hold, HoldKind, Memory, MemoryStore
-from memoryhub.protocol.commands import Command, Create, Delete, Rename, StrReplace
+from memoryhub.models import AuditEntry, Hold, HoldKind, Memory, MemoryStore, MemoryVersion
+from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace
 from memoryhub.protocol.errors import ToolError
 from tests.actions.retention_stores import AGENT, BEGIN, DAY, YEAR, act, do, finished, memory, new_store
 from tests.api.harness import Hub
@@ -197,3 +197,66 @@ def test_a_choice_that_leaves_the_held_memory_can_be_done(garden: MemoryStore) -
     plan = changes.restore_plan(garden.pk, 1)
     kept = {one.memory: Choice.KEEP for one in plan.changes if one.path.startswith("/case/")}
     assert changes.restore(garden.pk, 1, kept, plan.digest, act(NOW)).count == 2
+
+
+# ------------------------------------------------------------------------------------------------ holds that freeze
+
+
+def frozen(store: MemoryStore, memory: str | None = None, path: str | None = None) -> Hold:
+    return holds.place(
+        store.pk, act(NOW), kind=HoldKind.HOLD, reason="Case 7:\nno changes", freezes=True, memory=memory, path=path
+    )
+
+
+@pytest.mark.parametrize("command", [
+    StrReplace("/case/a.md", "text", "other"), Insert("/case/a.md", 0, "more"), Delete("/case/a.md"), Delete("/case"),
+    Rename("/case/a.md", "/b.md"), Rename("/case", "/moved"), Rename("/case/deep/b.md", "/case/deep/c.md"),
+], ids=repr)  # fmt: skip
+def test_a_frozen_text_changes_through_no_command_and_the_refusal_says_why(
+    garden: MemoryStore, command: Command
+) -> None:
+    frozen(garden, path="/case")
+    before = list(Memory.objects.filter(store=garden).order_by("pk").values())
+    versions = MemoryVersion.objects.filter(store=garden).count()
+    assert not do(garden, command, NOW)
+    assert "is held and cannot be changed, moved or deleted: Case 7: no changes" in str(newest(garden).message)
+    assert list(Memory.objects.filter(store=garden).order_by("pk").values()) == before
+    assert MemoryVersion.objects.filter(store=garden).count() == versions
+
+
+def test_a_hold_without_freezing_keeps_every_version_and_lets_the_text_change(garden: MemoryStore) -> None:
+    a = memory(garden, "/case/a.md")
+    held(garden, path="/case")
+    do(garden, StrReplace("/case/a.md", "text", "other"), NOW)
+    assert [version.content for version in MemoryVersion.objects.of_memory(a).newest()] == ["other\n", "text\n"]
+
+
+def test_people_cannot_change_a_frozen_text_either(garden: MemoryStore) -> None:
+    a, d = memory(garden, "/case/a.md"), memory(garden, "/d.md")
+    first = str(a.head_id)
+    do(garden, StrReplace("/case/a.md", "text", "other"), NOW)
+    changed = memory(garden, "/case/a.md")
+    hold = frozen(garden, memory=a.pk)
+    plan = changes.undo_plan(garden.pk, [str(changed.head_id)])
+    back = changes.restore_plan(garden.pk, AuditEntry.objects.of_chain(garden.pk).newest()[0].seq - 2)
+    tries: list[Callable[[], object]] = [
+        lambda: curation.edit(garden.pk, a.pk, "mine\n", changed.sha256, act(NOW)),
+        lambda: curation.restore(garden.pk, first, act(NOW)),
+        lambda: changes.undo(garden.pk, [str(changed.head_id)], {}, plan.digest, act(NOW)),
+        lambda: changes.restore(garden.pk, newest(garden).seq - 2, {}, back.digest, act(NOW)),
+    ]
+    for attempt in tries:
+        with pytest.raises(ToolError, match="is held"):
+            attempt()
+    assert memory(garden, "/case/a.md").head_id == changed.head_id
+    do(garden, StrReplace("/d.md", "text", "free"), NOW)
+    assert memory(garden, "/d.md").head_id != d.head_id
+    holds.release(garden.pk, hold.pk, act(NOW))
+    curation.edit(garden.pk, a.pk, "mine\n", changed.sha256, act(NOW))
+
+
+def test_only_a_legal_hold_freezes_and_the_entry_says_so(garden: MemoryStore) -> None:
+    with pytest.raises(ValidationError):
+        holds.place(garden.pk, act(NOW), kind=HoldKind.PIN, reason="x", path="/case", freezes=True)
+    frozen(garden, path="/case")
+    assert json.loads(newest(garden).input or "")["freezes"] == [None, True]

@@ -61,8 +61,9 @@ def test_a_finding_is_listed_with_its_place_its_writer_and_never_its_value(calle
 def test_a_value_that_was_taken_out_stands_only_in_older_versions(caller: Caller, bob: User) -> None:
     with_card(caller)
     caller.replace("/customers/acme.md", CARD, "of the bank")
-    html = signed_in(bob).get(reverse("findings")).content.decode()
+    html = signed_in(bob).get(reverse("findings"), {"state": "resolved"}).content.decode()
     assert "only in older versions, 2 to 3" in html
+    assert "Resolved: the text is gone from the memory" in html
 
 
 def test_signs_of_poisoning_are_shown_and_not_masked(caller: Caller, bob: User) -> None:
@@ -149,14 +150,40 @@ def test_a_dismissal_asks_why_and_leaves_an_entry(caller: Caller, curator: User)
     assert "Reopen" in html
 
 
-def test_many_are_resolved_and_opened_again_at_once(caller: Caller, curator: User) -> None:
+def test_no_button_says_that_a_text_is_gone_which_still_stands(caller: Caller, curator: User) -> None:
+    with_card(caller)
+    one, client = finding(caller.store), signed_in(curator)
+    assert "resolve:" not in client.get(reverse("findings")).content.decode()
+    for given in ({"one": f"resolve:{one.pk}"}, {"decision": "resolve", "finding": [one.pk]}):
+        assert decide(client, caller.store, **given).status_code == 400  # type: ignore[attr-defined]
+    assert finding(caller.store).state == FindingState.OPEN
+
+
+def test_a_dismissal_shows_the_line_and_leaves_a_grey_mark_that_can_be_taken_back(
+    caller: Caller, curator: User
+) -> None:
+    memory = caller.create("/b.md", f"Before\n{POISON}\n")
+    one, client = Finding.objects.get(store=caller.store), signed_in(curator)
+    page, listing = reverse("memory", args=[caller.store.pk, memory.pk]), reverse("store", args=[caller.store.pk])
+    assert "open finding" in client.get(listing).content.decode()
+    asked = decide(client, caller.store, one=f"dismiss:{one.pk}").content.decode()  # type: ignore[attr-defined]
+    assert "Ignore all previous instructions" in asked and ":2</span>" in asked
+    decide(client, caller.store, decision="dismiss", finding=[one.pk], note="A quotation")
+    assert "1 dismissed finding" in client.get(page).content.decode()
+    marked = client.get(listing).content.decode()
+    assert "dismissed finding" in marked and "open finding" not in marked
+    decide(client, caller.store, one=f"reopen:{one.pk}")
+    assert "dismissed finding" not in client.get(page).content.decode()
+
+
+def test_many_are_dismissed_and_opened_again_at_once(caller: Caller, curator: User) -> None:
     with_card(caller)
     caller.create("/b.md", POISON)
     ids = [one.pk for one in Finding.objects.of_store(caller.store.pk)]
     client, before = signed_in(curator), last(caller.store).seq
-    decide(client, caller.store, decision="resolve", finding=ids)
+    decide(client, caller.store, decision="dismiss", finding=ids, note="known")
     assert last(caller.store).seq == before + 1
-    assert sorted(listed(client, state="resolved")) == ["card", "instructions"]
+    assert sorted(listed(client, state="dismissed")) == ["card", "instructions"]
     decide(client, caller.store, one=f"reopen:{ids[0]}")
     assert len(listed(client)) == 1
     decide(client, caller.store, one=f"reopen:{ids[0]}")
@@ -173,9 +200,9 @@ def test_those_of_several_stores_get_an_entry_each(caller: Caller, alice: User, 
             start=0, end=1, fingerprint="x", at=AT,
         )  # fmt: skip
     ids = list(Finding.objects.values_list("pk", flat=True))
-    signed_in(superuser).post(reverse("decide_all_findings"), {"decision": "resolve", "finding": ids})
+    signed_in(superuser).post(reverse("decide_all_findings"), {"decision": "dismiss", "finding": ids, "note": "x"})
     entries = [AuditEntry.objects.of_chain(store.pk).newest()[0] for store in (caller.store, other)]
-    assert [entry.command for entry in entries] == ["resolve_finding"] * 2
+    assert [entry.command for entry in entries] == ["dismiss_finding"] * 2
     assert entries[0].group == entries[1].group is not None
     decided = signed_in(alice).post(reverse("decide_all_findings"), {"decision": "reopen", "finding": ids})
     assert decided.status_code == 303
@@ -186,7 +213,7 @@ def test_who_may_do_what(caller: Caller, bob: User, charlie: User, alice: User) 
     with_card(caller)
     one = finding(caller.store)
     of_store, for_all = reverse("decide_findings", args=[caller.store.pk]), reverse("decide_all_findings")
-    given = {"decision": "resolve", "finding": [one.pk]}
+    given = {"decision": "dismiss", "finding": [one.pk], "note": "known"}
     assert signed_in(bob).get(reverse("store_findings", args=[caller.store.pk])).status_code == 200
     assert [signed_in(bob).post(address, given).status_code for address in (of_store, for_all)] == [403, 403]
     assert signed_in(charlie).get(reverse("store_findings", args=[caller.store.pk])).status_code == 404
@@ -207,7 +234,7 @@ def test_malformed_decisions_do_nothing(caller: Caller, alice: User) -> None:
     for ids in ([], ["nothing"], ["find_\0"], ["find_" + "0" * 26]):
         response = client.post(
             reverse("decide_findings", args=[caller.store.pk]),
-            {"decision": "resolve", "finding": ids, "next": "https://elsewhere.example/"},
+            {"decision": "reopen", "finding": ids, "next": "https://elsewhere.example/"},
         )
         assert (response.status_code, response.url) == (303, reverse("findings"))
     assert last(caller.store).seq == before

@@ -147,6 +147,22 @@ def asked_with_small_pages(person: User) -> str:
         return asked(person, "apple")
 
 
+def test_without_script_one_press_looks_through_the_rest_of_a_normal_store(
+    store: MemoryStore, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        write(store, f"/{number}.md", "apple" if number % 8 == 0 else "pear")
+    monkeypatch.setattr(search, "FIRST_HITS", 1)
+    monkeypatch.setattr(search, "SECONDS", 0)
+    monkeypatch.setattr(search, "SECONDS_OF_A_PRESS", 60)
+    address = next_of(asked(bob, "apple"))
+    assert address is not None
+    whole = signed_in(bob).get(reverse("search") + address).content.decode()
+    assert "5 memories found." in text_of(whole) and next_of(whole) is None
+    part = signed_in(bob).get(reverse("search") + address, headers={"HX-Request": "true"}).content.decode()
+    assert next_of(part) is not None
+
+
 def test_a_long_search_goes_on_by_itself_and_by_hand(
     store: MemoryStore, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +170,7 @@ def test_a_long_search_goes_on_by_itself_and_by_hand(
         write(store, f"/{number}.md", "apple")
     monkeypatch.setattr(search, "FIRST_HITS", 1)
     monkeypatch.setattr(search, "SECONDS", 0)
+    monkeypatch.setattr(search, "SECONDS_OF_A_PRESS", 0)
     page = asked(bob, "apple")
     assert 'hx-trigger="load' in page
     assert "Looked through 1 of 8 memories" in text_of(page)

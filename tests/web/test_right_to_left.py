@@ -1,0 +1,84 @@
+"""Names that are written from right to left: each path keeps the order of its names, wherever it is shown."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.template import Context, Template
+from django.urls import reverse
+from playwright.sync_api import Page
+from pytest_django.live_server_helper import LiveServer
+
+from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.templatetags.visible import isolated, visible
+from tests.browser import sign_in_as
+from tests.fixtures import signed_in
+from tests.web.history import Caller
+
+NAMES = ("ملاحظات", "תוכנית", "alpha", "خطة 2.md")
+PATH = "/" + "/".join(NAMES)
+HTML = "/<bdi>ملاحظات</bdi>/<bdi>תוכנית</bdi>/alpha/<bdi>خطة 2.md</bdi>"
+
+
+def test_each_name_of_a_path_is_isolated_and_nothing_else() -> None:
+    assert visible(PATH) == HTML
+    assert visible(f"renamed {PATH} → /a/b.md") == f"renamed {HTML} → /a/b.md"
+    assert visible("/notes/todo.md") == "/notes/todo.md"
+    assert visible("שלום\nעולם") == "שלום\nעולם"
+    assert visible("/<b>/א") == "/&lt;b&gt;/<bdi>א</bdi>"
+    assert "<bdi>" in visible("/א\u202eב") and "\u202e" not in visible("/א\u202eב")
+
+
+def test_a_title_isolates_by_characters_and_has_no_markup() -> None:
+    assert isolated("Edit /א/b · MemoryHub") == "Edit /\u2068א\u2069/b · MemoryHub"
+    title = Template("{% load visible %}{% filter plain|isolated %}{{ path }}{% endfilter %}").render(
+        Context({"path": "/א\u202e/b"})
+    )
+    assert title == "/\u2068א\ufffd\u2069/b"
+
+
+@pytest.fixture
+def memory(store: MemoryStore, key: str) -> Memory:
+    caller = Caller(store, key, session="run")
+    memory = caller.create(PATH, "one\n")
+    caller.replace(PATH, "one", "two")
+    return memory
+
+
+def addresses(memory: Memory) -> Iterator[str]:
+    """Pages that show the whole path."""
+    store = memory.store_id
+    yield reverse("store_audit", args=[store])
+    yield reverse("audit")
+    yield reverse("review")
+    yield reverse("versions", args=[store, memory.pk])
+    yield reverse("memory", args=[store, memory.pk])
+    yield reverse("undo_version", args=[store, memory.head_id])
+    yield reverse("search") + "?q=two"
+    yield reverse("trash", args=[store])
+
+
+@pytest.mark.django_db
+def test_pages_show_the_path_isolated(memory: Memory, alice: User) -> None:
+    client = signed_in(alice)
+    memory.refresh_from_db()
+    for address in list(addresses(memory))[:6]:
+        html = client.get(address).content.decode()
+        main = re.sub(r"<title>.*?</title>", "", html, flags=re.DOTALL)
+        assert "<bdi>" in main, address
+
+
+@pytest.mark.browser
+def test_the_names_of_a_path_are_seen_in_their_order(
+    page: Page, live_server: LiveServer, memory: Memory, alice: User
+) -> None:
+    memory.refresh_from_db()
+    sign_in_as(page.context, alice, live_server.url)
+    seen = (
+        "link => [...link.querySelectorAll('bdi')].map(name => [name.textContent, name.getBoundingClientRect().left])"
+    )
+    for address in list(addresses(memory))[:3]:
+        page.goto(live_server.url + address)
+        link = page.locator("a", has_text="alpha").first
+        places = link.evaluate(seen)
+        assert [name for name, _ in sorted(places, key=lambda place: place[1])] == [NAMES[0], NAMES[1], NAMES[3]]
