@@ -24,13 +24,13 @@ test: developed ## Run every test on SQLite, browser tests where a Chromium is o
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
 	@sh tools/debian.sh fonts || echo "Fonts are missing: pages are tried with those that this machine has."
 	@sh tools/typescript.sh || echo "No TypeScript SDK: its tests are skipped."
-	$(PY) -m pytest $(PYTEST_OPTIONS)
+	MEMORYHUB_REQUIRE_STORE=1 $(PY) -m pytest $(PYTEST_OPTIONS)
 
 test-postgres: developed ## Run the tests that ask the database on a private PostgreSQL cluster
 	@sh tools/debian.sh chromium || echo "No Chromium: browser tests are skipped."
 	@sh tools/debian.sh fonts || echo "Fonts are missing: pages are tried with those that this machine has."
 	@sh tools/typescript.sh || echo "No TypeScript SDK: its tests are skipped."
-	MEMORYHUB_TEST_DATABASE=postgres $(PY) -m pytest $(PYTEST_OPTIONS)
+	MEMORYHUB_REQUIRE_STORE=1 MEMORYHUB_TEST_DATABASE=postgres $(PY) -m pytest $(PYTEST_OPTIONS)
 
 fuzz: developed ## Ask the API 20,000 made-up questions (about ten minutes)
 	MEMORYHUB_FUZZ_REQUESTS=$${MEMORYHUB_FUZZ_REQUESTS:-20000} $(PY) -m pytest -p no:xdist tests/api/test_fuzz.py

@@ -7,7 +7,7 @@ import secrets
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import dj_database_url
 
@@ -66,11 +66,23 @@ def parts_of(url: str) -> SplitResult:
 def database_of(url: str) -> dict[str, Any]:
     """Django's settings of a database; of none where the address is wrong, which a system check tells."""
     try:
-        database = dict(dj_database_url.parse(url))
+        database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
     except (ValueError, KeyError):
         database = {"ENGINE": ""}
     known = ("django.db.backends.sqlite3", "django.db.backends.postgresql")
     return database if database["ENGINE"] in known else {"ENGINE": "django.db.backends.dummy"}
+
+
+def _with_several_hosts(url: str) -> dict[str, Any]:
+    """Of an address such as postgres://user@one:5432,two/name, whose hosts are tried in this order."""
+    parts = parts_of(url)
+    user, at, hosts = parts.netloc.rpartition("@")
+    named = [host.rpartition(":")[::2] if ":" in host else (host, "") for host in hosts.split(",")]
+    if not all(host and (port == "" or port.isdigit()) for host, port in named):
+        raise ValueError
+    database = dict(dj_database_url.parse(parts._replace(netloc=f"{user}{at}host").geturl()))
+    ports = [port or "5432" for _, port in named]
+    return database | {"HOST": ",".join(unquote(host) for host, _ in named), "PORT": ",".join(ports)}
 
 
 def words(variable: str, default: str = "") -> list[str]:
@@ -169,7 +181,16 @@ SQLITE_OPTIONS = {
 }
 
 _default_database = f"sqlite:///{DATA_DIR / 'memoryhub.sqlite3'}"
-POSTGRESQL_OPTIONS = {"pool": {"min_size": 2, "max_size": 20, "timeout": 20}}
+# A server that is gone is noticed within two seconds: each connection of the pool is tried before a request gets it,
+# and one that the network has lost is given up. The address may set any of these but the pool otherwise.
+POSTGRESQL_POOL = {"min_size": 2, "max_size": 20, "timeout": 1.8, "reconnect_timeout": 10}
+POSTGRESQL_OPTIONS = {
+    "connect_timeout": 2,
+    "tcp_user_timeout": 2_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
 DATABASES = {"default": database_of(os.environ.get("DATABASE_URL") or _default_database)}
 _asked: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})  # such as ?sslmode=verify-full
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
@@ -177,7 +198,12 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # Where SQLite puts the copy that it makes while it writes its file anew: not on a small /tmp, nor elsewhere.
     os.environ.setdefault("SQLITE_TMPDIR", str(Path(DATABASES["default"]["NAME"]).parent))
 else:
-    DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": _asked | POSTGRESQL_OPTIONS}
+    DATABASES["default"] |= {
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": os.environ.get("DISABLE_SERVER_SIDE_CURSORS") == "1",
+        "OPTIONS": POSTGRESQL_OPTIONS | _asked | {"pool": POSTGRESQL_POOL},
+    }
 
 # The limits of a memory store where neither it nor the hub's page sets others; None is no limit.
 # `versions` are those of one memory, `calls` those of one key in any 60 seconds (an agent that works without a pause

@@ -12,7 +12,7 @@ from tests.directory import run_directory
 DIRECTORY = run_directory()
 _OWN = (
     "SECRET_KEY", "MEMORYHUB_AUDIT_KEY", "MEMORYHUB_URL", "MEMORYHUB_SQLITE_SYNCHRONOUS", "ALLOWED_HOSTS",
-    "TRUSTED_PROXIES", "DATABASE_URL", "MEMORYHUB_CALLS",
+    "TRUSTED_PROXIES", "DATABASE_URL", "MEMORYHUB_CALLS", "DISABLE_SERVER_SIDE_CURSORS",
 )  # fmt: skip
 _database = os.environ.get("MEMORYHUB_TEST_DATABASE") or "sqlite"
 

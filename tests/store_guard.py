@@ -43,6 +43,9 @@ ACROSS_STORES = {
     "migrations.0007_seals.seal_rows": "seals the rows of all stores, once",
     "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",
     "templatetags.review.awaiting_review": "counts up to a bound in all stores of a person",
+    "web.agents.agent": "whether a session did something in any store of a person",
+    "web.agents_rows.agent_rows": "whether a session did something in any store of a person",
+    "web.sessions.session": "whether a session did something in any store of a person",
     "web.findings_rows.items_of": "a page of findings from many stores names them by their ids alone",
     "web.review_many._parts": "a page of versions from many stores names them by their ids alone",
 }

@@ -6,12 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.urls import resolve
 from django.utils import timezone
 
 from memoryhub import ids
+from memoryhub.actions.availability import is_unavailable
 from memoryhub.actions.disk_space import DiskFull
 from memoryhub.api.app import find
 from memoryhub.machines.errors import Problem
@@ -37,13 +38,8 @@ def answer(request: HttpRequest) -> HttpResponseBase:
         response = envelope(Problem.too_large(), request_id)
     except DiskFull:
         response = envelope(Problem.disk_full(), request_id)
-    except (OperationalError, InterfaceError):
-        logger.exception("The database did not answer %s", request_id)
-        response = envelope(Problem(503, "overloaded_error", "The database did not answer; try again."), request_id)
-        response.headers["Retry-After"] = "1"
-    except Exception:
-        logger.exception("Request %s failed", request_id)
-        response = envelope(Problem(500, "api_error", "The hub failed to answer; its log says why."), request_id)
+    except Exception as error:
+        response = envelope(_failure(error, request_id), request_id)
     response.headers["request-id"] = request_id
     if isinstance(response, HttpResponse):
         response.headers["Content-Length"] = str(len(response.content))
@@ -57,6 +53,16 @@ def refuse_plain_http() -> HttpResponse:
     response = envelope(Problem(403, "permission_error", why), request_id)
     response.headers["request-id"] = request_id
     return response
+
+
+def _failure(error: Exception, request_id: str) -> Problem:
+    """The refusal of a request that an error ended; its log line names the request."""
+    if is_unavailable(error):
+        logger.error("The database did not answer %s", request_id, exc_info=error)
+        message = "The database did not answer; try again."
+        return Problem(503, "overloaded_error", message, headers={"Retry-After": "1"})
+    logger.error("Request %s failed", request_id, exc_info=error)
+    return Problem(500, "api_error", "The hub failed to answer; its log says why.")
 
 
 @lru_cache(maxsize=64)

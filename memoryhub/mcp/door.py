@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from memoryhub import ids
 from memoryhub.actions import reach
 from memoryhub.actions.asked import Asked
+from memoryhub.actions.availability import is_unavailable
 from memoryhub.actions.disk_space import DiskFull
 from memoryhub.actions.transactions import my_turn
 from memoryhub.machines import requests
@@ -48,14 +49,8 @@ def answer(request: HttpRequest) -> HttpResponse:
         response = _refusal(None, Problem.too_large())
     except DiskFull:
         response = _refusal(None, Problem.disk_full())
-    except (OperationalError, InterfaceError):
-        logger.exception("The database did not answer %s", request_id)
-        unanswered = Refused(INTERNAL_ERROR, "The database did not answer; try again.", 503)
-        unanswered.headers["Retry-After"] = "1"
-        response = _refusal(None, unanswered)
-    except Exception:
-        logger.exception("Request %s failed", request_id)
-        response = _refusal(None, Refused(INTERNAL_ERROR, "The hub failed to answer; its log says why.", 500))
+    except Exception as error:
+        response = _refusal(None, _failure(error, request_id))
     response.headers["request-id"] = request_id
     response.headers["Content-Length"] = str(len(response.content))
     return response
@@ -85,6 +80,17 @@ def _answer(request: HttpRequest) -> HttpResponse:
         if message.is_response:
             return HttpResponse(status=202)
         return _answer_to(request, message, store_id, Asked(caller, Door.MCP, at, _session(request), elapsed))
+
+
+def _failure(error: Exception, request_id: str) -> Refused:
+    """The refusal of a request that an error ended; its log line names the request."""
+    if is_unavailable(error):
+        logger.error("The database did not answer %s", request_id, exc_info=error)
+        unanswered = Refused(INTERNAL_ERROR, "The database did not answer; try again.", 503)
+        unanswered.headers["Retry-After"] = "1"
+        return unanswered
+    logger.error("Request %s failed", request_id, exc_info=error)
+    return Refused(INTERNAL_ERROR, "The hub failed to answer; its log says why.", 500)
 
 
 def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Asked) -> HttpResponse:

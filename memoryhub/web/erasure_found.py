@@ -26,6 +26,7 @@ from memoryhub.models import (
     SavedView,
     Session,
 )  # fmt: skip
+from memoryhub.models.rows import RowOfStore
 
 FEW, MANY = 20, 2_000
 """So many places of a kind are shown at first, and at most."""
@@ -209,7 +210,8 @@ def _rows_of(store_id: str, model: type[models.Model], ids: Sequence[str]) -> It
     if model is AuditEntry:
         yield from AuditEntry.objects.of_chain(store_id).of_seqs(map(int, ids))
         return
-    rows: models.QuerySet[Any] = model._default_manager.all()
+    of_store = {model.STORE: store_id} if issubclass(model, RowOfStore) else {}
+    rows: models.QuerySet[Any] = model._default_manager.filter(**of_store)
     for part in in_parts(ids):
         yield from rows.filter(pk__in=part)
 

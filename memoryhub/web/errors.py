@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from memoryhub.actions.availability import is_unavailable
 from memoryhub.actions.disk_space import DiskFull
 
 
@@ -38,9 +39,14 @@ def _ways_on(request: HttpRequest) -> Sequence[tuple[str, str]]:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
+    """503, with a sentence of its own, where it is the database that does not answer or takes no writes now."""
     if isinstance(sys.exception(), DiskFull):
         return render(request, "disk_full.html", status=503)
-    return render(request, "500.html", status=500)
+    if not is_unavailable(sys.exception()):
+        return render(request, "500.html", status=500)
+    response = render(request, "503.html", status=503)
+    response.headers["Retry-After"] = "1"
+    return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

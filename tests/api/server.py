@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,9 +75,12 @@ class Agent:
 
 
 @contextmanager
-def served(directory: Path, *options: str, descriptors: int | None = None) -> Iterator[Server]:
-    """A hub that answers until the block ends; `descriptors` are as many as a process of it may have."""
-    with _database() as url:
+def served(
+    directory: Path, *options: str, descriptors: int | None = None, address: str | None = None, **more: str
+) -> Iterator[Server]:
+    """A hub that answers until the block ends, on a new database or on that of an address; `descriptors` are as many
+    as a process of it may have, `more` goes to its environment."""
+    with _database() if address is None else nullcontext(address) as url:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -85,7 +88,7 @@ def served(directory: Path, *options: str, descriptors: int | None = None) -> It
             "MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_STATIC_ROOT": str(directory / "static"),
             "MEMORYHUB_CALLS": "none",
         }  # fmt: skip
-        environment = {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"}
+        environment = {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"} | more
         command = [sys.executable, "manage.py", "serve", "--port", str(port), *options]
         if descriptors is not None:
             command = ["prlimit", f"--nofile={descriptors}:{descriptors}", *command]

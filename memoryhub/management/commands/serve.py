@@ -14,7 +14,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
 from memoryhub import starting
-from memoryhub.actions import checkpoints, people
+from memoryhub.actions import checkpoints, people, sql
 from memoryhub.serving import listening, options
 from memoryhub.serving.connections import room_for_connections
 
@@ -70,6 +70,7 @@ class Command(BaseCommand):
     def _prepare(self, demo: bool) -> None:
         starting.before_migrating()
         call_command("check", fail_level="ERROR")
+        require_writable()
         call_command("migrate", interactive=False, verbosity=0)
         starting.after_migrating()
         call_command("collectstatic", interactive=False, verbosity=0)
@@ -79,6 +80,15 @@ class Command(BaseCommand):
         if token is not None:
             self.stdout.write("Make the first administrator with this link, which works once:")
             self.stdout.write(f"  {settings.MEMORYHUB_URL}/invitations/{token}")
+
+
+def require_writable() -> None:
+    """Raises a CommandError, in one sentence, where the database is a replica or read-only: a hub writes every call."""
+    if not sql.is_writable():
+        raise CommandError(
+            "The database takes no writes: it is a replica, or read-only. Name the primary in DATABASE_URL, or all"
+            " hosts with ?target_session_attrs=read-write."
+        )
 
 
 def settle_address(host: str, port: int) -> None:

@@ -1,0 +1,250 @@
+"""PostgreSQL fails over, goes away or stands behind PgBouncer: the hub says so soon, and goes on when it is back."""
+
+import http.client
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from memoryhub import settings as shipped
+from tests import cluster
+from tests.api.server import ROOT, Agent, Server, served
+
+SOON = 2.5
+"""Seconds within which a request is refused: two, and what a busy machine adds."""
+
+
+class Clusters:
+    """PostgreSQL servers of one test, each with its data and its socket in a directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def new(self, name: str) -> Path:
+        cluster.start(self.directory / name)
+        return self.directory / name
+
+    def replica(self, of: Path, name: str) -> Path:
+        """A standby that follows another server."""
+        place = self.directory / name
+        place.mkdir(mode=0o755)
+        if account := cluster._account():
+            shutil.chown(place, account)
+        backup = [cluster._binary("pg_basebackup"), "-h", str(of), "-U", "memoryhub", "-D", str(place / "data"), "-R"]
+        cluster._run([*backup, "-c", "fast"], place)
+        self.control(place, "start", "-l", str(place / "log"), "-o", f"-c unix_socket_directories='{place}'")
+        return place
+
+    def control(self, place: Path, *arguments: str) -> None:
+        cluster._run([cluster._binary("pg_ctl"), "-D", str(place / "data"), "-w", *arguments], place)
+
+    def run(self, place: Path, statement: str) -> None:
+        cluster._run(
+            [cluster._binary("psql"), "-h", str(place), "-U", "memoryhub", "-d", "postgres", "-qc", statement], place
+        )
+
+
+def address(*places: Path, name: str = "postgres", more: str = "") -> str:
+    return f"postgres://memoryhub@{','.join(quote(str(place), safe='') for place in places)}/{name}{more}"
+
+
+@pytest.fixture
+def clusters() -> Iterator[Clusters]:
+    directory = Path(tempfile.mkdtemp(prefix="memoryhub-failover-"))
+    directory.chmod(0o711)
+    found = Clusters(directory)
+    try:
+        yield found
+    except cluster.NoPostgreSQL:
+        pytest.skip("there is no PostgreSQL on this machine")
+    finally:
+        for place in directory.iterdir():
+            cluster.stop(place)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def one(clusters: Clusters) -> Path:
+    try:
+        return clusters.new("one")
+    except cluster.NoPostgreSQL:
+        if os.environ.get("MEMORYHUB_REQUIRE_POSTGRES"):
+            raise
+        pytest.skip("there is no PostgreSQL on this machine")
+
+
+def view(agent: Agent, number: object) -> tuple[int, dict[str, str]]:
+    """Status and headers of a call."""
+    block = {"type": "tool_use", "id": f"toolu_{number}", "name": "memory"}
+    status, headers, _ = agent.send(block | {"input": {"command": "view", "path": "/memories"}})
+    return status, headers
+
+
+def until(agent: Agent, wanted: int, seconds: float = 30) -> None:
+    """Asks until the answer has this status; no answer on the way is a failure of the hub itself, or late."""
+    end = time.monotonic() + seconds
+    number = 0
+    while True:
+        begun = time.monotonic()
+        status, headers = view(agent, f"{wanted}{begun}{number}")
+        assert status in (200, 503), status
+        assert status == 200 or headers["retry-after"]
+        if status == wanted:
+            return
+        assert time.monotonic() < end, f"still {status}"
+        number += 1
+        time.sleep(0.2)
+
+
+def page(server: Server, path: str = "/sign-in") -> tuple[int, str]:
+    connection: http.client.HTTPConnection = server.connect()
+    connection.request("POST", path, "email=a%40b.c&password=x", {"Content-Type": "application/x-www-form-urlencoded"})
+    response = connection.getresponse()
+    return response.status, response.read().decode()
+
+
+def test_a_database_that_has_become_read_only_is_503_at_each_door_and_served_again_afterwards(
+    clusters: Clusters, one: Path, tmp_path: Path
+) -> None:
+    with served(tmp_path, address(one)) as server:
+        agent = Agent(server, *server.new_store())
+        until(agent, 200)
+        clusters.run(one, "alter system set default_transaction_read_only = on")
+        clusters.run(one, "select pg_reload_conf()")
+        until(agent, 503)
+        agent.url = agent.url.replace("/v1/memory_stores/", "/mcp/").removesuffix("/tool_calls")
+        call = {"name": "memory", "arguments": {"command": "view", "path": "/memories"}}
+        status, headers, _ = agent.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+        assert (status, headers["retry-after"]) == (503, "1")
+        clusters.run(one, "alter system reset default_transaction_read_only")
+        clusters.run(one, "select pg_reload_conf()")
+        agent.url = agent.url.replace("/mcp/", "/v1/memory_stores/") + "/tool_calls"
+        until(agent, 200)
+
+
+def test_a_server_that_is_down_is_503_within_two_seconds_and_dead_connections_are_noticed_before_a_call_gets_one(
+    clusters: Clusters, one: Path, tmp_path: Path
+) -> None:
+    with served(tmp_path, address(one)) as server:
+        agent = Agent(server, *server.new_store())
+        until(agent, 200)
+        clusters.run(one, "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+        for number in range(8):
+            assert view(agent, f"after{number}")[0] == 200  # each connection of the pool was dead
+        clusters.control(one, "-m", "immediate", "stop")
+        for number in range(3):
+            begun = time.monotonic()
+            assert view(agent, f"down{number}")[0] == 503
+            assert time.monotonic() - begun < SOON
+        status, text = page(server, "/stores")
+        assert (status, "The database does not answer" in text) in ((503, True), (302, False), (403, False))
+        clusters.control(one, "start", "-l", str(one / "log"), "-o", f"-c unix_socket_directories='{one}'")
+        until(agent, 200)
+
+
+def test_several_hosts_in_the_address_are_followed_to_the_one_that_takes_writes(
+    clusters: Clusters, one: Path, tmp_path: Path
+) -> None:
+    two = clusters.replica(one, "two")
+    both = address(two, one, more="?target_session_attrs=read-write")
+    with served(tmp_path, both) as server:
+        agent = Agent(server, *server.new_store())
+        assert agent.call("toolu_1", command="create", path="/memories/a.md", file_text="one")[0] == "ok"
+        until(agent, 200)
+        time.sleep(1)  # for the standby
+        clusters.control(one, "-m", "immediate", "stop")
+        assert view(agent, "down")[0] == 503
+        clusters.control(two, "promote")
+        until(agent, 200)
+        assert "one" in agent.call("toolu_2", command="view", path="/memories/a.md")[1]
+        assert agent.call("toolu_1", command="create", path="/memories/a.md", file_text="one")[0] == "ok"  # once
+
+
+def test_serve_on_a_replica_says_what_is_wrong_in_one_sentence(clusters: Clusters, one: Path, tmp_path: Path) -> None:
+    two = clusters.replica(one, "two")
+    own = {"MEMORYHUB_DATA_DIR": str(tmp_path), "MEMORYHUB_STATIC_ROOT": str(tmp_path / "static")}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve", "--port", "1"], cwd=ROOT, check=False, text=True, capture_output=True,
+        env={**os.environ, **own, "DATABASE_URL": address(two)}, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    (sentence,) = done.stderr.strip().splitlines()
+    assert "it is a replica, or read-only" in sentence
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port"),
+    [
+        ("postgres://hub:p%40ss@a,b/hub", "a,b", "5432,5432"),
+        ("postgres://hub:p%40ss@a.example.com:5433,b:5434/hub?target_session_attrs=read-write", "a.example.com,b",
+         "5433,5434"),
+        ("postgres://hub:p%40ss@%2Frun%2Fone,%2Frun%2Ftwo:1/hub", "/run/one,/run/two", "5432,1"),
+    ],
+)  # fmt: skip
+def test_an_address_names_several_hosts(url: str, host: str, port: str) -> None:
+    database = shipped.database_of(url)
+    assert (database["HOST"], database["PORT"], database["USER"], database["PASSWORD"], database["NAME"]) == (
+        host, port, "hub", "p@ss", "hub",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("url", ["postgres://hub@a,/hub", "postgres://hub@a,b:x/hub", "postgres://hub@a,:1/hub"])
+def test_an_address_with_a_wrong_host_among_several_is_no_database(url: str) -> None:
+    assert shipped.database_of(url)["ENGINE"] == "django.db.backends.dummy"
+
+
+def bouncer() -> str | None:
+    return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+
+
+@pytest.fixture
+def pooled(one: Path) -> Iterator[Callable[..., str]]:
+    """The address of a PgBouncer in transaction mode with two connections to the server."""
+    program = bouncer()
+    if program is None:
+        pytest.skip("pgbouncer is not installed")
+    place = one.parent / "bouncer"
+    place.mkdir()
+    (place / "users").write_text('"memoryhub" ""\n')
+    (place / "ini").write_text(
+        f"[databases]\npostgres = host={one} dbname=postgres\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = {place}\n"
+        f"listen_port = 5432\nauth_type = any\nauth_file = {place}/users\npool_mode = transaction\n"
+        "default_pool_size = 2\nmax_client_conn = 200\n"
+        "[databases]\npostgres = host=" + f"{one} dbname=postgres user=memoryhub\n"
+    )
+    account = cluster._account()
+    if account:
+        for path in (place, *place.iterdir()):
+            shutil.chown(path, account)
+    process = subprocess.Popen(
+        [*(["runuser", "-u", account, "--"] if account else []), program, "-q", str(place / "ini")],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        for _ in range(100):
+            if (place / ".s.PGSQL.5432").exists():
+                break
+            time.sleep(0.1)
+        yield lambda: address(place)
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_the_hub_runs_behind_pgbouncer_in_transaction_mode(pooled: Callable[..., str], tmp_path: Path) -> None:
+    with served(tmp_path, pooled(), DISABLE_SERVER_SIDE_CURSORS="1") as server:
+        store, secret = server.new_store()
+        agents = [Agent(server, store, secret) for _ in range(6)]
+        for number in range(60):
+            agent = agents[number % len(agents)]
+            made = agent.call(f"toolu_{number}", command="create", path=f"/memories/{number}.md", file_text="one")
+            assert made[0] == "ok"
+        assert server.run("verify_audit", check=False).returncode == 0
+        assert server.run("export_store", store, "--output", str(tmp_path / "all.zip"), check=False).returncode == 0
