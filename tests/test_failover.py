@@ -39,8 +39,13 @@ class Clusters:
             shutil.chown(place, account)
         backup = [cluster._binary("pg_basebackup"), "-h", str(of), "-U", "memoryhub", "-D", str(place / "data"), "-R"]
         cluster._run([*backup, "-c", "fast"], place)
-        self.control(place, "start", "-l", str(place / "log"), "-o", f"-c unix_socket_directories='{place}'")
+        self.start(place)
         return place
+
+    def start(self, place: Path) -> None:
+        options = {**cluster.SETTINGS, "unix_socket_directories": str(place)}
+        given = " ".join(f"-c {name}='{value}'" for name, value in options.items())
+        self.control(place, "-l", str(place / "log"), "-o", given, "start")
 
     def control(self, place: Path, *arguments: str) -> None:
         cluster._run([cluster._binary("pg_ctl"), "-D", str(place / "data"), "-w", *arguments], place)
@@ -145,7 +150,7 @@ def test_a_server_that_is_down_is_503_within_two_seconds_and_dead_connections_ar
             assert time.monotonic() - begun < SOON
         status, text = page(server, "/stores")
         assert (status, "The database does not answer" in text) in ((503, True), (302, False), (403, False))
-        clusters.control(one, "start", "-l", str(one / "log"), "-o", f"-c unix_socket_directories='{one}'")
+        clusters.start(one)
         until(agent, 200)
 
 
