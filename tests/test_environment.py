@@ -74,13 +74,16 @@ def test_an_address_of_no_database_of_ours_is_none(url: str) -> None:
 
 
 def test_options_of_the_database_address_are_kept(tmp_path: Path) -> None:
-    code = "from memoryhub import settings; print(sorted(settings.DATABASES['default']['OPTIONS']))"
-    url = "postgres://user@host/name?sslmode=verify-full"
+    code = (
+        "from memoryhub import settings; options = settings.DATABASES['default']['OPTIONS'];"
+        " print(options['sslmode'], options['connect_timeout'], options['keepalives_count'], 'pool' in options)"
+    )
+    url = "postgres://user@host/name?sslmode=verify-full&connect_timeout=5"
     own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(tmp_path), "DATABASE_URL": url}
     printed = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=own, capture_output=True, text=True, check=True
     )
-    assert printed.stdout.strip() == "['pool', 'sslmode']"
+    assert printed.stdout.strip() == "verify-full 5 3 True"
 
 
 @pytest.mark.parametrize(
