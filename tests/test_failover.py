@@ -119,7 +119,7 @@ def page(server: Server, path: str) -> tuple[int, str]:
 def test_a_database_that_has_become_read_only_is_503_at_each_door_and_served_again_afterwards(
     clusters: Clusters, one: Path, tmp_path: Path
 ) -> None:
-    with served(tmp_path, address(one)) as server:
+    with served(tmp_path, address=address(one)) as server:
         agent = Agent(server, *server.new_store())
         until(agent, 200)
         clusters.run(one, "alter system set default_transaction_read_only = on")
@@ -138,7 +138,7 @@ def test_a_database_that_has_become_read_only_is_503_at_each_door_and_served_aga
 def test_a_server_that_is_down_is_503_within_two_seconds_and_dead_connections_are_noticed_before_a_call_gets_one(
     clusters: Clusters, one: Path, tmp_path: Path
 ) -> None:
-    with served(tmp_path, address(one)) as server:
+    with served(tmp_path, address=address(one)) as server:
         agent = Agent(server, *server.new_store())
         until(agent, 200)
         clusters.run(one, "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
@@ -160,7 +160,7 @@ def test_several_hosts_in_the_address_are_followed_to_the_one_that_takes_writes(
 ) -> None:
     two = clusters.replica(one, "two")
     both = address(two, one, more="?target_session_attrs=read-write")
-    with served(tmp_path, both) as server:
+    with served(tmp_path, address=both) as server:
         agent = Agent(server, *server.new_store())
         assert agent.call("toolu_1", command="create", path="/memories/a.md", file_text="one")[0] == "ok"
         until(agent, 200)
@@ -245,7 +245,7 @@ def pooled(one: Path) -> Iterator[Callable[..., str]]:
 
 
 def test_the_hub_runs_behind_pgbouncer_in_transaction_mode(pooled: Callable[..., str], tmp_path: Path) -> None:
-    with served(tmp_path, pooled(), DISABLE_SERVER_SIDE_CURSORS="1") as server:
+    with served(tmp_path, address=pooled(), DISABLE_SERVER_SIDE_CURSORS="1") as server:
         store, secret = server.new_store()
         agents = [Agent(server, store, secret) for _ in range(6)]
         for number in range(60):
