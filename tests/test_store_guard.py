@@ -28,6 +28,7 @@ SMALL = {
     "Run": "some a store, and those of the hub, which have none; its items go by the run",
     "SavedView": "belongs to a person",
     "Scan": "some a store",
+    "Seal": "belongs to a governing row, and names the chain only to tell which entry it is about",
     "Webhook": "some a store, and those of the hub, which have none",
     "WebhookCursor": "one row a store",
 }
