@@ -31,10 +31,12 @@ from memoryhub.actions import (
     runs,
     saved_views,
     scans,
+    sign_ins,
     stores,
     tree,
     verification,
     webhooks,
+    withdrawing,
 )
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.actions.policies import PolicySettings
@@ -262,7 +264,13 @@ def _scan(walk: Walk) -> None:
 
 def _decide(walk: Walk) -> None:
     finding = walk.any(Finding.objects.filter(store=walk.store))
-    findings.decide(walk.store.pk, [finding.pk], walk.random.choice(list(FindingState)), "known", walk.act())
+    findings.decide(
+        walk.store.pk,
+        [finding.pk],
+        walk.random.choice((FindingState.OPEN, FindingState.DISMISSED)),
+        "known",
+        walk.act(),
+    )
 
 
 def _entries_go(walk: Walk) -> None:
@@ -290,7 +298,7 @@ def _invite(walk: Walk) -> None:
     if walk.random.random() < 0.5:
         people.accept(token, email=email, name="New", password="correct horse battery", at=walk.at)
     elif walk.random.random() < 0.5:
-        people.withdraw(Invitation.objects.get(pk=invitation.pk), **walk.by())
+        withdrawing.withdraw(Invitation.objects.get(pk=invitation.pk), **walk.by())
 
 
 def _active(walk: Walk) -> None:
@@ -344,7 +352,7 @@ def _delete_store(walk: Walk) -> None:
 
 
 def _sign_in(walk: Walk) -> None:
-    people.enter(User.objects.get(pk=walk.person.pk), address="127.0.0.1", at=walk.at)
+    sign_ins.enter(User.objects.get(pk=walk.person.pk), address="127.0.0.1", at=walk.at)
     people.edit_profile(User.objects.get(pk=walk.person.pk), at=walk.at, name=f"Alice {walk.random.random()}")
 
 
