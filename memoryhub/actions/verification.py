@@ -14,11 +14,11 @@ from django.db.models import QuerySet
 from memoryhub import chain
 from memoryhub.actions import (
     calls,
-    checkpoints,
     deleting,
     missing,
     reviewing,
     seals,
+    verification_checkpoints,
     verification_receipts,
     verification_redactions,
 )
@@ -54,9 +54,8 @@ class Problem:
         return f"{self.chain} entry {self.seq}: {self.what}" if self.seq else f"{self.chain}: {self.what}"
 
 
-def chains(checkpoint_file: Path) -> list[str]:
-    """Every chain that there is, or was at a checkpoint."""
-    known = {checkpoint.chain for _, checkpoint in checkpoints.read(checkpoint_file) if checkpoint}
+def chains(known: set[str]) -> list[str]:
+    """Every chain that there is, or was at a checkpoint (`known`)."""
     named = (AuditChain.objects.values_list("id"), MemoryStore.objects.values_list("id"), _sealing())
     return sorted(known.union(*({id for (id,) in rows} for rows in named)))
 
@@ -70,13 +69,15 @@ def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Pro
 
     Raises the DatabaseError of a database that refuses to answer.
     """
-    # Read before the snapshot is taken: none of them is newer than the entries.
-    written = list(checkpoints.read(checkpoint_file)) if checkpoint_file else []
+    told = verification_checkpoints.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
     with snapshot():
-        return _verified(chain_id, written)
+        count, problem = _verified(chain_id)
+    if problem is None and chain_id in told:
+        problem = Problem(chain_id, *told[chain_id])
+    return count, problem
 
 
-def _verified(chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | None]]) -> tuple[int, Problem | None]:
+def _verified(chain_id: str) -> tuple[int, Problem | None]:
     if missing.is_gone(chain_id):
         return 0, None
     problems = _Verification(chain_id).problems()
@@ -87,8 +88,7 @@ def _verified(chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | N
         counted = problem
     try:
         governing = itertools.chain(seals.problems(chain_id), verification_receipts.problems(chain_id))
-        derived = itertools.chain(derived_problems(chain_id), governing)
-        for seq, what in itertools.chain(derived, _checkpoint_problems(chain_id, written)):
+        for seq, what in itertools.chain(derived_problems(chain_id), governing):
             return counted, Problem(chain_id, seq, what)
     except UNREADABLE as error:
         reraise_refusal(error)
@@ -115,11 +115,6 @@ def removed(chain_id: str) -> Removed:
     versions = rows.removed().count()
     start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first()
     return Removed(rows.count() - versions, versions, start or 0)
-
-
-def unreadable_checkpoints(path: Path) -> list[int]:
-    """The numbers of the lines of the checkpoint file that are not as they were written."""
-    return [number for number, checkpoint in checkpoints.read(path) if checkpoint is None]
 
 
 class _Verification:
@@ -348,20 +343,3 @@ def _ordered(fields: Iterable[str]) -> list[str]:
 
 def _fits(salt: str, value: str, commitment: str) -> bool:
     return bool(SALT.fullmatch(salt)) and chain.commit(bytes.fromhex(salt), value) == commitment
-
-
-def _checkpoint_problems(
-    chain_id: str, written: list[tuple[int, checkpoints.Checkpoint | None]]
-) -> Iterator[tuple[int, str]]:
-    removed = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first() or 0
-    explained = missing.accepted(chain_id)
-    for number, checkpoint in written:
-        if checkpoint is None or checkpoint.chain != chain_id:
-            continue
-        if checkpoint.seq <= removed or any(one.explains(checkpoint) for one in explained):
-            continue
-        entry = AuditEntry.objects.filter(chain=chain_id, seq=checkpoint.seq).first()
-        if entry is None:
-            yield checkpoint.seq, f"it is missing; it was there at {checkpoint.at} (checkpoint line {number})"
-        elif entry.hash != checkpoint.hash:
-            yield checkpoint.seq, f"it is not the one of {checkpoint.at} (checkpoint line {number})"

@@ -1,13 +1,15 @@
 """Checkpoints: what shows that the newest part of a log was cut off, or that a database was put back."""
 
+import io
 import json
 import os
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
-from memoryhub.actions import checkpoints, verification
+from memoryhub.actions import checkpoints, verification, verification_checkpoints
 from memoryhub.models import AuditChain, AuditEntry
 from tests.api.harness import AT, Hub, new_hub
 from tests.api.server import Agent, served
@@ -77,7 +79,7 @@ def test_a_store_that_was_removed_whole_is_noticed_after_a_checkpoint(long: Hub,
     checkpoints.append(path, AT, {})
     for table, column in (("auditentry", "chain"), ("auditchain", "id"), ("memoryversion", "store_id")):
         run_sql(f"delete from memoryhub_{table} where {column} = %s", store)
-    assert store in verification.chains(path)
+    assert store in verification.chains(verification_checkpoints.check(path).chains)
     assert verification.verify(store, path)[1] is not None
 
 
@@ -94,8 +96,11 @@ def test_every_edit_of_a_checkpoint_is_noticed(long: Hub, tmp_path: Path) -> Non
 
 
 def checkpoint_problems(path: Path) -> bool:
-    wrong = verification.unreadable_checkpoints(path)
-    return bool(wrong) or any(verification.verify(chain, path)[1] for chain in verification.chains(path))
+    wrong = verification_checkpoints.check(path).unreadable
+    return bool(wrong) or any(
+        verification.verify(chain, path)[1]
+        for chain in verification.chains(verification_checkpoints.check(path).chains)
+    )
 
 
 def test_checkpoints_are_appended_only_where_a_chain_has_moved(long: Hub, tmp_path: Path) -> None:
@@ -126,3 +131,19 @@ def test_a_full_disk_leaves_no_half_line(long: Hub, tmp_path: Path, monkeypatch:
     with pytest.raises(OSError):
         checkpoints.append(file, AT, {})
     assert file.read_bytes() == before
+
+
+def test_the_checkpoint_file_is_read_once_for_all_chains(
+    filled: Hub, own_checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: dict[str, int] = {}
+    for _ in range(3):
+        filled.call(command="view", path="/memories")
+        checkpoints.append(own_checkpoints, AT, known)
+    read, reads = checkpoints.read, []
+    monkeypatch.setattr(checkpoints, "read", lambda path: reads.append(path) or read(path))
+    call_command("verify_audit", stdout=io.StringIO())
+    assert reads == [own_checkpoints]
+    monkeypatch.setattr(verification_checkpoints, "LINES", 2)
+    assert verification_checkpoints.check(own_checkpoints).chains == {filled.store.id, "hub"}
+    assert verification_checkpoints.check(own_checkpoints).problems == {}

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memoryhub.actions import missing, verification
+from memoryhub.actions import missing, verification, verification_checkpoints
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.models import Door
 from memoryhub.starting import HubCommand, require_own_secrets
@@ -53,10 +53,13 @@ class Command(HubCommand):
 
     def _verify(self, chain: str | None) -> None:
         path = settings.MEMORYHUB_CHECKPOINT_FILE
-        problems = [f"{path} line {number} was changed" for number in verification.unreadable_checkpoints(path)]
+        written = verification_checkpoints.check(path)
+        problems = [f"{path} line {number} was changed" for number in written.unreadable]
         total = 0
-        for name in [chain] if chain else verification.chains(path):
-            count, problem = verification.verify(name, path)
+        for name in [chain] if chain else verification.chains(written.chains):
+            count, problem = verification.verify(name)
+            if problem is None and name in written.problems:
+                problem = verification.Problem(name, *written.problems[name])
             total += count
             explained = "; ".join(str(one) for one in missing.accepted(name))
             told = ", ".join(filter(None, [f"{count} entries", str(verification.removed(name)), explained]))
