@@ -119,8 +119,12 @@ _SALTED = ("chain", "seq", "message", "salts")
 
 
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
-    """Puts another value, or none, in the place of one of an entry's; an answer that showed it cannot be tried."""
+    """Puts another value, or none, in the place of one of an entry's; an answer that showed it cannot be tried.
+
+    The salts are read again: redacting another entry may have taken some since this one was read.
+    """
     setattr(entry, field, value)
+    entry.salts = AuditEntry.objects.values_list("salts", flat=True).get(chain=entry.chain, seq=entry.seq)
     entry.salts.pop(field, None)
     AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq).update(**{field: value, "salts": entry.salts})
     evidence.of_field(entry, field)

@@ -45,6 +45,18 @@ def test_a_version_read_through_the_api_then_redacted_then_deleted_with_its_stor
     assert verification.verify(hub.store.pk)[1] is None
 
 
+def test_a_refused_call_that_was_repeated_and_then_redacted_is_no_alarm() -> None:
+    """The answer of the second is that of the first, and cannot be tried either when the first is redacted."""
+    hub = read_through_the_api()
+    block = hub.block(command="str_replace", path="/memories/a.md", old_str="hunter2", new_str="hunter3")
+    for _ in range(2):
+        assert hub.send(block).value["is_error"]
+    assert hub.call(command="delete", path="/memories/a.md")[0] == "ok"
+    for version in MemoryVersion.objects.filter(store=hub.store).order_by("-number"):
+        redaction.redact_version(hub.store.pk, version.pk, Act(BY_HUB, Door.API, timezone.now()))
+        assert verification.verify(hub.store.pk)[1] is None
+
+
 def test_a_query_that_the_database_refuses_is_called_that_and_not_tampering(
     own_checkpoints: Path,
 ) -> None:
