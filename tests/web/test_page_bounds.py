@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 MOST = 2_000_000
 """Bytes of the answer of any page."""
-ROUND = 14
+ROUND = 4
 """How often a memory is rewritten."""
 
 
@@ -42,6 +42,13 @@ def hidden(number: int) -> str:
 TEXTS: dict[str, Callable[[int], str]] = {
     "/short-lines.md": short_lines, "/one-line.md": one_line, "/alternating.md": alternating, "/hidden.md": hidden,
 }  # fmt: skip
+COMPARED: dict[str, tuple[str, str]] = {
+    "/short-lines.md": (f"?from=1&to={ROUND}", "undo_version"),
+    "/one-line.md": ("?from=1&to=2&w=1", "restore_version"),
+    "/alternating.md": (f"?from=1&to={ROUND}&mode=split", "restore_version"),
+    "/hidden.md": ("?from=1&to=2&context=all", "undo_version"),
+}
+"""Of each text one form of the comparison, and one act with a preview: all of them for each take a minute."""
 
 
 @pytest.fixture
@@ -57,7 +64,7 @@ def caller(store: MemoryStore, key: str) -> Caller:
 
 def pages(store: MemoryStore) -> Iterator[tuple[str, str]]:
     """(name, address) of every page that shows texts or what differs between them."""
-    for route in ("changes", "store_audit", "store", "store_sessions", "store_overview", "store_findings"):
+    for route in ("store_audit", "store", "store_sessions", "store_overview", "store_findings"):
         yield route, reverse(route, args=[store.pk])
     yield "changes from the beginning", reverse("changes", args=[store.pk]) + "?from=0"
     yield "review", reverse("review")
@@ -68,12 +75,12 @@ def pages(store: MemoryStore) -> Iterator[tuple[str, str]]:
         yield "session undo", reverse("undo_session", args=[store.pk, session.pk])
     for memory in Memory.objects.filter(store=store):
         name = memory.path
+        query, undoing = COMPARED[name]
         for route in ("memory", "versions", "blame", "edit_memory"):
             yield f"{route} {name}", reverse(route, args=[store.pk, memory.pk])
-        for query in ("?from=1&to=14", "?from=1&to=14&mode=split", "?from=1&to=2&context=all", "?from=1&to=2&w=1"):
-            yield f"compare {name} {query}", reverse("compare", args=[store.pk, memory.pk]) + query
+        yield f"compare {name} {query}", reverse("compare", args=[store.pk, memory.pk]) + query
         version = MemoryVersion.objects.filter(memory=memory, number=3).get()
-        for route in ("version", "restore_version", "undo_version"):
+        for route in ("version", undoing):
             yield f"{route} {name}", reverse(route, args=[store.pk, version.pk])
         yield f"entry {name}", reverse("entry", args=[store.pk, version.seq])
 
