@@ -70,9 +70,11 @@ class Asked:
 
 def _asked(store: MemoryStore, form: QueryDict) -> Asked:
     """What was typed, with every spelling of it; once these were shown, those that are ticked."""
-    subject = form.getlist("subject")
+    subject, ticked = form.getlist("subject"), form.getlist("term")
+    if subject and not ticked:
+        raise BadTerms(_("No spelling was ticked, so nothing was erased. Tick at least one that is to be erased."))
     if subject:
-        return Asked(erasure_forms.checked(subject), erasure_forms.checked(form.getlist("term"), most=MOST_SPELLINGS))
+        return Asked(erasure_forms.checked(subject), erasure_forms.checked(ticked, most=MOST_SPELLINGS))
     typed = erasure_forms.terms_of(form)
     return Asked(typed, erasure.spelt(store.id, typed))
 
@@ -89,9 +91,11 @@ def _list(
     most = erasure_found.MANY if request.POST.get("all") else erasure_found.FEW
     held = sorted({hit.held_by for hit in found.hits if hit.held_by})
     holds = list(Hold.objects.of_store(store.id).filter(pk__in=held[:MOST_HOLDS]).select_related("owner"))
-    terms = asked.terms
+    terms, spellings = asked.terms, erasure_found.spellings(found, asked.terms)
+    rows = {choice.spelling.text for choice in spellings}
     shown: dict[str, Any] = {
-        "terms": terms, "subject": asked.subject, "spellings": erasure_found.spellings(found, terms),
+        "terms": terms, "subject": asked.subject, "spellings": spellings,
+        "unlisted": [term for term in terms if term not in rows],
         "elsewhere": erasure_found.elsewhere(store.id, found), "found": found, "total": len(found.hits), "holds": holds,
         "groups": erasure_found.groups(store.id, found, terms, most=most), "shows_all": bool(request.POST.get("all")),
         "form": form or EraseForm(store, [*asked.subject, *terms]), "problem": problem,
@@ -100,7 +104,16 @@ def _list(
 
 
 def _erase(request: HttpRequest, store: MemoryStore, asked: Asked) -> HttpResponse:
-    """The last step; where something has changed, or the form is not right, the list again and nothing is done."""
+    """The last step; where something has changed, or the form is not right, the list again and nothing is done.
+
+    What is erased is what is ticked, and only where the list that the person saw was made for exactly these ticks:
+    `shown` says which they were, for the sentence; the digest is over them too, so that no other texts pass it.
+    """
+    shown = request.POST.getlist("shown")
+    if shown and set(shown) != set(asked.terms):
+        said = _("The ticks have changed: nothing was erased. This is the list for what is ticked now.")
+        kept = EraseForm(store, [*asked.subject, *asked.terms], note=request.POST.get("note", ""))
+        return _list(request, store, asked, _search(store, asked), form=kept, problem=said)
     form = EraseForm(store, [*asked.subject, *asked.terms], request.POST)
     if not form.is_valid():
         return _list(request, store, asked, _search(store, asked), form=form)

@@ -61,8 +61,9 @@ class EraseForm(NameTypedForm):
         help_text=_("The audit keeps it: for example the number of the request, never the name of the person."),
     )  # fmt: skip
 
-    def __init__(self, store: MemoryStore, terms: Sequence[str], data: Any = None) -> None:
+    def __init__(self, store: MemoryStore, terms: Sequence[str], data: Any = None, note: str = "") -> None:
         super().__init__(store, data)
+        self.initial["note"] = note
         self.terms = terms
 
     def clean_note(self) -> str:

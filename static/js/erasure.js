@@ -4,8 +4,8 @@ const waits = () => document.querySelectorAll("[data-waits]");
 
 let ticking = 0;
 
-function wait(form) {
-  const shown = form.querySelector("[data-waits]");
+function wait(form, step) {
+  const shown = form.querySelector(`[data-waits="${step === "erase" ? "erase" : "look"}"]`);
   if (!shown) return;
   const begun = Date.now();
   const tell = () => {
@@ -22,7 +22,7 @@ function still() {
 }
 
 document.addEventListener("submit", (event) => {
-  if (!event.defaultPrevented) wait(event.target);
+  if (!event.defaultPrevented) wait(event.target, event.submitter?.value);
 });
 
 // Only looking can be stopped: nothing has changed.

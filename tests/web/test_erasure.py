@@ -46,9 +46,9 @@ def find(client: Client, store: MemoryStore, *terms: str) -> str:
 
 
 def last_form(html: str) -> dict[str, str]:
-    """The form that erases."""
+    """The form that erases, with its button."""
     (fields,) = [fields for _, fields in forms(html) if "digest" in fields]
-    return fields
+    return fields | {"step": "erase"}
 
 
 def test_everything_that_would_change_is_listed_with_what_stands_there(filled: Memory, alice: User) -> None:
@@ -181,6 +181,31 @@ def test_a_spelling_that_is_not_ticked_stays_and_is_counted_as_left(store: Memor
     assert len(Receipt.objects.get(store=store.id).content["spellings"]["left"]) == len(SPELT) - 2
 
 
+def test_a_spelling_that_was_unticked_is_never_erased_without_looking_again(store: MemoryStore, alice: User) -> None:
+    spelt(store)
+    client = signed_in(alice)
+    fields = last_form_of(find(client, store, "northwind")) | {"name": store.name, "note": "request 9"}
+    kept = [spelling for spelling in SPELT if spelling != "NORTHWIND"]
+    html = client.post(address(store), fields | {"term": kept}).content.decode()
+    assert "The ticks have changed: nothing was erased." in html and not Receipt.objects.exists()
+    assert ticked(html) == dict.fromkeys(SPELT, True) | {"NORTHWIND": False}
+    assert "<mark>NORTHWIND</mark>" not in html and "request 9" in html
+    assert client.post(address(store), last_form_of(html) | {"name": store.name}).status_code == 303
+    assert everywhere("NORTHWIND") != [] and [everywhere(spelling) for spelling in kept] == [[]] * len(kept)
+
+
+def test_other_ticks_than_those_of_the_list_erase_nothing_however_they_are_sent(
+    store: MemoryStore, alice: User
+) -> None:
+    spelt(store)
+    client = signed_in(alice)
+    fields = last_form_of(find(client, store, "northwind")) | {"name": store.name}
+    for term in (["Northwind"], [*SPELT, "again"], []):
+        for shown in (fields["shown"], term):
+            html = client.post(address(store), fields | {"term": term, "shown": shown}).content.decode()
+            assert "nothing was erased" in html and not Receipt.objects.exists()
+
+
 def test_other_spaces_are_offered_and_not_ticked(store: MemoryStore, alice: User) -> None:
     write(store, "/1.md", "Ada Lovelace wrote\nADA  LOVELACE too\n")
     write(store, "/2.md", "ada.lovelace@example.com and ＡＤＡ lovelace and adalovelace\n")
@@ -204,11 +229,12 @@ def test_a_spelling_that_came_meanwhile_stops_the_erasure(store: MemoryStore, al
 
 def last_form_of(html: str) -> dict[str, object]:
     """The form that erases, with every text that it sends."""
-    at = html.index('name="step" value="erase"')
+    at = html.index('name="digest"')
     part = html[html.rindex("<form", 0, at) : html.index("</form>", at)]
-    fields: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {"step": ["erase"]}
     for name, value in re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', part):
         fields.setdefault(name, []).append(unescape(value))
+    fields.setdefault("term", []).extend(text for text, checked in ticked(part).items() if checked)
     return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
 
 

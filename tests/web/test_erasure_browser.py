@@ -11,7 +11,7 @@ from memoryhub.actions.holds import place, release
 from memoryhub.models import HoldKind, Memory, MemoryStore, Scan, User
 from tests.browser import axe, fits, sign_in_as
 from tests.fixtures import AT
-from tests.web.erasing import SUBJECT, of_two_versions, text_of, version, write
+from tests.web.erasing import SUBJECT, everywhere, of_two_versions, text_of, version, write
 from tests.web.memory_pages import act
 
 pytestmark = pytest.mark.browser
@@ -76,6 +76,24 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     desk.get_by_role("button", name="Check it").click()
     expect(desk.get_by_text("The receipt is right")).to_be_visible()
     fits(desk)
+
+
+def test_what_was_unticked_stays_when_erase_is_pressed_at_once(desk: Page, store: MemoryStore) -> None:
+    desk.get_by_label("Texts to erase, one a line").fill(SUBJECT)
+    desk.get_by_role("button", name="Find every place").click()
+    desk.get_by_label(re.compile(SUBJECT.upper())).uncheck()
+    desk.get_by_label("Why").fill("request 9")
+    desk.get_by_label("Type the name of the memory store").fill(store.name)
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_text("The ticks have changed: nothing was erased.")).to_be_visible()
+    expect(desk.get_by_label(re.compile(SUBJECT.upper()))).not_to_be_checked()
+    expect(desk.get_by_label("Why")).to_have_value("request 9")
+    fits(desk)
+    axe(desk)
+    desk.get_by_label("Type the name of the memory store").fill(store.name)
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_role("heading", level=1)).to_have_text("Receipt of an erasure")
+    assert everywhere(SUBJECT) == [] and everywhere(SUBJECT.upper()) != []
 
 
 def test_a_version_is_redacted_and_says_so(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
