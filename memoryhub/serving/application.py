@@ -43,6 +43,10 @@ STOPPING_FOR = 10.0
 PROBES = {"/livez": False, "/readyz": True, "/healthz": True}
 
 
+class Unasked(Exception):
+    """No thread was free to say whether a body is to be read."""
+
+
 class Application:
     """The callable of the RSGI protocol, one in each worker process."""
 
@@ -100,6 +104,8 @@ class Application:
                 await self._reading(body, body.drain())
                 return
             await self._read_and_run(protocol, environ, body)
+        except Unasked:  # what it would answer without its body is not known to be right
+            refuse(protocol, environ, refusals.BUSY)
         finally:
             body.close()
 
@@ -133,17 +139,20 @@ class Application:
             body.drained = DRAINED * settings.MEMORYHUB_IMPORT["packed"]
 
     async def _ask(self, question: Callable[[], bool]) -> bool:
-        """The answer of a thread; no where too many requests wait for one, which the request is told then."""
-        told: asyncio.Future[bool] = self.loop.create_future()
+        """The answer of a thread. Raises Unasked where too many requests wait for one, or this one has for too long."""
+        told: asyncio.Future[bool | None] = self.loop.create_future()
 
         def job(too_late: bool) -> None:
-            answer = False
+            answer = None if too_late else False
             try:
-                answer = not too_late and question()
+                answer = answer if too_late else question()
             finally:
                 self.loop.call_soon_threadsafe(_resolve, told, answer)
 
-        return self.pool.offer(job) and await told
+        answer = await told if self.pool.offer(job) else None
+        if answer is None:
+            raise Unasked
+        return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
         """Reads while the clock runs: the tick cancels what is too slow or too much."""

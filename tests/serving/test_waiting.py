@@ -1,0 +1,57 @@
+"""Requests that wait for a thread: those that waited too long are refused whole, and can be sent again."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+
+import pytest
+
+from memoryhub.models import MemoryStore
+from memoryhub.serving import pool
+from memoryhub.serving.application import Application
+from tests.api.malformed import BLOCK
+from tests.asynchronous import run
+
+
+class Protocol:
+    """granian's side of one request: its body, and the answer that it is given."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body, self.status, self.headers = body, 0, {}
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self.body
+
+    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.status, self.headers = status, dict(headers)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["/v1/memory_stores/{}/tool_calls", "/mcp/{}", "/stores/{}/imports/new"])
+def test_a_request_that_waited_too_long_for_a_thread_is_never_run_without_its_body(
+    path: str, store: MemoryStore, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A valid key got 400 or 401, as if it had sent nothing, and no client sends such a request again."""
+    monkeypatch.setattr(pool, "LONGEST_WAIT", 0.1)
+    body = json.dumps({**BLOCK, "id": "waited"}).encode()
+    headers = {"content-type": "application/json", "authorization": f"Bearer {key}", "content-length": str(len(body))}
+    if "imports" in path:
+        headers |= {"content-type": "multipart/form-data; boundary=x", "content-length": str(8 * 1024 * 1024)}
+    scope = SimpleNamespace(
+        path=path.format(store.pk), client="127.0.0.1:40000", server="127.0.0.1:8000", method="POST", query_string="",
+        http_version="1.1", scheme="http", headers=headers,
+    )  # fmt: skip
+    protocol = Protocol(body)
+
+    async def serve() -> None:
+        application = Application()
+        application.loop, application.pool = asyncio.get_running_loop(), pool.Pool(1)
+        application.pool.start()
+        application.pool.offer(lambda too_late: time.sleep(0.5))
+        application._tick()
+        await asyncio.wait_for(application.__rsgi__(scope, protocol), 30)
+
+    run(serve())
+    assert (protocol.status, protocol.headers["Retry-After"]) == (503, "1")
