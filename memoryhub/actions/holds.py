@@ -35,6 +35,8 @@ class Holds:
     places: dict[str, Hold] = field(default_factory=dict)
     legal_memories: dict[str, Hold] = field(default_factory=dict)
     legal_places: dict[str, Hold] = field(default_factory=dict)
+    freezing_memories: dict[str, Hold] = field(default_factory=dict)
+    freezing_places: dict[str, Hold] = field(default_factory=dict)
     _known: dict[str, Hold | None] = field(default_factory=dict)
 
     @property
@@ -56,6 +58,10 @@ class Holds:
         """What keeps everybody from removing a memory: a legal hold on it, its path, a directory above or the store."""
         return self.legal_memories.get(memory_id) or (_above(self.legal_places, path) if self.legal_places else None)
 
+    def stops_changes(self, memory_id: str, path: str) -> Hold | None:
+        """What freezes a memory, or a path, whatever else is on it or above it."""
+        return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
+
 
 def _above(places: Marks, path: str) -> Hold | None:
     """What is on a path or on a directory above it."""
@@ -74,6 +80,10 @@ def holds_of(store_id: str, at: datetime) -> Holds:
             found.legal_memories[hold.memory] = hold
         elif hold.kind == HoldKind.HOLD:
             found.legal_places[hold.path or ""] = hold
+        if hold.freezes and hold.memory is not None:
+            found.freezing_memories[hold.memory] = hold
+        elif hold.freezes:
+            found.freezing_places[hold.path or ""] = hold
     return found
 
 

@@ -21,9 +21,9 @@ def kept_of(memory: Memory) -> Kept:
 
 
 @register.simple_tag
-def holds_over(store: MemoryStore, path: str) -> list[Hold]:
-    """The legal hold and the pin over a directory, or over the store."""
-    return retention_due.over(store.pk, "", path, timezone.now())
+def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
+    """The legal hold and the pin over a directory or a memory, or over the store."""
+    return retention_due.over(store.pk, memory, path, timezone.now())
 
 
 @register.simple_tag(takes_context=True)

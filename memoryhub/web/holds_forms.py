@@ -26,8 +26,8 @@ class HoldForm(forms.Form):
     kind = forms.ChoiceField(label=_("How"), widget=forms.RadioSelect)
     freezes = forms.BooleanField(
         label=_("Freeze the text too"), required=False,
-        help_text=_("Of a legal hold: nobody edits, moves, undoes or imports over what is held, agents included."
-                    " Without it the text can still be changed; then every version stays, the one of now too."),
+        help_text=_("Only with a legal hold: nobody edits or moves what is held, agents, imports and undoing included."
+                    " Not frozen, the text can still be changed, and every version of it stays."),
     )  # fmt: skip
     reason = forms.CharField(
         label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),

@@ -96,7 +96,7 @@ def leaving(request: HttpRequest, store: MemoryStore, user_id: str) -> HttpRespo
     invitations = Invitation.objects.open(timezone.now()).filter(made_by=member.user, store=store).newest()
     ends = role != Role.ADMIN and not member.user.is_superuser
     shown = {"member": member, "role": role, "keys": keys, "invitations": invitations[:ROWS] if ends else ()}
-    return render(request, "members/leaving.html", context(request, store, **shown))
+    return render(request, "members/leaving.html", context(request, store, subtab="members", **shown))
 
 
 @in_store(Role.ADMIN)

@@ -67,7 +67,10 @@ def kept(memory: Memory, now: datetime) -> Kept:
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """The hold and the pin over a memory or a path; the hold first."""
+    """The hold and the pin over a memory or a path; the hold first, and of several one that freezes the text."""
     found = holds.holds_of(store_id, now)
-    both = (found.stops_removal(memory_id, path), found.stops_policies(memory_id, path))
-    return list({hold.pk: hold for hold in both if hold}.values())
+    legal = found.stops_changes(memory_id, path) or found.stops_removal(memory_id, path)
+    other = found.stops_policies(memory_id, path)
+    return [
+        hold for hold in (legal, other if legal is None or (other and other.kind == HoldKind.PIN) else None) if hold
+    ]

@@ -28,11 +28,16 @@ function effects(form) {
   return counted;
 }
 
+// Whether something differs from what the page proposed.
+const isChosen = (form) =>
+  [...form.querySelectorAll("input[type=radio], input[name=leave_out]")].some((box) => box.checked !== box.defaultChecked);
+
 function tellSummary(form, count) {
   const summary = document.querySelector(".undo-summary");
   const lead = summary.querySelector("[data-undo-as]");
   const counted = effects(form);
-  lead.textContent = lead.dataset.undoAs;
+  lead.dataset.undoProposed ??= lead.textContent;
+  lead.textContent = isChosen(form) ? lead.dataset.undoAs : lead.dataset.undoProposed;
   for (const item of summary.querySelectorAll("[data-undo-effect]")) {
     const number = counted[item.dataset.undoEffect] ?? 0;
     item.hidden = number === 0;

@@ -12,6 +12,7 @@ from memoryhub.models import (
     Hold,
     Import,
     Key,
+    Member,
     Memory,
     MemoryStore,
     MemoryVersion,
@@ -33,6 +34,7 @@ def pages() -> Iterator[Page]:
     memory = Memory.objects.at("/refund_policies.xml").get(store=store)
     yield from _of_the_hub()
     yield from _of_a_store(store)
+    yield from _of_people(store)
     yield from _of_a_memory(memory)
     yield from _of_marked_memories(store)
     yield from _of_agents()
@@ -75,6 +77,14 @@ def _of_a_store(store: MemoryStore) -> Iterator[Page]:
     for job in Import.objects.filter(store=store).order_by("-pk")[:1]:
         yield page("import_", store_id=store.id, import_id=job.pk)
     yield page("export_store", "?path=/tickets", store_id=store.id, called="export-directory")
+
+
+def _of_people(store: MemoryStore) -> Iterator[Page]:
+    """Somebody who has issued a key leaves."""
+    member = Member.objects.filter(store=store).order_by("pk")[0]
+    yield page("deactivate", user_id=member.user_id)
+    yield page("leaving", store_id=store.id, user_id=member.user_id)
+    yield page("leaving", "?role=viewer", called="leaving-a-role", store_id=store.id, user_id=member.user_id)
 
 
 def _of_a_memory(memory: Memory) -> Iterator[Page]:

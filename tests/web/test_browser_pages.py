@@ -4,12 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions import people
+from memoryhub.actions import access, background, people
+from memoryhub.actions.background import Outcome
 from memoryhub.demo.load import load
-from memoryhub.models import User
+from memoryhub.models import Agent, MemoryStore, User
 from tests.browser import Console, axe, fits, sign_in_as
 from tests.fixtures import BY
 from tests.web.every_page import pages
@@ -53,6 +54,47 @@ def test_pages_of_errors_are_sound(page: Page, console: Console, live_server: Li
         response = page.goto(live_server.url + address)
         assert response is not None
         assert response.status in (403, 404)
+        axe(page)
+        fits(page)
+
+
+def test_the_page_of_an_address_for_forms_and_of_too_many_passwords_are_sound(
+    page: Page, console: Console, live_server: LiveServer, alice: User, store: MemoryStore
+) -> None:
+    console.expect("status of 405", "status of 429")
+    for _ in range(20):
+        page.goto(f"{live_server.url}/sign-in")
+        page.get_by_label("E-mail address").fill(alice.email)
+        page.get_by_label("Password").fill("not the one")
+        with page.expect_navigation() as answer:
+            page.keyboard.press("Enter")
+        if answer.value.status == 429:
+            break
+    expect(page.get_by_role("alert")).to_contain_text("Too many tries. Wait")
+    axe(page)
+    fits(page)
+    sign_in_as(page.context, alice, live_server.url)
+    page.goto(f"{live_server.url}/stores/{store.pk}/findings/decide")
+    expect(page.get_by_role("heading", name="There is no page at this address")).to_be_visible()
+    axe(page)
+    fits(page)
+
+
+def test_background_work_and_the_keys_of_somebody_who_leaves_are_sound(
+    page: Page, live_server: LiveServer, superuser: User, alice: User, store: MemoryStore, agent: Agent
+) -> None:
+    now = timezone.now()
+    background.note(Outcome("figures", now))
+    background.note(Outcome("checkpoints", now, "/data/checkpoints.jsonl: No space left on device.", 3, now))
+    access.issue_key(agent, stores=[store], created_by=alice, **(BY | {"at": now}))
+    sign_in_as(page.context, superuser, live_server.url)
+    page.goto(f"{live_server.url}/settings/background")
+    expect(page.get_by_text("No space left on device.")).to_be_visible()
+    axe(page)
+    fits(page)
+    for address in (f"/people/{alice.pk}/deactivate", f"/stores/{store.pk}/members/{alice.pk}/leaving"):
+        page.goto(live_server.url + address)
+        expect(page.get_by_role("checkbox", name="Revoke the key")).to_be_checked()
         axe(page)
         fits(page)
 

@@ -66,6 +66,8 @@ def test_a_session_is_undone_by_keys_alone(
     expect(desk.locator(".undo-change").first).to_contain_text("Somebody wrote here later")
     axe(desk)
 
+    expect(desk.locator("[data-undo-as]")).to_have_text("As proposed:")
+
     keep = desk.get_by_role("radio", name=re.compile("Keep it as it is now"))
     for _ in range(40):
         desk.keyboard.press("Tab")
@@ -76,6 +78,7 @@ def test_a_session_is_undone_by_keys_alone(
     expect(desk.get_by_role("radio", name=re.compile("Make it as it was before"))).to_be_checked()
     expect(desk.get_by_role("button", name="Undo 3 changes")).to_be_visible()
     expect(desk.locator(".undo-counts")).to_contain_text("2 memories change")
+    expect(desk.locator("[data-undo-as]")).to_have_text("As chosen:")
     tab_to(desk, "Leave it as it is", "checkbox")
     desk.keyboard.press("Space")
     expect(desk.get_by_role("button", name="Undo 2 changes")).to_be_visible()

@@ -137,3 +137,18 @@ def test_the_hold_follows_a_memory_that_is_renamed(client: Client, store: Memory
     curation.rename(store.pk, "/a.md", "/b.md", act())
     html = page(client, url("holds", store.pk))
     assert "/b.md" in html and "Pinned" in page(client, url("memory", store.pk, memory.pk))
+
+
+def test_the_forms_of_a_frozen_memory_say_so_before_anything_is_typed(client: Client, store: MemoryStore) -> None:
+    memory = write(store, "/case/a.md")
+    holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="the letter", memory=memory.pk)
+    edit, rename = url("edit_memory", store.pk, memory.pk), url("rename_memory", store.pk, memory.pk)
+    for address in (edit, rename):
+        assert "text is frozen" not in page(client, address)
+    holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path="/case", freezes=True)
+    for address in (edit, rename, url("delete_memory", store.pk, memory.pk)):
+        html = page(client, address)
+        assert "its text is frozen" in html and "Case 17" in html, address
+        assert "Its text can be changed" not in html, address
+    facts = page(client, url("memory", store.pk, memory.pk))
+    assert "text frozen" in facts and "Case 17" in facts
