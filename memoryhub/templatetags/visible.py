@@ -16,6 +16,11 @@ _BETWEEN = re.compile(r"(/| → |[“”\"(),;·]|: )")
 _ISOLATE, _END = "\u2068", "\u2069"
 
 
+def is_right_to_left(text: str) -> bool:
+    """Whether any character of the text is written from right to left."""
+    return _RIGHT_TO_LEFT.search(text) is not None
+
+
 @register.filter
 def visible(value: object, show: str = "") -> SafeString:
     """The text escaped, hidden characters as labelled boxes; `|visible:"whitespace"` shows spaces and tabs as well.

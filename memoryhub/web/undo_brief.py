@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.changes import Change, Problem
-from memoryhub.visible import to_html
+from memoryhub.templatetags.visible import visible
 from memoryhub.web.undo_form import effects_of
 from memoryhub.web.undo_rows import Row
 
@@ -57,4 +57,4 @@ def _row(row: Row, words: _Words, may_apply: bool) -> str:
 
 def _paths(change: Change) -> str:
     now, then = change.now.path, change.then.path
-    return f"{to_html(now)} → {to_html(then)}" if now and then and now != then else str(to_html(change.path))
+    return f"{visible(now)} → {visible(then)}" if now and then and now != then else str(visible(change.path))

@@ -9,11 +9,14 @@ from django.urls import reverse
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
+from memoryhub.actions import curation
 from memoryhub.models import Memory, MemoryStore, User
 from memoryhub.templatetags.visible import isolated, visible
+from memoryhub.web.search_marks import marked_path
 from tests.browser import sign_in_as
 from tests.fixtures import signed_in
 from tests.web.history import Caller
+from tests.web.memory_pages import act
 
 NAMES = ("ملاحظات", "תוכנית", "alpha", "خطة 2.md")
 PATH = "/" + "/".join(NAMES)
@@ -35,6 +38,14 @@ def test_a_title_isolates_by_characters_and_has_no_markup() -> None:
         Context({"path": "/א\u202e/b"})
     )
     assert title == "/\u2068א\ufffd\u2069/b"
+
+
+def test_what_is_found_by_its_path_is_isolated_with_its_marks() -> None:
+    assert str(marked_path(PATH, ["תוכ", "alp"])) == (
+        '<span class="found-directory">/<bdi>ملاحظات</bdi>/<bdi><mark>תוכ</mark>נית</bdi>/<mark>alp</mark>ha/</span>'
+        "<bdi>خطة 2.md</bdi>"
+    )
+    assert str(marked_path("/a/b.md", ["a/b"])).count("<mark>") == 2
 
 
 @pytest.fixture
@@ -66,6 +77,16 @@ def test_pages_show_the_path_isolated(memory: Memory, alice: User) -> None:
         html = client.get(address).content.decode()
         main = re.sub(r"<title>.*?</title>", "", html, flags=re.DOTALL)
         assert "<bdi>" in main, address
+
+
+@pytest.mark.django_db
+def test_the_finder_the_palette_and_the_names_of_boxes_isolate_too(memory: Memory, alice: User) -> None:
+    client = signed_in(alice)
+    for address in (reverse("find", args=[memory.store_id]) + "?q=alpha", reverse("palette") + "?q=alpha"):
+        assert "<bdi>ملاحظات</bdi>/<bdi>תוכנית</bdi>" in client.get(address).content.decode(), address
+    curation.delete(memory.store_id, PATH, act())
+    trash = client.get(reverse("trash", args=[memory.store_id])).content.decode()
+    assert "/\u2068ملاحظات\u2069/\u2068תוכנית\u2069/alpha/" in trash
 
 
 @pytest.mark.browser
