@@ -57,7 +57,7 @@ class HubCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         os.umask(0o077)
         require_hub()
-        require_known_schema()
+        require_known_schema(for_command=True)
         if self.writes:
             require_own_secrets()
         return super().execute(*args, **options)
@@ -97,8 +97,9 @@ def require_hub() -> None:
     )
 
 
-def require_known_schema() -> None:
-    """An older program on a newer database would write rows that the newer one does not understand."""
+def require_known_schema(*, for_command: bool = False) -> None:
+    """An older program on a newer database would write rows that the newer one does not understand. Commands do not
+    migrate an older database, as one put back from a backup is; `serve` does."""
     loader = MigrationLoader(connection)
     known = set(loader.disk_migrations or ())
     unknown = sorted(name for app, name in loader.applied_migrations or () if app == APP and (app, name) not in known)
@@ -106,6 +107,10 @@ def require_known_schema() -> None:
         raise NotStarted(
             f"The database was migrated by a newer MemoryHub ({unknown[-1]}), which this one does not know."
             " Start that version, or put back a backup from before."
+        )
+    if for_command and any(app == APP and (app, name) not in (loader.applied_migrations or ()) for app, name in known):
+        raise NotStarted(
+            "The database was left by an older MemoryHub. Start `serve` once, which migrates it, then run this command."
         )
 
 

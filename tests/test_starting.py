@@ -130,6 +130,22 @@ class TestAHubThatIsThere:
         change(home, "delete from django_migrations where name = '9999_later'")
         assert manage(home, "create_store", "X").returncode == 0
 
+    @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+    def test_a_command_on_a_database_of_an_older_program_says_what_migrates_it(
+        self, home: Path, command: list[str]
+    ) -> None:
+        """A backup from before an upgrade, put back: `verify_audit` said that the database refused to answer."""
+        newest = "app = 'memoryhub' and name = (select max(name) from django_migrations where app = 'memoryhub')"
+        [(name, applied)] = change(home, f"select name, applied from django_migrations where {newest}")
+        change(home, f"delete from django_migrations where {newest}")
+        try:
+            answer = manage(home, *command)
+            assert answer.returncode == 1 and "left by an older MemoryHub. Start `serve` once" in answer.stderr
+        finally:
+            change(
+                home, f"insert into django_migrations (app, name, applied) values ('memoryhub', '{name}', '{applied}')"
+            )
+
 
 def change(home: Path, text: str) -> list[tuple[object, ...]]:
     import sqlite3
