@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import F, OuterRef, Subquery
+
 from memoryhub.actions import undone
 from memoryhub.actions.changes import named_ids
 from memoryhub.actions.plans import in_parts
@@ -70,6 +72,10 @@ def problems(store_id: str) -> Iterator[tuple[int, str]]:
             expected.by,
         ):
             yield review.seq, f"review {review.pk} is not as its entry tells"
+    entry = AuditEntry.objects.filter(chain=store_id, seq=OuterRef("seq")).values("at")[:1]
+    moved = Review.objects.filter(store_id=store_id).annotate(told_at=Subquery(entry)).exclude(at=F("told_at"))
+    for pk, seq in moved.filter(told_at__isnull=False).values_list("pk", "seq"):
+        yield seq, f"review {pk} was not made when its entry says"
     for seq, version, decision in told:
         yield seq, f"the review of version {version} ({decision}) is missing"
     wrong = Memory.objects.filter(store_id=store_id).exclude(flagged=False).values_list("pk", flat=True)
