@@ -67,6 +67,7 @@ def test_a_value_is_revealed_and_masked_again(
     page.get_by_role("link", name="Mask again").click()
     expect(page.locator(".lines .masked-value")).to_be_visible()
     page.keyboard.press("e")
+    expect(page.get_by_role("button", name="Reveal and edit")).to_be_visible()
     axe(page)
     page.get_by_role("button", name="Reveal and edit").click()
     expect(page.locator("form[data-save]")).to_contain_text(CARD)
