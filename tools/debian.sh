@@ -43,7 +43,8 @@ install() {
 }
 
 case $1 in
-    chromium | postgresql) package=$1 ;;
+    postgresql) package=$1 ;;
+    chromium) package="chromium libatomic1" ;;
     fonts) package="fontconfig fonts-dejavu-core fonts-liberation" ;;
     nodejs) package="nodejs npm" ;;
     python-venv) package=python3-venv ;;
