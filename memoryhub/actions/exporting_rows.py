@@ -1,5 +1,6 @@
 """The rows of an export, a few at a time: as they were after its entry, and with no question open in between."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -8,9 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 from django.db.models import F, OuterRef, Q, Subquery
 
 from memoryhub import chain
+from memoryhub.actions import seals
 from memoryhub.actions.exporting_authors import Authors
 from memoryhub.actions.plans import in_parts
-from memoryhub.models import AuditEntry, Memory, MemoryVersion, Operation, Redaction
+from memoryhub.models import AuditEntry, Memory, MemoryVersion, Operation, Redaction, Seal
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.transfer.bundle import BundledVersion
 from memoryhub.transfer.written import Told, WrittenVersion
@@ -97,11 +99,15 @@ class Rows:
                 yield from map(_as_current, _flat(_pages(deleted.filter(path=None), "seq", "id", BRIEF)))
 
     def entries(self) -> Iterator[Told]:
-        """Every audit entry up to the export's own."""
+        """Every audit entry up to the export's own; `seals` is what its digest holds of the rows that it sealed."""
         entries = AuditEntry.objects.of_chain(self.scope.store)
         after = 0
         while page := list(entries.between(after + 1, self.scope.seq).oldest()[:PART]):
-            yield from map(_columns, page)
+            sealed = Seal.objects.of_chain(self.scope.store).filter(seq__gte=page[0].seq, seq__lte=page[-1].seq)
+            seals_of = defaultdict(list)
+            for seal in seals.in_order(sealed):
+                seals_of[seal.seq].append(seals.member(seal))
+            yield from ({**_columns(entry), "seals": seals_of[entry.seq]} for entry in page)
             after = page[-1].seq
 
     def redactions(self) -> Iterator[Told]:
