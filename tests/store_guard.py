@@ -39,6 +39,7 @@ LARGE = {
 ACROSS_STORES = {
     "actions.housekeeping.forget_calls": "looks for what is old in all stores, by an index of its time",
     "actions.unsettled._next_store": "finds a memory store with work to do by an index of its own",
+    "actions.importing_looks._known": "an id that an import brings may be that of a memory in any store",
     "actions.importing_writes._History._ids": "an id that an import brings must be new in the whole hub",
     "migrations.0007_seals.seal_rows": "seals the rows of all stores, once",
     "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",

@@ -30,6 +30,10 @@ DERIVED = (
 )  # fmt: skip
 
 
+ENTRIES = 17
+"""Those of the calls and acts that are told, and that of the finding which is resolved when its text is edited."""
+
+
 def tell() -> Hub:
     hub = new_hub()
     hub.call(command="create", path="/memories/a.md", file_text="one\ntwo\nthree\n")
@@ -67,8 +71,7 @@ def run_sql(text: str, *values: object) -> int:
 
 
 def test_an_untouched_chain_is_right(told: Hub) -> None:
-    entries = 17  # those of the calls and acts above, and that of the finding which left with its text
-    assert verification.verify(told.store.id) == (entries, None)
+    assert verification.verify(told.store.id) == (ENTRIES, None)
     assert verified(HUB) is None
 
 
@@ -230,11 +233,11 @@ def test_entries_in_another_order_are_noticed(told: Hub) -> None:
 def test_an_inserted_entry_is_named(told: Hub) -> None:
     names = [f'"{field.column}"' for field in AuditEntry._meta.concrete_fields if field.column]
     kept = ", ".join(name for name in names if name != '"seq"')
-    text = f'insert into memoryhub_auditentry ("seq", {kept}) select 17, {kept} from memoryhub_auditentry'
+    text = f'insert into memoryhub_auditentry ("seq", {kept}) select {ENTRIES + 1}, {kept} from memoryhub_auditentry'
     run_sql(text + " where chain = %s and seq = 3", told.store.id)
-    run_sql("update memoryhub_auditchain set last_seq = 17 where id = %s", told.store.id)
+    run_sql("update memoryhub_auditchain set last_seq = %s where id = %s", ENTRIES + 1, told.store.id)
     problem = verified(told.store.id)
-    assert problem is not None and problem.seq == 17
+    assert problem is not None and problem.seq == ENTRIES + 1
 
 
 def test_an_entry_of_another_store_in_the_place_of_one_is_named(told: Hub) -> None:
@@ -284,8 +287,8 @@ def test_the_command_says_that_all_is_right(
     checkpoints.append(own_checkpoints, AT, {})
     call_command("verify_audit")
     lines = capsys.readouterr().out.splitlines()
-    assert f"{told.store.id}: 16 entries" in lines
-    assert lines[-1] == f"All {16 + AuditEntry.objects.of_chain(HUB).count()} entries are right."
+    assert f"{told.store.id}: {ENTRIES} entries" in lines
+    assert lines[-1] == f"All {ENTRIES + AuditEntry.objects.of_chain(HUB).count()} entries are right."
 
 
 def test_the_command_names_the_entry_and_fails(told: Hub, own_checkpoints: Path) -> None:
@@ -299,6 +302,6 @@ def test_the_command_names_the_entry_and_fails(told: Hub, own_checkpoints: Path)
 
 def test_the_command_names_a_checkpoint_that_was_changed(told: Hub, own_checkpoints: Path) -> None:
     checkpoints.append(own_checkpoints, AT, {})
-    own_checkpoints.write_bytes(own_checkpoints.read_bytes().replace(b'"seq": 16', b'"seq": 15'))
+    own_checkpoints.write_bytes(own_checkpoints.read_bytes().replace(b'"seq": %d' % ENTRIES, b'"seq": 15'))
     with pytest.raises(CommandError, match="line 2 was changed"):
         call_command("verify_audit")

@@ -5,7 +5,7 @@ from django.contrib.sessions.models import Session as BrowserSession
 from django.utils import timezone
 
 from memoryhub.actions import transactions
-from memoryhub.models import Agent, MemoryStore
+from memoryhub.models import Agent, BackgroundTask, MemoryStore
 from tests.fixtures import AT
 from tests.write_guard import UnguardedWrite, tampering
 
@@ -46,8 +46,8 @@ def test_a_row_is_not_deleted_outside_a_transaction(store: MemoryStore) -> None:
 @pytest.mark.django_db
 def test_actions_write_inside_their_transaction() -> None:
     with transactions.writing():
-        new_agent().save()
-    assert Agent.objects.get().name == "Bot"
+        BackgroundTask(node="here", name="scans").save()
+    assert BackgroundTask.objects.get().name == "scans"
 
 
 @pytest.mark.django_db

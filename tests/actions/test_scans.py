@@ -115,8 +115,8 @@ def test_only_what_was_chosen_is_looked_for_else_what_the_rules_say(store: Memor
 def test_start_and_end_are_audited_and_the_audit_verifies(store: MemoryStore) -> None:
     write(store, "/a.md", CARD)
     scan = run(scans.start(store.id, KINDS, ACT))
-    entries = list(AuditEntry.objects.of_chain(store.id).newest()[:2])
-    assert [entry.command for entry in entries] == ["end_scan", "start_scan"]
+    entries = list(AuditEntry.objects.of_chain(store.id).newest()[:3])
+    assert [entry.command for entry in entries] == ["end_scan", "note_findings", "start_scan"]
     assert entries[0].input == f'{{"scan":"{scan.pk}","kinds":["card"],"checked":1,"found":1}}'
     assert verification.verify(store.id, None)[1] is None  # type: ignore[arg-type]
 

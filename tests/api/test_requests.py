@@ -18,6 +18,7 @@ from tests.api.harness import (
     Answer,
     Hub,
     assert_audit_is_right,
+    assert_kept,
     contents,
     new_hub,
     new_secret,
@@ -151,7 +152,7 @@ def test_whatever_stands_inside_input_is_a_matter_of_the_tool(hub: Hub, input: d
     answer = hub.send({**BLOCK, "input": input})
     assert answer.status == 200
     assert outcome(answer.value)[0] in ("ok", "err")
-    assert json.loads(newest_entry(hub.store.id).input or "") == input
+    assert_kept(newest_entry(hub.store.id).input, input)
     again = hub.send({**BLOCK, "input": input})
     assert again.value == answer.value
     assert_audit_is_right(hub.store)
