@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from django.db import models
 
@@ -189,7 +189,7 @@ class Erasing:
     def _rows(self, place: Place) -> None:
         """Masks the columns of one of the other tables."""
         for row, column in list(place.having(self.store.store, self.terms)):
-            rows: models.QuerySet[Any] = type(row)._default_manager.filter(pk=row.pk)
+            rows = place.rows(self.store.store).filter(pk=row.pk)
             value = getattr(row, column)
             if place.kind == "call":
                 rows.update(token=f"{REDACTED}{ids.new_id('', self.store.at)}")

@@ -12,7 +12,9 @@ from memoryhub.models import Door, Memory, MemoryStore
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import AT, BY, Hub, contents, new_hub
 
-LIMITS = Limits(memory_bytes=100, memories=3, total_bytes=250, versions=None, view_characters=16_000, calls=None)
+LIMITS = Limits(
+    memory_bytes=100, memories=3, total_bytes=250, versions=None, view_characters=16_000, calls=None, audit_bytes=None
+)
 ACT = Act(Actor.system("Anna"), Door.WEB, AT)
 
 

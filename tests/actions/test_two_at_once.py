@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memoryhub.actions import access, people, stores, withdrawing
+from memoryhub.actions import access, passwords, people, stores, withdrawing
 from memoryhub.actions.stores import StoreSettings
 from memoryhub.models import HUB, Agent, AuditEntry, Invitation, MemoryStore, User
 from tests.api.harness import AT, BY, new_store
@@ -38,7 +38,7 @@ def test_of_people_of_one_address_made_at_once_one_is_made() -> None:
     def make() -> None:
         people.create_user("a@example.com", name="A", password="twelve letters", **BY)
 
-    done = together(lambda _: tried(make, people.EmailTaken), clients=8)
+    done = together(lambda _: tried(make, people.EmailTaken), clients=passwords.AT_ONCE + passwords.MOST_WAITING)
     assert done.count(True) == 1
     assert User.objects.filter(email="a@example.com").count() == 1
 

@@ -15,6 +15,7 @@ from memoryhub.actions.database_remains import NotScrubbed
 from memoryhub.actions.transactions import writing
 from memoryhub.models import Door, HubSettings, User
 from tests.api.harness import AT
+from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +27,7 @@ def did(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(sql, "rewrite", lambda: done.append("rewrite"))
     monkeypatch.setattr(database_remains.time, "sleep", lambda _: None)
     yield done
-    with writing():
+    with tampering():
         HubSettings.objects.all().delete()
 
 
