@@ -1,6 +1,7 @@
 """The pages of imports: what is brought is looked at first, chosen for, started, and shown with what came of it."""
 
 import re
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -148,7 +149,10 @@ def test_who_may_and_what_is_refused(
     assert job.state == "preview"
 
 
-def test_what_is_too_large_or_misplaced_is_said_beside_the_field(store: MemoryStore, carol: User) -> None:
+def test_what_is_too_large_or_misplaced_is_said_beside_the_field(
+    store: MemoryStore, carol: User, settings: Any
+) -> None:
+    settings.MEMORYHUB_IMPORT = settings.MEMORYHUB_IMPORT | {"packed": 10 * 1024 * 1024}
     browser, new = signed_in(carol), reverse("new_import", args=[store.pk])
     for data, said in (
         ({"brought": SimpleUploadedFile("a.zip", bytes(11 * 1024 * 1024)), "place": ""}, "at most 10 MB"),
