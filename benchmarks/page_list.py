@@ -20,6 +20,7 @@ from benchmarks.page_line import (
 HUB = (
     page(TRIVIAL), page("sign_in", who=""), page("stores"), page("stores", who=ADA, called="stores (all)"),
     page("new_store", who=ADA), page("account"), page("api_docs"), page("people", who=ADA), page("agents"),
+    page("hub_background", who=ADA), Line("deactivate", "deactivate", {"user_id": "ben"}, who=ADA),
     page("agents", who=ADA, called="agents (all)"), page("new_agent", who=ADA), page("hub_limits", who=ADA),
     Line("agent: common", "agent", {"agent_id": "agent"}), Line("agent: rare", "agent", {"agent_id": "rare_agent"}),
     Line("edit_agent", "edit_agent", {"agent_id": "agent"}, who=ADA),
@@ -30,7 +31,8 @@ HUB = (
 STORE = (
     store("store"), store("edit_store", who=ADA), store("archive_store", who=ADA), store("new_memory"),
     store("delete_store", who=ADA), store("export_store"), store("imports"), store("new_import"),
-    store("members", who=ADA), store("store_keys", who=ADA), store("limits"), store("trash"),
+    store("members", who=ADA), Line("leaving", "leaving", {"store_id": "store", "user_id": "ben"}, who=ADA),
+    store("store_keys", who=ADA), store("limits"), store("trash"),
     store("trash", "?before={trash_middle}", "trash: middle"), store("trash", "?before={trash_last}", "trash: last"),
     place("directory", "wide"), place("directory", "wide", "?after=m/{wide_middle}", "wide, middle"),
     place("directory", "wide", "?after=m/{wide_last}", "wide, last"), place("directory", "many"),
@@ -197,7 +199,8 @@ NOT_PAGES = {
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
     "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",
 } | dict.fromkeys((
-    "sign_out", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active", "password_link",
+    "sign_out", "scrub_now", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active",
+    "password_link",
     "set_role", "remove_member", "withdraw_store_invitation", "download_memory", "decide", "decide_many", "claim",
     "choose_import", "start_import", "cancel_import",
     "start_run", "allow_run", "cancel_run", "undo_run", "pause_webhook", "resume_webhook", "rotate_webhook",

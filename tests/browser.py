@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.conf import settings
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Page, expect
 
 from memoryhub.models import User
 from tests.fixtures import signed_in
@@ -69,13 +69,22 @@ def axe(page: Page, *, only: tuple[str, ...] = THEMES) -> None:
     """Fails if axe finds anything on the page, in light or in dark."""
     if not only:
         return
-    if not page.evaluate("typeof axe === 'object'"):
-        page.evaluate(AXE_SCRIPT)
+    _load_axe(page)
     for scheme in only:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         rules = {} if scheme == only[0] else {"runOnly": {"type": "rule", "values": COLOUR_RULES}}
         results = AxeResults(page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"], **rules}))
         assert not results.violations_count, f"{page.url} in {scheme}:\n{results.generate_report()}"
+
+
+def _load_axe(page: Page) -> None:
+    """Loads axe into the page; where a key or a click has just started a navigation, into the page it leads to."""
+    try:
+        if not page.evaluate("typeof axe === 'object'"):
+            page.evaluate(AXE_SCRIPT)
+    except Error:
+        page.wait_for_load_state()
+        page.evaluate(AXE_SCRIPT)
 
 
 def fits(page: Page, widths: tuple[int, ...] = WIDTHS) -> None:

@@ -47,6 +47,7 @@ _BEGINNINGS = (
     ("Error: this path would hold ", Kind.SENSITIVE),
     ("Error: this memory store is archived", Kind.ARCHIVED),
     ("Error: A legal hold is on ", Kind.HELD),
+    ("Error: The memory /", Kind.HELD),
     ("Error: the precondition failed", Kind.PRECONDITION),
     ("Error: this key may not write", Kind.READ_ONLY),
 )

@@ -232,7 +232,7 @@ def held_in(path: str, directory: str) -> str:
 
 def frozen(path: str, reason: str) -> str:
     """For every door: `reason` is what the person wrote who froze it, on one line."""
-    return f"Error: {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
+    return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 
 def memory_too_large(path: str, size: int, limit: int) -> str:

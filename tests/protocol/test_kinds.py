@@ -36,7 +36,7 @@ EXPECTED = {
     Kind.SENSITIVE: {"blocked", "path_blocked"},
     Kind.READ_ONLY: {"key_may_not_write"},
     Kind.ARCHIVED: {"store_archived"},
-    Kind.HELD: {"held", "held_in"},
+    Kind.HELD: {"held", "held_in", "frozen"},
     Kind.PRECONDITION: {"precondition_failed"},
 }  # fmt: skip
 HOSTILE = ("/a", "/ does not exist", "/x already exists", "", "/記", "No replacement was performed, old_str `")

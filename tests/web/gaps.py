@@ -153,7 +153,7 @@ def _mask_entry(store: MemoryStore, seq: int, at: datetime, *, wholly: bool) -> 
 
 
 def _commit(locked: Tree, evidence: Evidence) -> None:
-    tree.commit(locked, Record("erase", redactions=evidence.write()))
+    tree.commit(locked, Record("redact", redactions=evidence.write()))
 
 
 def _remove_entries(store: MemoryStore, up_to: int, at: datetime) -> int:

@@ -1,6 +1,5 @@
 """Hostile text in a real browser: it stays text, what is hidden in it is shown, and large texts are quick."""
 
-import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
@@ -13,6 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions import curation
 from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import Console, sign_in_as
+from tests.durations import quickest
 from tests.fixtures import signed_in
 from tests.web import hostile
 from tests.web.memory_pages import act, write
@@ -137,16 +137,6 @@ def test_hostile_text_survives_the_editor(desk: Page, live_server: LiveServer, w
     assert after.content == "!" + before.content
 
 
-def seconds(ask: Callable[[], object]) -> float:
-    """How long the quickest of three takes."""
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        ask()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def opened(client: Client, memory: Memory, page: str = "", query: str = "") -> Callable[[], object]:
     """Opens a page of the memory, which must answer."""
 
@@ -161,8 +151,8 @@ def test_equal_lines_cost_no_more_than_different_ones(store: MemoryStore, alice:
     client = signed_in(alice)
     equal = write(store, "/equal.md", "- same\n" * MANY)
     different = write(store, "/different.md", "".join(f"- {number}\n" for number in range(MANY)))
-    spent = seconds(opened(client, equal, query=query))
-    assert spent < 5 * seconds(opened(client, different, query=query))
+    spent = quickest(opened(client, equal, query=query))
+    assert spent < 5 * quickest(opened(client, different, query=query))
     assert spent < WITHIN
 
 
@@ -185,9 +175,9 @@ def test_costly_texts_are_shown_and_compared_in_time(store: MemoryStore, alice: 
     memory = write(store, "/costly.md", old)
     curation.edit(store.id, memory.id, new, memory.sha256, act())
     for page, query in (("", ""), ("", "?view=rendered"), ("/edit", "")):
-        assert seconds(opened(client, memory, page, query)) < WITHIN, (page, query)
+        assert quickest(opened(client, memory, page, query)) < WITHIN, (page, query)
     for query in ("?from=1&to=2", "?from=1&to=2&mode=split", "?from=1&to=2&w=1"):
-        assert seconds(opened(client, memory, "/compare", query)) < WITHIN, query
+        assert quickest(opened(client, memory, "/compare", query)) < WITHIN, query
 
 
 @pytest.mark.parametrize("name", ["all lines other", "one long line"])

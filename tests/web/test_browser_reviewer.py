@@ -256,9 +256,7 @@ def test_without_script_tab_and_enter_are_enough(plain: Page, service: MemorySto
     skip_to_content(plain)
     follow(plain, plain.get_by_role("button", name="Undo 2 changes"), 30)
     expect(plain.get_by_role("status")).to_contain_text("Undid 2 changes.")
-    entry = AuditEntry.objects.of_chain(service.pk).newest()[0]
-    arrive(plain, f"Entry {entry.seq}")
-    assert entry.command == "undo"
+    arrive(plain, f"Entry {newest_of(service, 'undo').seq}")
     assert POISON not in text_of(memory)
     assert waiting("ticket-4498") == []
 
@@ -273,12 +271,15 @@ def test_without_script_one_version_is_reverted_from_the_inbox(
     expect(plain.locator(".banner", has_text=f"Reverted version 3 of {PATH}.")).to_be_visible()
     skip_to_content(plain)
     follow(plain, plain.locator(".banner").get_by_role("link", name="Audit entry"))
-    entry = AuditEntry.objects.of_chain(service.pk).newest()[0]
-    arrive(plain, f"Entry {entry.seq}")
-    assert entry.command == "revert"
+    arrive(plain, f"Entry {newest_of(service, 'revert').seq}")
     assert POISON not in text_of(memory)
     assert waiting("ticket-4498") == [NOTES]
     assert all_chains_are_right()
+
+
+def newest_of(store: MemoryStore, command: str) -> AuditEntry:
+    """The newest entry of a command; an entry that resolves its findings may come after it."""
+    return AuditEntry.objects.of_chain(store.pk).of_command(command).newest()[0]
 
 
 def follow(page: Page, target: Locator, most: int = CLOSE) -> None:
