@@ -12,7 +12,7 @@ PORT ?= 8000
 PYTEST_OPTIONS ?= -n 3
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-postgres fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures lock clean needed developed
+.PHONY: help run test test-postgres test-long fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures lock clean needed developed
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -31,6 +31,11 @@ test-postgres: developed ## Run the tests that ask the database on a private Pos
 	@sh tools/debian.sh fonts || echo "Fonts are missing: pages are tried with those that this machine has."
 	@sh tools/typescript.sh || echo "No TypeScript SDK: its tests are skipped."
 	MEMORYHUB_REQUIRE_STORE=1 MEMORYHUB_TEST_DATABASE=postgres $(PY) -m pytest $(PYTEST_OPTIONS)
+
+test-long: developed ## Run the long forms of tests on both databases: random walks over all acts, faults (hours)
+	for database in sqlite postgres; do \
+	  MEMORYHUB_TEST_DATABASE=$$database MEMORYHUB_WALKS=$${MEMORYHUB_WALKS:-2000} MEMORYHUB_LONG_FAULTS=1 \
+	  $(PY) -m pytest -p no:xdist tests/redaction/test_random_walks.py tests/faults || exit 1; done
 
 fuzz: developed ## Ask the API 20,000 made-up questions (about ten minutes)
 	MEMORYHUB_FUZZ_REQUESTS=$${MEMORYHUB_FUZZ_REQUESTS:-20000} $(PY) -m pytest -p no:xdist tests/api/test_fuzz.py
