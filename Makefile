@@ -1,6 +1,8 @@
 # What people type. Needs Python 3.11 or later, make and git; everything else is fetched into .venv.
 
 SHELL := /bin/sh
+# The tests start many processes: what Python has compiled is kept beside the code, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
 PY := .venv/bin/python
 DATA = MEMORYHUB_DATA_DIR="$$scratch"
 SCRATCH = scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT INT TERM

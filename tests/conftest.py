@@ -33,25 +33,32 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 PLACES = {"actions", "api", "doors", "faults", "mcp", "redaction", "serving", "web"}
 DATABASE = {"db", "transactional_db", "live_server"}
-LOOKS = {
-    "test_blame_browser", "test_browser_hostile", "test_browser_keyboard", "test_browser_pages",
-    "test_browser_shortcuts", "test_dashboards_browser", "test_drafts", "test_look", "test_markdown",
-}  # fmt: skip
+LOOKS = {"test_look", "test_markdown"}
+"""Modules about pages that ask no database."""
+BROWSED_ON_BOTH = {"test_browser_day"}
+"""A browser speaks HTTP to the hub: on PostgreSQL one module of what people do with it is enough."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On PostgreSQL what cannot depend on the database is left out: pure text, and what a browser does with a page."""
     if os.environ.get("MEMORYHUB_TEST_DATABASE") != "postgres":
         return
-    asking = {item.path for item in items if item.path.stem not in LOOKS and _may_ask_a_database(item)}
-    config.hook.pytest_deselected(items=[item for item in items if item.path not in asking])
-    items[:] = [item for item in items if item.path in asking]
+    modules = {item.path for item in items if item.path.stem not in LOOKS and _may_ask_a_database(item)}
+    asking = [item for item in items if item.path in modules and not _is_about_the_browser(item)]
+    kept = set(asking)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = asking
 
 
 def _may_ask_a_database(item: pytest.Item) -> bool:
     place = item.path.relative_to(item.config.rootpath).parts
     fixtures = set(getattr(item, "fixturenames", ()))
     return place[1] in PLACES or bool(DATABASE & fixtures) or item.get_closest_marker("django_db") is not None
+
+
+def _is_about_the_browser(item: pytest.Item) -> bool:
+    driven = "browser" in getattr(item, "fixturenames", ())
+    return driven and item.path.parent.name == "web" and item.path.stem not in BROWSED_ON_BOTH
 
 
 def _is_worker(config: pytest.Config) -> bool:

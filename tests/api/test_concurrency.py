@@ -10,7 +10,7 @@ import pytest
 from tests.api.server import Agent, Server
 
 CLIENTS = 16
-INSERTS = 200
+INSERTS = 80
 
 
 def together(work: Callable[[int], Any], clients: int = CLIENTS) -> list[Any]:
