@@ -7,13 +7,16 @@ from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Literal
 
-from memoryhub.matching import Area, Budget, common_runs, differing, slid
+from memoryhub.matching import Area, Budget, Work, common_runs, cost_of_matching, differing, size_of, slid
 
 MATCHING_PAIRS = 200_000
 """So many pairs of equal lines are looked at in one comparison, and so many pairs of equal words in all its lines."""
 
 PAIRING_WORK = 400_000
 """How many words are looked at to find which removed line became which added one."""
+
+REQUEST_WORK = 1_500_000
+"""What all comparisons of one request may cost: six texts of 100 KB that were written anew, or hundreds of edits."""
 
 SIMILAR = 0.4
 """Lines that share less of their letters are not marked word by word: all of them changed."""
@@ -73,17 +76,24 @@ class Diff:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def compare(old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3) -> Diff:
+def compare(
+    old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3, work: Work | None = None
+) -> Diff:  # fmt: skip
     """The rows between two texts, with so many equal lines around each change (None: all of them).
 
-    Lines end at a line feed and at nothing else. Ignoring white space means all of it, as `git diff -w`.
+    Lines end at a line feed and at nothing else. Ignoring white space means all of it, as `git diff -w`. What the pairs
+    of lines and words cost is taken from `work`.
     """
     texts = _Texts(old.split("\n"), new.split("\n"), ignore_whitespace)
     old_no_newline, new_no_newline = _drop_end(texts.old), _drop_end(texts.new)
     budget = Budget(MATCHING_PAIRS)
     changes = _changes(texts, budget, old_no_newline, new_no_newline)
+    parts = tuple(_parts(texts, changes, context))
+    if work is not None:
+        left = budget.left + texts.pairing.left + texts.words.left
+        work.spend((2 * MATCHING_PAIRS + PAIRING_WORK - left) // 4)
     return Diff(
-        parts=tuple(_parts(texts, changes, context)),
+        parts=parts,
         added=sum(area[3] - area[2] for area in changes),
         removed=sum(area[1] - area[0] for area in changes),
         changes=len(changes),
@@ -96,10 +106,39 @@ def compare(old: str, new: str, *, ignore_whitespace: bool = False, context: int
     )
 
 
+def opened(
+    work: Work, old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3
+) -> Diff | None:  # fmt: skip
+    """The comparison, or null where a request has too little work left for it: it is shown closed then."""
+    if not work.opens(cost(old, new)):
+        return None
+    return compare(old, new, ignore_whitespace=ignore_whitespace, context=context, work=work)
+
+
+def cost(old: str, new: str) -> int:
+    """What a comparison costs before any pairs are looked at."""
+    characters, lines = size_of((old, new))
+    return characters // 2 + 4 * lines
+
+
 def counts(old: str, new: str) -> tuple[int, int]:
     """How many lines were added and removed: the numbers of `compare`, without its rows."""
+    return _counted(old, new, Budget(MATCHING_PAIRS))
+
+
+def counts_within(work: Work, old: str, new: str) -> tuple[int, int] | None:
+    """The same, or null where a request has too little work left for it."""
+    if not work.opens(cost_of_matching(old, new)):
+        return None
+    budget = Budget(MATCHING_PAIRS)
+    found = _counted(old, new, budget)
+    work.spend((MATCHING_PAIRS - budget.left) // 4)
+    return found
+
+
+def _counted(old: str, new: str, budget: Budget) -> tuple[int, int]:
     texts = _Texts(old.split("\n"), new.split("\n"), ignore_whitespace=False)
-    changes = _changes(texts, Budget(MATCHING_PAIRS), _drop_end(texts.old), _drop_end(texts.new))
+    changes = _changes(texts, budget, _drop_end(texts.old), _drop_end(texts.new))
     return sum(area[3] - area[2] for area in changes), sum(area[1] - area[0] for area in changes)
 
 

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 LARGEST_AREA = 4_000_000
@@ -30,6 +30,44 @@ class Budget:
             return False
         self.left -= work
         return True
+
+
+@dataclass(slots=True)
+class Work:
+    """What all comparisons of one request may still cost together, in units of about a microsecond.
+
+    Characters, lines and pairs are counted, never time: the same texts cost the same on every machine. The first
+    comparison of a request is always made, since each is bounded by itself; a later one where enough is left for it.
+    """
+
+    left: int
+    begun: bool = False
+
+    def opens(self, cost: int) -> bool:
+        """Whether a comparison that costs at least this much is made; the cost is used up then."""
+        if self.begun and cost > self.left:
+            return False
+        self.begun = True
+        self.spend(cost)
+        return True
+
+    def spend(self, cost: int) -> None:
+        """What a comparison has cost beyond what was known before."""
+        self.left = max(0, self.left - cost)
+
+
+def size_of(texts: Iterable[str]) -> tuple[int, int]:
+    """How many characters and line feeds some texts have together."""
+    characters = lines = 0
+    for text in texts:
+        characters, lines = characters + len(text), lines + text.count("\n")
+    return characters, lines
+
+
+def cost_of_matching(*texts: str) -> int:
+    """What reading texts line by line costs, before any pairs."""
+    characters, lines = size_of(texts)
+    return characters // 64 + lines // 4
 
 
 def common_runs(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[Run]:

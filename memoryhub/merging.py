@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from memoryhub.matching import Area, Budget, common_runs, differing, slid
+from memoryhub.matching import Area, Budget, Work, common_runs, differing, slid
 
 MATCHING_PAIRS = 200_000
 """So many pairs of equal lines are looked at for each side. Beyond it a stretch counts as changed as a whole: there can
@@ -64,11 +64,12 @@ class Merge:
         return self.settled(lambda conflict: marked(conflict, mark, mine, theirs))
 
 
-def merge(base: str, mine: str, theirs: str) -> Merge:
-    """The lines of both sides in one text. Lines end at a line feed and at nothing else."""
+def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Merge:
+    """The lines of both sides in one text. Lines end at a line feed and at nothing else. What the pairs of lines cost
+    is taken from `work`."""
     old, left, right = lines_of(base), lines_of(mine), lines_of(theirs)
     parts: list[str | Conflict] = []
-    for stretch in _stretches(old, left, right):
+    for stretch in _stretches(old, left, right, work):
         if parts and isinstance(stretch, str) and isinstance(parts[-1], str):
             parts[-1] += stretch
         elif stretch:
@@ -182,10 +183,12 @@ def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
     return joined([*sides, f"{end} {theirs}\n"])
 
 
-def _stretches(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> Iterator[str | Conflict]:
+def _stretches(
+    base: Sequence[str], mine: Sequence[str], theirs: Sequence[str], work: Work | None
+) -> Iterator[str | Conflict]:  # fmt: skip
     """Everything in order: lines that both kept, and each group of changes as what became of it."""
     i = 0
-    for left, right in _groups(_changes(base, mine), _changes(base, theirs)):
+    for left, right in _groups(_changes(base, mine, work), _changes(base, theirs, work)):
         first, end = _reach([*left, *right])
         yield "".join(base[i:first])
         yield _became(
@@ -195,8 +198,11 @@ def _stretches(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) 
     yield "".join(base[i:])
 
 
-def _changes(base: Sequence[str], side: Sequence[str]) -> list[Area]:
-    runs = common_runs(base, side, Budget(MATCHING_PAIRS))
+def _changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) -> list[Area]:
+    budget = Budget(MATCHING_PAIRS)
+    runs = common_runs(base, side, budget)
+    if work is not None:
+        work.spend((MATCHING_PAIRS - budget.left) // 4)
     return differing(slid(runs, base, side), len(base), len(side))
 
 

@@ -38,12 +38,13 @@ class Choice(StrEnum):
 
 class Problem(StrEnum):
     """Why a change needs a person's choice: later changes of the same lines, a path that is another memory's, a text
-    that is gone."""
+    that is gone, more later changes than one plan looks at."""
 
     NONE = ""
     CONFLICT = "conflict"
     TAKEN = "taken"
     REDACTED = "redacted"
+    UNMERGED = "unmerged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class Change:
     """One memory as it is now, what APPLY makes of it (`then`) and what BEFORE would (null: not offered).
 
     `head` and `number` are those of its newest version; `later` are versions by others that came after what is undone,
-    the newest last, and BEFORE drops `later_lines` of their lines. The first of `choices` is the proposed one.
+    the newest last, and BEFORE drops `later_lines` of their lines (null: not counted). The first of `choices` is the
+    proposed one.
     """
 
     memory: str
@@ -88,7 +90,7 @@ class Change:
     then: State
     before: State | None = None
     later: tuple[MemoryVersion, ...] = ()
-    later_lines: int = 0
+    later_lines: int | None = 0
     problem: Problem = Problem.NONE
     choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)
 

@@ -10,7 +10,8 @@ from memoryhub.actions.plans import NOWHERE, Change, Choice, Plan, Problem, Stat
 from memoryhub.actions.restoring import is_redacted, without_text
 from memoryhub.actions.snapshot import snapshot
 from memoryhub.blame import ended
-from memoryhub.diffs import counts
+from memoryhub.diffs import counts_within
+from memoryhub.matching import Work, cost_of_matching
 from memoryhub.merging import merge, overruled
 from memoryhub.models import AuditEntry, Memory, MemoryText, MemoryVersion
 
@@ -18,6 +19,11 @@ _EMPTY = sha256(b"").hexdigest()
 
 MOST_STEPS = 300
 """So many versions of a memory are gone through one by one: each can cost a merge, and writers wait meanwhile."""
+
+
+PLAN_WORK = 5_000_000
+"""What the merges of one plan may cost together, in the units of matching.Work: counted, so that the plan that is done
+is the one that was shown. Of memories beyond it no lines are taken out: a person keeps them, or takes them back."""
 
 
 @dataclass(slots=True)
@@ -28,7 +34,8 @@ class _History:
     once a later change met what is undone, `gone` once a text that it takes is no more. Where the memory is there only
     through what is undone, `left` holds nothing but the lines that others added since, and `for_lines` says so.
     `texts` is what was left when the memory had a text (by its SHA-256) with lines that are undone: where somebody
-    brings such a text back, its lines are still those of whoever wrote them.
+    brings such a text back, its lines are still those of whoever wrote them. `unmerged`: the plan had too little work
+    left for a merge of it.
     """
 
     real: State | None
@@ -36,16 +43,18 @@ class _History:
     real_is_there: bool
     left_is_there: bool
     store: str
+    work: Work
+    unmerged: bool = False
     conflict: bool = False
     gone: bool = False
     for_lines: bool = False
     texts: dict[str, tuple[State | None, bool, bool]] = field(default_factory=dict)
 
     @classmethod
-    def after(cls, base: MemoryVersion | None, store: str) -> "_History":
+    def after(cls, base: MemoryVersion | None, store: str, work: Work) -> "_History":
         state = plans.of_version(base)
         known = state if state.is_there else None
-        return cls(known, known, state.is_there, state.is_there, store)
+        return cls(known, known, state.is_there, state.is_there, store, work)
 
     @property
     def outcome(self) -> State:
@@ -80,7 +89,7 @@ def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
 
 
 def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
-    firsts = _firsts(store_id, versions)
+    firsts, work = _firsts(store_id, versions), Work(PLAN_WORK)
     if len(firsts) > plans.MOST:
         raise plans.TooMuch(len(firsts), plans.MOST)
     for part in in_parts(sorted(firsts)):
@@ -92,7 +101,7 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
                     "number"
                 )
             )
-            yield _change(memory, history, versions, first)
+            yield _change(memory, history, versions, first, work)
 
 
 def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
@@ -105,7 +114,9 @@ def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
     return firsts
 
 
-def _change(memory: Memory, history: Sequence[MemoryVersion], versions: frozenset[str], first: int) -> Change:
+def _change(
+    memory: Memory, history: Sequence[MemoryVersion], versions: frozenset[str], first: int, work: Work
+) -> Change:  # fmt: skip
     """`history` begins with the version before the first to undo, if there is one."""
     base = history[0] if history[0].number < first else None
     steps = history[1:] if base else history
@@ -113,18 +124,23 @@ def _change(memory: Memory, history: Sequence[MemoryVersion], versions: frozense
     before, now = plans.of_version(base), plans.of_memory(memory)
     later = tuple(step for step in steps if step.pk not in passed)
     change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later)
-    told = _told(memory.store_id, base, steps, passed)
+    told = _told(_History.after(base, memory.store_id, work), steps, passed)
     if _has_gaps(base, steps, first):
         return without_text(change)
     if told.gone or (base is not None and is_redacted(base)):
         return without_text(change)
+    if told.unmerged:
+        choices = (Choice.KEEP, Choice.BEFORE)
+        return replace(
+            change, then=now, before=before, problem=Problem.UNMERGED, choices=choices, later_lines=None
+        )  # fmt: skip
     change = replace(change, then=told.outcome)
     if not told.conflict or (told.outcome.same(now) and before.same(now)):
         return change
-    return _asked(memory.store_id, change, before)
+    return _asked(memory.store_id, change, before, work)
 
 
-def _asked(store: str, change: Change, before: State) -> Change:
+def _asked(store: str, change: Change, before: State, work: Work) -> Change:
     """A change that meets later ones, with its choices and what BEFORE would drop."""
     choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
     if change.then.same(change.now):
@@ -132,9 +148,9 @@ def _asked(store: str, change: Change, before: State) -> Change:
     elif change.then.same(before):
         choices = (Choice.KEEP, Choice.APPLY)
     texts = (_content(store, before) or "" if before.is_there else "", _content(store, change.then) or "")
+    counted = counts_within(work, *texts) if change.then.is_there else (0, 0)
     return replace(
-        change, before=before, problem=Problem.CONFLICT, choices=choices,
-        later_lines=counts(*texts)[0] if change.then.is_there else 0,
+        change, before=before, problem=Problem.CONFLICT, choices=choices, later_lines=counted and counted[0]
     )  # fmt: skip
 
 
@@ -144,13 +160,13 @@ def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first:
     return (first > 1 and base is None) or numbers != list(range(first, first + len(numbers)))
 
 
-def _told(
-    store: str, base: MemoryVersion | None, steps: Sequence[MemoryVersion], passed: frozenset[str]
-) -> _History:  # fmt: skip
+def _told(history: _History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> _History:
     """The history after all steps; of very many, those of others that follow each other as one: that is asked about."""
-    history, in_stretches = _History.after(base, store), len(steps) > MOST_STEPS
+    in_stretches = len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
         now = plans.of_version(step)
+        if history.unmerged:
+            break
         if step.pk not in passed:
             if in_stretches and following is not None and now.is_there and _goes_on(following, passed):
                 history.conflict = True
@@ -188,7 +204,7 @@ def _repeat(history: _History, now: State) -> None:
     elif history.real_is_there and not history.left_is_there:
         history.conflict = True
         _repeat_edit(history, left, real, now)
-        history.left_is_there = _adds_lines(history.store, real, now)
+        history.left_is_there = _adds_lines(history, real, now)
     else:
         history.left_is_there |= not history.real_is_there
         _repeat_edit(history, left, real, now)
@@ -205,15 +221,19 @@ def _bring_back(history: _History, now: State) -> None:
 def _repeat_alone(history: _History, real: State, now: State) -> None:
     """They changed, or brought back, a memory that what is undone has made: what they added is left of it."""
     history.conflict = True
-    if _adds_lines(history.store, real, now):
+    if _adds_lines(history, real, now):
         history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)
         history.left_is_there = history.for_lines = True
     history.gone |= now.text is None
 
 
-def _adds_lines(store: str, real: State, now: State) -> bool:
-    old, new = _content(store, real), _content(store, now)
-    return old is not None and new is not None and counts(ended(old), ended(new))[0] > 0
+def _adds_lines(history: _History, real: State, now: State) -> bool:
+    old, new = _content(history.store, real), _content(history.store, now)
+    if old is None or new is None:
+        return False
+    counted = counts_within(history.work, ended(old), ended(new))
+    history.unmerged |= counted is None
+    return counted is not None and counted[0] > 0
 
 
 def _repeat_edit(history: _History, left: State, real: State, now: State) -> None:
@@ -233,7 +253,10 @@ def _merged(history: _History, left: State, real: State, now: State) -> State:
     if base is None or mine is None or theirs is None:
         history.gone = True
         return left
-    merged = merge(ended(base), ended(mine), ended(theirs))
+    if not history.work.opens(cost_of_matching(base, mine, theirs)):
+        history.unmerged = True
+        return left
+    merged = merge(ended(base), ended(mine), ended(theirs), work=history.work)
     history.conflict |= not merged.is_clean
     content = merged.settled(overruled)
     if not _is_ended(theirs if _is_ended(theirs) != _is_ended(base) else mine):

@@ -1,6 +1,7 @@
 """What changed between two memory versions, at the machines' door."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from django.http import HttpRequest
 from ninja import Query, Router
@@ -10,13 +11,15 @@ from memoryhub.actions import reading
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import CompareVersions, VersionDiff
-from memoryhub.diffs import Diff, Row
+from memoryhub.diffs import Diff, Gap, Row, Span
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, MemoryVersion
 
 router = Router()
 
 NO_VERSION = "This memory store has no such memory version."
+MOST_LINES, MOST_BYTES = 10_000, 1_000_000
+"""So many lines, and bytes of their texts, one answer has; at least one line, whatever its length."""
 NO_NEWLINE = "\\ No newline at end of file\n"
 MARKS = {"same": " ", "removed": "-", "added": "+"}
 
@@ -37,7 +40,7 @@ def compare_memory_versions(
     found = reading.with_texts(memory_store_id, call_of(request).asked, ids, told)
     if len(found) != len(ids):
         raise Problem.not_found(NO_VERSION)
-    return _difference(found[-1], found[0] if before else None, query.context)
+    return _difference(found[-1], found[0] if before else None, query.context, query.after)
 
 
 def _find(store_id: str, version_id: str) -> MemoryVersion:
@@ -59,10 +62,11 @@ def _before(version: MemoryVersion) -> MemoryVersion | None:
     return found
 
 
-def _difference(version: MemoryVersion, before: MemoryVersion | None, context: int) -> Json:
+def _difference(version: MemoryVersion, before: MemoryVersion | None, context: int, after: int) -> Json:
     old, new = (before.content or "") if before else "", version.content or ""
     diff = diffs.compare(old, new, context=context)
-    hunks = list(_hunks(diff))
+    piece = _piece(diff, after)
+    hunks = list(_hunks(piece))
     return {
         "type": "memory_version_diff",
         "memory_store_id": version.store_id,
@@ -74,23 +78,60 @@ def _difference(version: MemoryVersion, before: MemoryVersion | None, context: i
         "added_lines": diff.added,
         "removed_lines": diff.removed,
         "bounded": diff.bounded,
+        "truncated": piece.following is not None,
+        "next_after": piece.following,
         "hunks": hunks,
         "unified": _unified(before, version, hunks, diff),
     }
 
 
-def _hunks(diff: Diff) -> Iterator[Json]:
+@dataclass(slots=True)
+class _Piece:
+    """Some of a comparison's rows with the gaps between them, after the old and the new line `at`; `following` is how
+    many rows the next piece passes over (null: there is none)."""
+
+    parts: list[Row | Gap] = field(default_factory=list)
+    at: tuple[int, int] = (0, 0)
+    following: int | None = None
+
+
+def _piece(diff: Diff, after: int) -> _Piece:
+    """What one answer has room for, behind the first `after` rows."""
+    piece, passed, left = _Piece(), 0, MOST_BYTES
+    for part in diffs.unified(diff):
+        if passed < after or (passed == after and isinstance(part, Gap)):
+            piece.at = _reached(part, piece.at)
+            passed += isinstance(part, Row)
+            continue
+        if isinstance(part, Row):
+            left -= sum(len(span.text.encode("utf-8", "surrogatepass")) for span in _spans(part))
+            if passed > after and (passed - after >= MOST_LINES or left < 0):
+                piece.following = passed
+                break
+            passed += 1
+        piece.parts.append(part)
+    return piece
+
+
+def _reached(part: Row | Gap, at: tuple[int, int]) -> tuple[int, int]:
+    """The last lines of both sides up to the end of a row or a gap."""
+    if isinstance(part, Gap):
+        return part.old_first + part.count - 1, part.new_first + part.count - 1
+    return part.old_number or at[0], part.new_number or at[1]
+
+
+def _hunks(piece: _Piece) -> Iterator[Json]:
     """The changes with their lines around; what is equal between them is left out."""
     rows: list[Row] = []
-    at = (0, 0)
-    for part in diffs.unified(diff):
+    at = piece.at
+    for part in piece.parts:
         if isinstance(part, Row):
             rows.append(part)
             continue
         if rows:
             yield _hunk(rows, at)
             rows = []
-        at = (part.old_first + part.count - 1, part.new_first + part.count - 1)
+        at = _reached(part, at)
     if rows:
         yield _hunk(rows, at)
 
@@ -109,13 +150,16 @@ def _hunk(rows: Sequence[Row], at: tuple[int, int]) -> Json:
 
 
 def _line(row: Row) -> Json:
-    spans = row.old if row.kind == "removed" else row.new
     return {
         "kind": row.kind,
         "old_number": row.old_number,
         "new_number": row.new_number,
-        "text": "".join(span.text for span in spans or ()),
+        "text": "".join(span.text for span in _spans(row)),
     }
+
+
+def _spans(row: Row) -> Sequence[Span]:
+    return (row.old if row.kind == "removed" else row.new) or ()
 
 
 def _unified(before: MemoryVersion | None, version: MemoryVersion, hunks: Sequence[Json], diff: Diff) -> str:

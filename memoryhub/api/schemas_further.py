@@ -20,6 +20,8 @@ _DIFF: dict[str, Any] = {
     "type": "memory_version_diff", "memory_store_id": _STORE, "memory_version_id": _NEW, "against": _OLD,
     "old_path": "/todo.md", "new_path": "/todo.md", "identical": False, "added_lines": 1, "removed_lines": 1,
     "bounded": False,
+    "truncated": False,
+    "next_after": None,
     "hunks": [{"old_start": 1, "old_lines": 1, "new_start": 1, "new_lines": 1, "lines": _LINES}],
     "unified": "--- /todo.md\n+++ /todo.md\n@@ -1 +1 @@\n-- call Ada back\n+- call Grace back\n",
 }  # fmt: skip
@@ -108,6 +110,12 @@ class CompareVersions(Filters):
         description="The memory version to compare with; the one before of the same memory where it is left out.",
     )  # fmt: skip
     context: Whole = Field(3, ge=0, le=100, description="So many unchanged lines stand around each change.")
+    after: Whole = Field(
+        0,
+        ge=0,
+        le=100_000_000,
+        description="So many lines of the comparison are passed over: `next_after` of an answer.",
+    )
 
 
 class DiffLine(Object):
@@ -139,6 +147,8 @@ class VersionDiff(Object):
     added_lines: int
     removed_lines: int
     bounded: bool = Field(description="A part is shown as removed and added whole: looking closer was too much work.")
+    truncated: bool = Field(description="More lines follow than one answer has: ask again with `after`=`next_after`.")
+    next_after: int | None = Field(description="Null: no more lines follow.")
     hunks: list[Hunk]
     unified: str = Field(description="The same as `diff -u` writes it; empty where the texts are identical.")
 

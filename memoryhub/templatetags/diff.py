@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from memoryhub.diffs import Diff, Gap, Row, Span, split, unified
 from memoryhub.visible import to_html
+from memoryhub.web.comparing import NOWHERE, Sides
 from memoryhub.web.findings_marks import label
 
 register = template.Library()
@@ -40,13 +41,35 @@ def comparison(
     """The rows of a table of four columns (unified: two numbers, sign, text) or six (split: number, sign, text, twice).
 
     Changes have the ids `change-1`, `change-2` …; in the second comparison of a page `diff-2-change-1` … `after` rows
-    are passed over, and where the page has no room for all that follow, its last row says so and leads to the others.
+    are passed over, and where the page has no room for all that follow, its last row says so and leads to the others:
+    the next piece of the comparison at `rest_url` (an address with a query), or else the text of the new side. `sides`
+    in the context has the pages of the two texts, which show a line that is cut here.
     """
-    prefix = _prefix(context)
-    labels = _Labels.translated()
-    frame = _Frame(diff, prefix, expand_url, labels, columns=6 if mode == "split" else 4)
+    number = next_piece(context)
+    prefix = "change-" if number == 1 else f"diff-{number}-change-"
+    sides = context.get("sides") or NOWHERE
+    frame = _Frame(diff, prefix, expand_url, _Labels.translated(), sides, columns=6 if mode == "split" else 4)
     rows = _split_rows(frame) if mode == "split" else _unified_rows(frame)
+    rest_url = rest_url or sides.address
+    if rest_url and number > 1:
+        rest_url += f"&piece={number}"
     return Comparison(mark_safe("".join(_in_room(context.dicts[0], frame, rows, rest_url, after))), prefix)
+
+
+@register.simple_tag(takes_context=True)
+def next_piece(context: template.Context) -> int:
+    """The number of the next comparison of a page, counted where all its templates look: no id may stand there twice.
+
+    What is loaded into another page begins with the number `piece` that it has there.
+    """
+    page = context.dicts[0]
+    if "_comparisons" not in page:
+        request = context.get("request")
+        piece = request.GET.get("piece", "") if request is not None else ""
+        page["_comparisons"] = int(piece) - 1 if piece.isascii() and piece.isdigit() and 0 < len(piece) < 6 else 0
+    page["_comparisons"] += 1
+    number: int = page["_comparisons"]
+    return number
 
 
 def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
@@ -85,14 +108,10 @@ def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
         url = escape(f"{rest_url}&after={after}")
         more = 'hx-target="closest tr" hx-swap="outerHTML" hx-select=".diff tbody tr:not(.diff-before)"'
         link = f' <a href="{url}" hx-get="{url}" {more}>{escape(_("Show more"))}</a>'
+    elif frame.sides.new_url:
+        url = escape(_at_line(frame.sides.new_url, min(frame.shown_new + 1, diff.new_lines)))
+        link = f' <a href="{url}">{escape(_("Show the text"))}</a>'
     return f'<tr class="diff-gap diff-rest"><td colspan="{frame.columns}">{escape(words)}{link}</td></tr>\n'
-
-
-def _prefix(context: template.Context) -> str:
-    """Comparisons are counted where all templates of one page look: no id may stand there twice."""
-    page = context.dicts[0]
-    page["_comparisons"] = number = page.get("_comparisons", 0) + 1
-    return "change-" if number == 1 else f"diff-{number}-change-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +143,7 @@ class _Frame:
     prefix: str
     expand_url: str
     labels: _Labels
+    sides: Sides
     columns: int
     position: int = 0
     in_change: bool = False
@@ -162,16 +182,18 @@ class _Frame:
 
     def old_text(self, row: Row) -> str:
         unended = self.diff.old_no_newline and self._end_differs(row.old_number, self.diff.old_lines)
-        return self.labelled(row.old or (), "del") + (self.labels.unended if unended else "")
+        url = self.sides.old_url and _at_line(self.sides.old_url, row.old_number)
+        return self.labelled(row.old or (), "del", url) + (self.labels.unended if unended else "")
 
     def new_text(self, row: Row) -> str:
         unended = self.diff.new_no_newline and self._end_differs(row.new_number, self.diff.new_lines)
-        return self.labelled(row.new or (), "ins") + (self.labels.unended if unended else "")
+        url = self.sides.new_url and _at_line(self.sides.new_url, row.new_number)
+        return self.labelled(row.new or (), "ins", url) + (self.labels.unended if unended else "")
 
-    def labelled(self, spans: tuple[Span, ...], mark: str) -> str:
-        """A line with what stands beside it."""
+    def labelled(self, spans: tuple[Span, ...], mark: str, url: str = "") -> str:
+        """A line with what stands beside it; `url` is where the whole of it is."""
         beside = self.diff.labels.get("".join(span.text for span in spans), ()) if self.diff.labels else ()
-        return _text(spans, mark) + "".join(map(label, beside))
+        return _text(spans, mark, url) + "".join(map(label, beside))
 
     def _end_differs(self, number: int | None, last: int) -> bool:
         """Whether a line is the last one of a text that ends in another way than the other, neither being empty."""
@@ -243,9 +265,14 @@ def _sign(sign: str, meaning: str) -> str:
     return f'<span aria-hidden="true">{sign}</span><span class="visually-hidden">{escape(meaning)}</span>'
 
 
-def _text(spans: tuple[Span, ...], mark: str) -> str:
+def _at_line(url: str, number: int | None) -> str:
+    """The address of a text at one of its lines."""
+    return f"{url}?first={number}#L{number}" if number else url
+
+
+def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
     """A line as HTML; blanks that were added or removed have signs, since nobody sees them otherwise. A line that
-    would take too much of the page is cut, and says by how many characters."""
+    would take too much of the page is cut, and says by how many characters; `url` is where the whole of it is."""
     made: list[str] = []
     left = MOST_OF_LINE
     for number, span in enumerate(spans):
@@ -254,7 +281,8 @@ def _text(spans: tuple[Span, ...], mark: str) -> str:
             shown, html = _beginning(span, mark, left)
             rest = len(span.text) - shown + sum(len(later.text) for later in spans[number + 1 :])
             words = _("… %(count)s more characters of this line are not shown") % {"count": f"{rest:,}"}
-            return f'{"".join(made)}{html} <span class="diff-unended">{escape(words)}</span>'
+            link = f' <a href="{escape(url)}">{escape(_("Show the line"))}</a>' if url else ""
+            return f'{"".join(made)}{html} <span class="diff-unended">{escape(words)}{link}</span>'
         left -= size
         made.append(html)
     return "".join(made)
@@ -268,10 +296,13 @@ def _span(span: Span, text: str, mark: str) -> str:
 
 def _beginning(span: Span, mark: str, room: int) -> tuple[int, str]:
     """As much of a span as there is room for: how many characters, and their HTML."""
-    shown, made = 0, ""
+    shown = 0
+    made: list[str] = []
     while shown < len(span.text):
-        html = _span(span, span.text[: shown + _PIECE], mark)
-        if len(html.encode("utf-8", "surrogatepass")) > room:
+        html = _span(span, span.text[shown : shown + _PIECE], mark)
+        room -= len(html.encode("utf-8", "surrogatepass"))
+        if room < 0:
             break
-        shown, made = min(shown + _PIECE, len(span.text)), html
-    return shown, made
+        shown += _PIECE
+        made.append(html)
+    return min(shown, len(span.text)), "".join(made)

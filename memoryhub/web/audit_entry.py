@@ -11,7 +11,8 @@ from django.views.decorators.http import require_GET
 
 from memoryhub import keeping
 from memoryhub.chain import COMMITTED
-from memoryhub.diffs import Diff
+from memoryhub.diffs import REQUEST_WORK, Diff
+from memoryhub.matching import Work
 from memoryhub.models import (
     AuditChain,
     AuditEntry,
@@ -28,6 +29,7 @@ from memoryhub.models.audit import ActorKind
 from memoryhub.web import audit_rows, masking
 from memoryhub.web.audit_answer import answer_of, fits, is_redacted
 from memoryhub.web.audit_words import names_in, told_of, words_of
+from memoryhub.web.comparing import Sides, sides
 from memoryhub.web.door import person, signed_in
 from memoryhub.web.masking_entries import Entries
 from memoryhub.web.merges import merged_with
@@ -40,11 +42,16 @@ MOST_DIFFS = 5
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A version that the entry made, the one before it, and what differs (null: only listed, or a text is gone)."""
+    """A version that the entry made, the one before it, and what differs (null: only listed, or a text is gone).
+
+    `closed`: there is a difference, which the page has no room for; `sides` is where it stands whole.
+    """
 
     version: MemoryVersion
     before: MemoryVersion | None
     diff: Diff | None
+    closed: bool
+    sides: Sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +191,17 @@ def _shown_version(found: AuditEntry, made: Sequence[MemoryVersion]) -> MemoryVe
 
 def changes_of(versions: Sequence[MemoryVersion]) -> list[Change]:
     """Each version with the one before it; the first few with what differs."""
-    before = before_each(versions)
-    covers = masking.cover([*versions, *before.values()])
+    before, work = before_each(versions), Work(REQUEST_WORK)
+    covers = {store: masking.covers(store, {v.memory_id for v in versions}) for store in {v.store_id for v in versions}}
     changes = []
     for place, version in enumerate(versions):
         earlier = before.get(version.pk)
-        cover = covers.get(version.memory_id, masking.NOTHING)
-        changes.append(Change(version, earlier, difference(earlier, version, cover) if place < MOST_DIFFS else None))
+        differs = has_difference(earlier, version)
+        diff = None
+        if differs and place < MOST_DIFFS:
+            cover = covers[version.store_id].get(version.memory_id, masking.NOTHING)
+            diff = masking.opened(work, text_before(earlier, version) or "", text_of(version) or "", cover)
+        changes.append(Change(version, earlier, diff, differs and diff is None, sides(earlier, version)))
     return changes
 
 
@@ -205,9 +216,8 @@ def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
     return {pk: earlier for pk, earlier in pairs if earlier is not None}
 
 
-def difference(old: MemoryVersion | None, new: MemoryVersion, cover: masking.Cover) -> Diff | None:
-    """What differs between two masked versions; null where a text has been redacted, or where it is the same one."""
-    before, after = text_before(old, new), text_of(new)
-    if before is None or after is None or (old is not None and old.text_id == new.text_id):
-        return None
-    return masking.compared(before, after, cover)
+def has_difference(old: MemoryVersion | None, new: MemoryVersion) -> bool:
+    """Whether two versions can be compared: no text has been redacted, and it is not the same one."""
+    if text_before(old, new) is None or text_of(new) is None:
+        return False
+    return old is None or old.text_id != new.text_id

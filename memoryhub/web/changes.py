@@ -9,10 +9,12 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from memoryhub.diffs import Diff, compare
+from memoryhub.diffs import REQUEST_WORK, Diff, opened
+from memoryhub.matching import Work
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Role
 from memoryhub.web import (
     changes_between,
+    comparing,
     masking,
     moments,
     moments_addresses,
@@ -22,6 +24,7 @@ from memoryhub.web import (
     stores_pages,
 )
 from memoryhub.web.changes_between import Difference, Kind, Wanted
+from memoryhub.web.comparing import Sides
 from memoryhub.web.door import in_store
 
 MOST_DIFFS = 25
@@ -33,14 +36,14 @@ MOST_BYTES = 500_000
 class Row:
     """A difference with its diff (null: the texts are the same, one is redacted, or it is folded).
 
-    `folded`: there is a diff, but not on this page. `compare` holds the two numbers for the page of the comparison.
+    `folded`: there is a diff, but not on this page. `sides` is where it stands whole.
     """
 
     of: Difference
     diff: Diff | None
     folded: bool
     redacted: bool
-    numbers: tuple[int, int] | None
+    sides: Sides
     entry: AuditEntry | None
 
 
@@ -124,8 +127,10 @@ def _kind(written: str) -> Kind | None:
 def _rows(store: MemoryStore, found: Sequence[Difference]) -> list[Row]:
     made_by = stores_pages.entries(store, *(difference.last.seq for difference in found))
     shown = list(_to_show(found))
-    texts = _texts(store, shown)
-    return [_row(difference, difference in shown, texts, made_by.get(difference.last.seq)) for difference in found]
+    texts, work = _texts(store, shown), Work(REQUEST_WORK)
+    return [
+        _row(difference, difference in shown, texts, made_by.get(difference.last.seq), work) for difference in found
+    ]
 
 
 def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:
@@ -143,16 +148,18 @@ def _texts(store: MemoryStore, found: Sequence[Difference]) -> dict[str, str]:
     return masking.texts(store.pk, ids)
 
 
-def _row(difference: Difference, is_shown: bool, texts: dict[str, str], entry: AuditEntry | None) -> Row:
+def _row(
+    difference: Difference, is_shown: bool, texts: dict[str, str], entry: AuditEntry | None, work: Work
+) -> Row:  # fmt: skip
     before, after = difference.before, difference.after
     texts_gone = any(version is not None and version.text_id is None for version in (before, after))
     redacted = texts_gone or difference.removed
     same = difference.kinds == (Kind.RENAMED,)
     diff = None
     if is_shown and not redacted and not same:
-        diff = compare(_text(before, texts), _text(after, texts))  # texts that are masked already
-    numbers = (before.number, difference.last.number) if before else None
-    return Row(difference, diff, not is_shown and not same, redacted, numbers, entry)
+        diff = opened(work, _text(before, texts), _text(after, texts))  # texts that are masked already
+    folded = diff is None and not redacted and not same
+    return Row(difference, diff, folded, redacted, comparing.sides(before, difference.last), entry)
 
 
 def _text(version: MemoryVersion | None, texts: dict[str, str]) -> str:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.web import masking
+from memoryhub.web.comparing import sides
 from memoryhub.web.door import in_store
 from memoryhub.web.removed import no_version, older_than
 from memoryhub.web.versions import memory_of, page_context, text_of
@@ -102,7 +103,7 @@ def compare(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpRes
         diff = masking.compared(before, after, known, ignore_whitespace=options.ignore_whitespace, context=lines)
     return render(request, "versions/compare.html", page_context(
         request, store, memory, old=old, new=new, options=options, diff=diff, problem=no_new or no_old,
-        expand_url="" if options.whole else f"?{options.other_context}",
+        sides=sides(old, new), expand_url="" if options.whole else f"?{options.other_context}",
     ))  # fmt: skip
 
 

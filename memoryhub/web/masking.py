@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memoryhub import sensitive
+from memoryhub import diffs, sensitive
 from memoryhub.actions import findings
-from memoryhub.diffs import Diff, compare
+from memoryhub.diffs import Diff
+from memoryhub.matching import Work
 from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
 from memoryhub.sensitive import KINDS, Group, Span
 
@@ -116,8 +117,17 @@ def sign_lines(text: str, cover: Cover) -> dict[str, tuple[str, ...]]:
 
 def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
     """What differs between two masked texts of the memory, with labels beside the signs of poisoning."""
-    diff = compare(old, new, **how)
+    diff = diffs.compare(old, new, **how)
     return replace(diff, labels=sign_lines(old, known) | sign_lines(new, known)) if known.pointed else diff
+
+
+def opened(work: Work, old: str, new: str, known: Cover) -> Diff | None:
+    """What differs between two texts of the memory, which are masked here; null where the request has too little work
+    left for it. Looking for what is masked or pointed at is work too."""
+    looks = bool(known.masked) + bool(known.pointed)
+    if not work.opens(diffs.cost(old, new) + looks * (len(old) + len(new)) // 2):
+        return None
+    return compared(masked(old, known), masked(new, known), known, work=work)
 
 
 def texts(store_id: str, ids: Collection[str]) -> dict[str, str]:

@@ -9,8 +9,10 @@ from django.utils.translation import gettext as _
 
 from memoryhub import diffs, merging
 from memoryhub.actions.curation import Conflict
+from memoryhub.matching import Work
 from memoryhub.models import AuditEntry, Memory, MemoryVersion
 from memoryhub.web import memories_text, stores_pages
+from memoryhub.web.comparing import NOWHERE, Sides, sides
 from memoryhub.web.memories_forms import EditForm, NewMemoryForm
 
 SHOWN = 100
@@ -51,6 +53,13 @@ class Room:
     has_base: bool
     they_changed: diffs.Diff | None
     saving_changes: diffs.Diff | None
+    sides: Sides = NOWHERE
+
+    @property
+    def they_changed_closed(self) -> bool:
+        """Whether there is such a difference, which the page has no work left for."""
+        texts = self.opened and self.theirs and (self.opened.content, self.theirs.content)
+        return self.they_changed is None and bool(texts) and None not in (texts or ())
 
     @property
     def between(self) -> int:
@@ -103,13 +112,14 @@ def _room(
     merged: merging.Merge, *, has_base: bool, asks: bool = False,
 ) -> Room:  # fmt: skip
     content = theirs.content if theirs else None
-    before = opened.content if opened else None
+    before, work = opened.content if opened else None, Work(diffs.REQUEST_WORK)
     text = memories_text.from_textarea(str(form["text"].value()), str(form["newlines"].value()))
     return Room(
-        form=form, opened=opened, theirs=theirs, entry=_entry(memory, theirs), blocks=_blocks(merged),
+        form=form, opened=opened, theirs=theirs, entry=_entry(memory, theirs), sides=sides(opened, theirs),
         left=len(merged.conflicts), asks=asks, has_base=has_base,
-        they_changed=None if before is None or content is None else diffs.compare(before, content),
-        saving_changes=diffs.compare(content, text) if merged.is_clean and content is not None else None,
+        saving_changes=diffs.opened(work, content, text) if merged.is_clean and content is not None else None,
+        they_changed=None if before is None or content is None else diffs.opened(work, before, content),
+        blocks=_blocks(merged, work),
     )  # fmt: skip
 
 
@@ -169,7 +179,7 @@ def _chosen(found: merging.Merge, typed: dict[str, str], theirs: MemoryVersion |
     return text.removesuffix("\n") if ends_open and isinstance(found.parts[-1], merging.Conflict) else text
 
 
-def _blocks(merged: merging.Merge) -> list[Block]:
+def _blocks(merged: merging.Merge, work: Work) -> list[Block]:
     blocks: list[Block] = []
     line = 1
     for part in merged.parts:
@@ -177,17 +187,18 @@ def _blocks(merged: merging.Merge) -> list[Block]:
             line += part.count("\n")
             continue
         if len(blocks) < SHOWN:
-            sides = [_lines(part.base, side) for side in (part.base, part.mine, part.theirs)]
+            sides = [_lines(part.base, side, work) for side in (part.base, part.mine, part.theirs)]
             blocks.append(Block(len(blocks) + 1, line, *sides))
         line += sum(len(merging.lines_of(side)) for side in (part.base, part.mine, part.theirs)) + 4
     return blocks
 
 
-def _lines(base: str, side: str) -> list[Line]:
-    """The lines of a side, marked where the base has other words."""
-    if base == side or not base:
+def _lines(base: str, side: str, work: Work) -> list[Line]:
+    """The lines of a side, marked where the base has other words, as long as that is not too much work."""
+    diff = None if base == side or not base else diffs.opened(work, base, side, context=None)
+    if diff is None:
         return [(diffs.Span(line.removesuffix("\n"), False),) for line in merging.lines_of(side)]
-    rows = diffs.split(diffs.compare(base, side, context=None))
+    rows = diffs.split(diff)
     return [row.new for row in rows if isinstance(row, diffs.Row) and row.new is not None]
 
 

@@ -11,7 +11,8 @@ from django.db.models.functions import Coalesce
 
 from memoryhub.actions.blame_history import line_counts
 from memoryhub.actions.review import LOOK_BACK
-from memoryhub.diffs import Diff
+from memoryhub.diffs import REQUEST_WORK, Diff, unified
+from memoryhub.matching import Work
 from memoryhub.models import (
     AuditEntry,
     Claim,
@@ -27,14 +28,13 @@ from memoryhub.models import (
     User,
 )
 from memoryhub.web import masking
+from memoryhub.web.comparing import Sides, sides
 from memoryhub.web.review_inbox import Row
 from memoryhub.web.sessions_calls import shown_lines
 from memoryhub.web.versions import text_before, text_of
 
 MOST_ROWS = 60
 """So many lines of a comparison are shown in place."""
-MOST_COMPARED = 400_000
-"""So many bytes of texts are compared for one page; the changes of larger ones are a link."""
 LOOKED_AT = 12
 MOST_READS = 4
 """Of the session's last LOOKED_AT entries before a write at most so many reads are told."""
@@ -52,9 +52,9 @@ class Read:
 class Item:
     """A version with all that a person needs to decide about it.
 
-    `diff` is null where a text was redacted or is too large to be compared here (`too_large`); `hidden_rows` are left
-    out of it. `earlier` versions of the memory are approved with it. `claim` is somebody else's. `flagged` is the flag
-    that stands on the memory.
+    `diff` is null where a text was redacted or is too much to be compared on this page (`too_large`); `hidden_rows` are
+    left out of it. `earlier` versions of the memory are approved with it. `claim` is somebody else's. `flagged` is the
+    flag that stands on the memory.
     """
 
     store: MemoryStore
@@ -79,6 +79,11 @@ class Item:
         return self.version.review_state == ReviewState.UNREVIEWED
 
     @property
+    def sides(self) -> Sides:
+        """Where the comparison stands whole."""
+        return sides(self.before, self.version)
+
+    @property
     def moved_from(self) -> str | None:
         return self.before.path if self.before and self.before.path != self.version.path else None
 
@@ -100,7 +105,7 @@ class Item:
 def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:
     """The items of some versions, in their order, with a few questions for each store and one for each session."""
     found: dict[str, Item] = {}
-    budget = _Budget(MOST_COMPARED)
+    work = Work(REQUEST_WORK)
     by_store: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         by_store[row.store].append(row.id)
@@ -110,7 +115,7 @@ def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = 
         if store_id in stores:
             part = _of_store(stores[store_id], versions, _may_decide(user, roles.get(store_id)), user, at)
             found |= {item.version.pk: item for item in part}
-    return [_compared(found[row.id], budget) if compares else found[row.id] for row in rows if row.id in found]
+    return [_compared(found[row.id], work) if compares else found[row.id] for row in rows if row.id in found]
 
 
 def roles_in(user: User, stores: Collection[str]) -> dict[str, Role]:
@@ -241,26 +246,15 @@ class _Reads:
 # ------------------------------------------------------------------------------------------------ what changed
 
 
-@dataclass(slots=True)
-class _Budget:
-    """How many bytes may still be compared."""
-
-    left: int
-
-    def take(self, size: int) -> bool:
-        self.left -= size
-        return self.left >= 0
-
-
-def _compared(item: Item, budget: _Budget) -> Item:
+def _compared(item: Item, work: Work) -> Item:
     before, version = item.before, item.version
     old, new = text_before(before, version), text_of(version)
     if old is None or new is None:
         return item
-    if not budget.take(len(old) + len(new)):
+    diff = masking.opened(work, old, new, item.cover)
+    if diff is None:
         return replace(item, too_large=True)
-    known = item.cover
-    diff = masking.compared(masking.masked(old, known), masking.masked(new, known), known)
+    rows = tuple(unified(diff))
     return replace(
-        item, diff=replace(diff, parts=diff.parts[:MOST_ROWS]), hidden_rows=max(0, len(diff.parts) - MOST_ROWS)
-    )
+        item, diff=replace(diff, parts=rows[:MOST_ROWS]), hidden_rows=max(0, len(rows) - MOST_ROWS)
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """The calls of a session in the order in which they came, each with what it read or wrote."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef
@@ -120,7 +120,8 @@ def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> l
 class _Texts:
     """What is known of the versions of a page's calls: those that were made with their texts and those `before` them.
 
-    `totals` are the numbers of lines of those that were read, `there` the memories that were not removed for good.
+    `totals` are the numbers of lines of those that were read, `there` the memories that were not removed for good,
+    `work` is what counting changed lines may still cost.
     """
 
     versions: Mapping[str, MemoryVersion]
@@ -128,13 +129,14 @@ class _Texts:
     before: Mapping[str, MemoryVersion]
     totals: Mapping[str, int]
     there: Collection[str]
+    work: blame.Work = field(default_factory=blame.Work)
 
 
 def _row(entry: AuditEntry, store: MemoryStore, texts: _Texts, seen: Entries) -> Call:
     id = entry.version or ""
     version, made, before = texts.versions.get(id), texts.made.get(id), texts.before.get(id)
     lines = shown_lines(entry.first_line, entry.last_line, texts.totals.get(id))
-    added, removed = _counts(before, made) if made and _wrote(entry) else (None, None)
+    added, removed = _counts(before, made, texts.work) if made and _wrote(entry) else (None, None)
     return Call(
         entry, store, version, entry.command in WRITES, _version_url(entry, version, lines), lines,
         before.number if before else None, added, removed, memory_url(entry) if entry.memory in texts.there else None,
@@ -162,14 +164,18 @@ def _version_url(entry: AuditEntry, version: MemoryVersion | None, lines: tuple[
     return url if lines is None else f"{url}#L{lines[0]}-L{lines[1]}"
 
 
-def _counts(before: MemoryVersion | None, version: MemoryVersion) -> tuple[int | None, int | None]:
-    """How many lines were added and removed."""
+def _counts(
+    before: MemoryVersion | None, version: MemoryVersion, work: blame.Work
+) -> tuple[int | None, int | None]:  # fmt: skip
+    """How many lines were added and removed; nulls where that is too much work for the page."""
     if before is not None and before.text_id == version.text_id:
         return 0, 0
     old, new = text_before(before, version), text_of(version)
     if old is None or new is None:
         return None, None
-    areas = blame.changes(blame.ended(old), blame.ended(new), blame.Work())
+    areas = [] if work.passed else blame.changes(blame.ended(old), blame.ended(new), work)
+    if work.passed:
+        return None, None
     return sum(area[3] - area[2] for area in areas), sum(area[1] - area[0] for area in areas)
 
 

@@ -102,7 +102,7 @@ def _said(task: Task, done: Done) -> str:
 def _page(
     request: HttpRequest, store: MemoryStore, task: Task, plan: Plan, given: Given, problem: str = ""
 ) -> HttpResponse:
-    preview = undo_rows.preview(store, plan, given)
+    preview = undo_rows.preview(store, plan, given, undo_rows.Wanted.of(request.GET))
     may = May.of(request.role, store)  # type: ignore[attr-defined]
     button, one, many = _labels(task, preview.count)
     return render(request, "undo/page.html", stores_pages.context(

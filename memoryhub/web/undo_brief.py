@@ -29,6 +29,7 @@ class _Words:
             "moved": ("renamed", _("moves")), "moved_modified": ("renamed", _("moves and changes")),
             "modified": ("modified", _("changes")), Problem.CONFLICT: ("flagged", _("conflict")),
             Problem.TAKEN: ("flagged", _("place is taken")), Problem.REDACTED: ("redacted", _("redacted")),
+            Problem.UNMERGED: ("flagged", _("needs a choice")),
         }  # fmt: skip
         kinds = {kind: f'<span class="badge badge-{css}">{escape(word)}</span>' for kind, (css, word) in badges.items()}
         return cls(kinds, escape(_("Leave it as it is")), reverse("memory", args=[store_id, "mem"]))

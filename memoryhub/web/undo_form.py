@@ -105,10 +105,13 @@ def _dropped_of(changes: Sequence[Change]) -> str:
     """What all of them lose if they become as they were before."""
     dropped = [change for change in changes if Choice.BEFORE in change.choices]
     gone = sum(not change.chosen(Choice.BEFORE).is_there for change in dropped)
+    counted = [change.later_lines for change in dropped if change.later_lines is not None]
     lines = ngettext(
         "%(count)s line that was written later is dropped.", "%(count)s lines that were written later are dropped.",
-        count := sum(change.later_lines for change in dropped),
+        count := sum(counted),
     ) % {"count": count}  # fmt: skip
+    if len(counted) < len(dropped):
+        lines = _("All lines that were written later are dropped.")
     if not gone:
         return lines
     trash = ngettext("%(count)s memory goes to the trash.", "%(count)s memories go to the trash.", gone)
@@ -130,8 +133,11 @@ def _words(change: Change, choice: Choice) -> tuple[str, str]:
     if not change.then.is_there:
         return _("Move it to the trash"), _("No line of it was written later. It can be restored from the trash.")
     if change.before is not None and not change.before.is_there:
-        stay = ngettext("Only the later line stays.", "Only the %(count)s later lines stay.", change.later_lines)
-        return _("Take it out, and keep what was written later"), stay % {"count": change.later_lines}
+        stay = _("Only the later lines stay.")
+        if (count := change.later_lines) is not None:
+            stay = ngettext("Only the later line stays.", "Only the %(count)s later lines stay.", count)
+            stay %= {"count": count}
+        return _("Take it out, and keep what was written later"), stay
     return (
         _("Take it out, and keep what was written later"),
         _("Where both changed the same lines, the later lines stay."),
@@ -141,6 +147,8 @@ def _words(change: Change, choice: Choice) -> tuple[str, str]:
 def _words_of_before(change: Change) -> tuple[str, str]:
     lines = {"count": change.later_lines}
     if not change.chosen(Choice.BEFORE).is_there:
+        if change.later_lines is None:
+            return _("Move it to the trash, with all later lines"), _("It can be restored from the trash.")
         label = ngettext(
             "Move it to the trash, with %(count)s later line", "Move it to the trash, with %(count)s later lines",
             change.later_lines,

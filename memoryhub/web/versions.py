@@ -9,12 +9,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from memoryhub.diffs import counts
+from memoryhub.diffs import REQUEST_WORK, counts_within
+from memoryhub.matching import Work
 from memoryhub.models import AuditEntry, Key, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
 from memoryhub.web import masking, origins, removed, tree_addresses, tree_branches
 from memoryhub.web.audit_rows import by_actor
+from memoryhub.web.comparing import sides
 from memoryhub.web.door import in_store
 from memoryhub.web.erasure_marks import Mark, mark_of
 from memoryhub.web.memories_facts import last_with_text
@@ -32,8 +34,9 @@ class Row:
     """A version with what the timeline shows of it.
 
     `added` and `removed` count lines against the version before; both null where one of the texts has been redacted
-    or removed. `moved_from` is the path before, where the version has another. `gap` is what is missing below it,
-    `origin` who wrote it where an import brought it.
+    or removed, or where counting is too much work for the page: then `compare_url` is their comparison. `moved_from`
+    is the path before, where the version has another. `gap` is what is missing below it, `origin` who wrote it where
+    an import brought it.
     """
 
     version: MemoryVersion
@@ -49,6 +52,7 @@ class Row:
     redaction: Mark | None
     gap: Gap | None
     origin: Origin | None = None
+    compare_url: str = ""
 
 
 @require_GET
@@ -139,11 +143,12 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
     sessions = dict(Session.objects.filter(pk__in=names).values_list("id", "name"))
     keys = Key.objects.in_bulk({entry.actor_id for entry in told.values() if entry.actor_id})
     gaps, authors = _gaps(memory, found), origins.of_versions(shown)
-    rows = []
+    rows, work = [], Work(REQUEST_WORK)
     for version, older in zip(shown, [*found[1:], None][: len(shown)], strict=True):
         entry, gap = told.get(version.seq), gaps.get(version.number - 1)
         before = None if gap else older
-        plus, minus = _counts(before, version)
+        counted = _counts(before, version, work)
+        plus, minus = counted or (None, None)
         rows.append(Row(
             version=version, entry=entry, actor_query=by_actor(entry) if entry else None,
             session=sessions.get(entry.session or "", entry.session) if entry else None,
@@ -151,6 +156,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
             moved_from=before.path if before and before.path != version.path else None,
             is_current=version.pk == memory.head_id, merged=merges.get(version.seq),
             redaction=mark_of(version, told), gap=gap, origin=authors.get(version.pk),
+            compare_url="" if counted else _compare_url(before, version),
         ))  # fmt: skip
     return rows
 
@@ -162,11 +168,16 @@ def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
     return {gap.last: gap for gap in removed.told(memory, removed.gaps_between(numbers, low))}
 
 
-def _counts(before: MemoryVersion | None, version: MemoryVersion) -> tuple[int | None, int | None]:
+def _counts(before: MemoryVersion | None, version: MemoryVersion, work: Work) -> tuple[int, int] | None:
     if before is not None and before.text_id == version.text_id:
         return 0, 0
     old, new = text_before(before, version), text_of(version)
-    return (None, None) if old is None or new is None else counts(old, new)
+    return None if old is None or new is None else counts_within(work, old, new)
+
+
+def _compare_url(before: MemoryVersion | None, version: MemoryVersion) -> str:
+    there = text_before(before, version) is not None and text_of(version) is not None
+    return sides(before, version).address if there else ""
 
 
 def text_of(version: MemoryVersion | None) -> str | None:

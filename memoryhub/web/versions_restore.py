@@ -14,6 +14,7 @@ from memoryhub.diffs import Diff
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web import masking
+from memoryhub.web.comparing import sides
 from memoryhub.web.door import act, in_store
 from memoryhub.web.memories_forms import NoteForm, PathField
 from memoryhub.web.overrides import said_of_masked
@@ -52,6 +53,7 @@ def restore_version(request: HttpRequest, store: MemoryStore, version_id: str) -
             form.add_error(None, gettext("The memory has changed since you opened this page. Look at it again."))
     return render(request, "versions/restore.html", page_context(
         request, store, memory, version=version, form=form, diff=difference(memory, version),
+        sides=sides(memory.head if memory.is_live else None, version),
         is_same=memory.is_live and memory.sha256 == version.sha256,
     ))  # fmt: skip
 

@@ -167,6 +167,23 @@ def test_hunks_stand_where_the_standard_library_puts_them(managed: Hub) -> None:
         assert value["unified"] == "".join(difflib.unified_diff(old, new, "/n.md", "/n.md", n=context)), context
 
 
+def test_a_comparison_of_very_many_lines_is_answered_in_pieces_that_follow_each_other(managed: Hub) -> None:
+    texts = ["".join(f"{sign}{n}\n" for n in range(8_000)) for sign in "ab"]
+    managed.call(command="create", path="/memories/n.md", file_text=texts[0])
+    managed.call(command="str_replace", path="/memories/n.md", old_str=texts[0], new_str=texts[1])
+    path = f"memory_versions/{version(managed, 2, '/n.md').pk}/diff"
+    seen, after, pieces = [], 0, 0
+    while after is not None:
+        value = get(managed, path, after=after).value
+        (hunk,) = value["hunks"]
+        assert len(hunk["lines"]) <= 10_000 and value["truncated"] is (value["next_after"] is not None)
+        assert (value["added_lines"], value["removed_lines"]) == (8_000, 8_000)
+        seen, after, pieces = [*seen, *hunk["lines"]], value["next_after"], pieces + 1
+    assert pieces == 2 and (hunk["old_start"], hunk["old_lines"]) == (8_000, 0)
+    assert [line["text"] for line in seen] == [*texts[0].splitlines(), *texts[1].splitlines()]
+    assert refusal(get(managed, path, after=-1))[0] == 400
+
+
 def test_versions_without_a_text_are_empty_or_not_compared(managed: Hub) -> None:
     managed.call(command="delete", path="/memories/a/b.md")
     gone = get(managed, f"memory_versions/{version(managed, 4).pk}/diff").value

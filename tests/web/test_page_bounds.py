@@ -1,103 +1,173 @@
 """No page grows with what somebody wrote: hostile texts are shown in pieces, and pages say what they do not show."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urljoin
 
 import pytest
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from memoryhub.actions import stores
+from memoryhub.actions import access, stores
 from memoryhub.actions.stores import StoreSettings
-from memoryhub.diffs import compare
-from memoryhub.models import Memory, MemoryStore, MemoryVersion, Session, User
+from memoryhub.actions.undoing import PLAN_WORK
+from memoryhub.demo.load import load
+from memoryhub.diffs import REQUEST_WORK, compare
+from memoryhub.matching import Budget, Work
+from memoryhub.models import Access, Memory, MemoryStore, MemoryVersion, Session, User
+from memoryhub.templatetags import diff as diff_rows
 from memoryhub.templatetags.diff import MOST_OF_LINE
+from memoryhub.web import changes, review_items, undo_rows
 from tests.fixtures import BY, signed_in
+from tests.web.every_page import Page, page, pages
 from tests.web.history import Caller
+from tests.web.test_browser_pages import NOW
 
 pytestmark = pytest.mark.django_db
 
 MOST = 2_000_000
 """Bytes of the answer of any page."""
-ROUND = 4
-"""How often a memory is rewritten."""
+MOST_WORK = REQUEST_WORK + 1_000_000
+"""What any page may spend on comparisons: what is shared, and what its last one may cost beyond."""
+REWRITES = 14
 
 
 def short_lines(number: int) -> str:
     return "".join(f"{(line * 7 + number) % 97}\n" for line in range(35_000))[:99_000] + "\n"
 
 
+def characters(number: int) -> str:
+    return "".join(f"{chr(97 + (line * (number + 3) + line // 7) % 26)}\n" for line in range(50_000))
+
+
+def each_line(number: int) -> str:
+    return "".join(f"line {line} of text {number} {line * number}\n" for line in range(5_000))[:99_000] + "\n"
+
+
 def one_line(number: int) -> str:
     return (f"w{number} a " * 30_000)[:99_000]
-
-
-def alternating(number: int) -> str:
-    return "".join("same\n" if line % 2 else f"{number}{line % 10}\n" for line in range(22_000))[:99_000] + "\n"
 
 
 def hidden(number: int) -> str:
     return ("\u200b\u202e<&" * 12_000)[: 33_000 - number]
 
 
-TEXTS: dict[str, Callable[[int], str]] = {
-    "/short-lines.md": short_lines, "/one-line.md": one_line, "/alternating.md": alternating, "/hidden.md": hidden,
+REWRITTEN = "/refund_policies.xml"
+"""The memory of the demo whose pages are opened."""
+TEXTS: dict[str, Sequence[Callable[[int], str]]] = {
+    REWRITTEN: (each_line, characters), "/short-lines.md": (short_lines,), "/one-line.md": (one_line, hidden),
 }  # fmt: skip
-COMPARED: dict[str, tuple[str, str]] = {
-    "/short-lines.md": (f"?from=1&to={ROUND}", "undo_version"),
-    "/one-line.md": ("?from=1&to=2&w=1", "restore_version"),
-    "/alternating.md": (f"?from=1&to={ROUND}&mode=split", "restore_version"),
-    "/hidden.md": ("?from=1&to=2&context=all", "undo_version"),
-}
-"""Of each text one form of the comparison, and one act with a preview: all of them for each take a minute."""
 
 
 @pytest.fixture
-def caller(store: MemoryStore, key: str) -> Caller:
-    """Every text is written anew again and again, by an agent in one session."""
+def hostile() -> Caller:
+    """The demo, in whose store two sessions in turn write three memories anew again and again."""
+    load(NOW)
+    store = MemoryStore.objects.get(name="Customer service")
     stores.edit_store(store, StoreSettings(store.name, overwrite_on_create=True), **BY)
-    caller = Caller(store, key, session="run")
-    for number in range(ROUND):
-        for path, text in TEXTS.items():
-            caller.create(path, text(number))
-    return caller
+    agent = access.create_agent("Hostile", **BY)
+    secret = access.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1]
+    run, other = (Caller(store, secret, session=session, at=NOW) for session in ("hostile", "other"))
+    for number in range(REWRITES):
+        path = list(TEXTS)[number % 3]
+        text = TEXTS[path][number // 3 % len(TEXTS[path])](number)
+        (other if number % 4 == 3 else run).create(path, text)
+    return run
 
 
-def pages(store: MemoryStore) -> Iterator[tuple[str, str]]:
-    """(name, address) of every page that shows texts or what differs between them."""
-    for route in ("store_audit", "store", "store_sessions", "store_overview", "store_findings"):
-        yield route, reverse(route, args=[store.pk])
-    yield "changes from the beginning", reverse("changes", args=[store.pk]) + "?from=0"
-    yield "review", reverse("review")
-    yield "search", reverse("search") + "?q=same"
-    yield "search short", reverse("search") + "?q=1"
-    for session in Session.objects.all():
-        yield "session", reverse("session", args=[session.pk])
-        yield "session undo", reverse("undo_session", args=[store.pk, session.pk])
-    for memory in Memory.objects.filter(store=store):
-        name = memory.path
-        query, undoing = COMPARED[name]
-        for route in ("memory", "versions", "blame", "edit_memory"):
-            yield f"{route} {name}", reverse(route, args=[store.pk, memory.pk])
-        yield f"compare {name} {query}", reverse("compare", args=[store.pk, memory.pk]) + query
-        version = MemoryVersion.objects.filter(memory=memory, number=3).get()
-        for route in ("version", undoing):
-            yield f"{route} {name}", reverse(route, args=[store.pk, version.pk])
-        yield f"entry {name}", reverse("entry", args=[store.pk, version.seq])
+def more_pages(store: MemoryStore) -> Iterator[Page]:
+    """The pages of the hostile texts that those of the demo do not lead to."""
+    for name in ("hostile", "other"):
+        session = Session.objects.get(name=name)
+        yield page("session", called=f"session-{name}", session_id=session.pk)
+        yield page("undo_session", called=f"undo-session-{name}", store_id=store.pk, session_id=session.pk)
+    yield page("search", "?q=1", called="search-short")
+    yield page("changes", "?from=0", called="changes-from-the-beginning", store_id=store.pk)
+    for number, memory in enumerate(Memory.objects.filter(store=store, path__in=TEXTS).order_by("path")):
+        of_memory = {"store_id": store.pk, "memory_id": memory.pk}
+        last = memory.version_count
+        query = f"?from={last - 1}&to={last}" + ("&w=1", "&context=all&mode=split", "&context=all")[number]
+        yield page("compare", query, called=f"compare-{memory.path}", **of_memory)
+        for name in ("memory", "versions", "blame", "edit_memory"):
+            yield page(name, called=f"{name}-{memory.path}", **of_memory)
+        version = MemoryVersion.objects.get(memory=memory, number=last - 1)
+        for name in ("version", "restore_version", "undo_version", "redact_version"):
+            yield page(name, called=f"{name}-{memory.path}", store_id=store.pk, version_id=version.pk)
+        yield page("entry", called=f"entry-{memory.path}", chain=store.pk, seq=version.seq)
 
 
-def test_no_page_over_hostile_rewrites_is_larger_than_two_megabytes_and_each_says_what_it_does_not_show(
-    caller: Caller, alice: User
+@dataclass(slots=True)
+class Spent:
+    """What has been spent on comparisons since it was last asked."""
+
+    units: int = 0
+    pairs: int = 0
+
+
+@pytest.fixture
+def spent(monkeypatch: pytest.MonkeyPatch) -> Spent:
+    """Counts beside the hub, and changes nothing."""
+    spent, spend, take = Spent(), Work.spend, Budget.take
+
+    def counting_spend(self: Work, cost: int) -> None:
+        spent.units += cost
+        spend(self, cost)
+
+    def counting_take(self: Budget, work: int) -> bool:
+        was_enough = take(self, work)
+        spent.pairs += work if was_enough else 0
+        return was_enough
+
+    monkeypatch.setattr(Work, "spend", counting_spend)
+    monkeypatch.setattr(Budget, "take", counting_take)
+    return spent
+
+
+def test_every_page_over_hostile_rewrites_is_bounded_in_bytes_and_in_the_work_that_it_compares(
+    hostile: Caller, superuser: User, spent: Spent
 ) -> None:
-    client = signed_in(alice)
-    large = {}
-    for name, address in pages(caller.store):
+    """Counted work, and no time: the pairs of lines and words, and what reading the texts costs."""
+    client = signed_in(superuser)
+    beyond = {}
+    for name, address in [*pages(), *more_pages(hostile.store)]:
+        spent.units = spent.pairs = 0
         answer = client.get(address)
         assert answer.status_code == 200, name
-        if len(answer.content) > MOST:
-            large[name] = len(answer.content)
-    assert not large
-    page = client.get(reverse("changes", args=[caller.store.pk]) + "?from=0").content.decode()
-    assert re.search(r"Not shown here: lines \d+ to \d+ before, lines \d+ to \d+ after\.", page)
+        most = MOST_WORK + (PLAN_WORK if "undo" in name else 0)
+        if len(answer.content) > MOST or spent.units > most or spent.pairs > 4 * most:
+            beyond[name] = (len(answer.content), spent.units, spent.pairs)
+    assert not beyond
+
+
+def test_a_difference_that_a_page_shows_closed_is_loaded_by_itself(
+    store: MemoryStore, key: str, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also without script, in pieces, and with other ids than those that stand on the page already."""
+    stores.edit_store(store, StoreSettings(store.name, overwrite_on_create=True), **BY)
+    caller = Caller(store, key, session="run")
+    for path in ("/a.md", "/b.md"):
+        caller.create(path, "".join(f"a{line}\n" for line in range(200)))
+    begin = caller.last.seq
+    for path in ("/a.md", "/b.md"):
+        caller.create(path, "".join(f"b{line}\n" for line in range(200)))
+    for module in (changes, review_items, undo_rows):
+        monkeypatch.setattr(module, "REQUEST_WORK", 3_000)
+    monkeypatch.setattr(diff_rows, "MOST_BYTES", 20_000)
+    client = signed_in(alice)
+    restored = reverse("restore_moment", args=[store.pk, begin])
+    for address in (reverse("changes", args=[store.pk]) + f"?from={begin}", reverse("review"), restored):
+        html = client.get(address).content.decode()
+        closed = re.findall(r'hx-get="([^"]*)" hx-select="\.diff-view" hx-target="closest \.diff-closed"', html)
+        assert closed, address
+        apart = client.get(urljoin(address, closed[-1].replace("&amp;", "&"))).content.decode()
+        assert apart.count('class="diff-view"') == 1, address
+        ids = set(re.findall(r'id="([^"]*change-\d+)"', apart))
+        assert ids and not ids & set(re.findall(r'id="([^"]*change-\d+)"', html)), address
+        more = re.search(r'<a href="([^"]*)" hx-get="[^"]*" hx-target="closest tr"', apart)
+        assert more, address
+        following = client.get(urljoin(address, urljoin(closed[-1], more[1]).replace("&amp;", "&"))).content.decode()
+        assert "Show from the beginning" in following, address
 
 
 def _lines(page: str) -> list[tuple[str, str]]:

@@ -288,8 +288,9 @@ def test_a_large_change_is_a_link(caller: Caller, alice: User, monkeypatch: pyte
     caller.create("/a.md", "line\n" * 500)
     html = inbox(signed_in(alice)).content.decode()
     assert "440 more rows." in html
-    monkeypatch.setattr("memoryhub.web.review_items.MOST_COMPARED", 100)
-    assert "This change is too large to be shown here." in inbox(signed_in(alice)).content.decode()
+    monkeypatch.setattr("memoryhub.web.review_items.REQUEST_WORK", 100)
+    caller.create("/b.md", "line\n" * 500)
+    assert "The text is not shown here." in inbox(signed_in(alice)).content.decode()
 
 
 def test_the_page_of_a_version_shows_its_review(caller: Caller, alice: User, bob: User) -> None:
