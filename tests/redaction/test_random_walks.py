@@ -32,7 +32,7 @@ def test_the_audit_is_right_after_any_walk_over_all_acts() -> None:
             if walk.problems():
                 wrong.append(seed)
     assert not {seed: first_problem(seed) for seed in wrong}
-    assert WALKS < MANY or not set(ACTS) - acts, "these acts were never done, only refused"
+    assert WALKS < MANY or not sorted(set(ACTS) - acts), "these acts were never done, only refused"
 
 
 @contextmanager
@@ -40,6 +40,7 @@ def walked(seed: int, *, steps: int = STEPS) -> Iterator[Walk]:
     """A walk that has been gone, until the end of the block; then nothing of it is left."""
     with undone():
         walk = Walk(seed)
+        walk.begin()
         for _ in range(steps):
             walk.step(ACTS)
         yield walk

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
+from django.utils import timezone
 
 from memoryhub import outgoing
 from memoryhub.actions import (
@@ -61,7 +62,7 @@ from memoryhub.models import (
 from memoryhub.protocol.errors import ToolError
 from memoryhub.transfer.bundle import Refused
 from tests.api.harness import Hub, new_secret, new_store
-from tests.fixtures import AT, new_person
+from tests.fixtures import new_person
 from tests.mcp.messages import message, send
 
 NAMES = ("/a.md", "/b.md", "/notes/a.md", "/notes/deep/b.md", "/notes/deep/c.md")
@@ -83,7 +84,7 @@ class Walk:
     """One random walk: a store of its own, an agent with keys, people, and a clock that goes on."""
 
     def __init__(self, seed: int) -> None:
-        self.random, self.at, self.done = random.Random(seed), AT + timedelta(days=1), list[str]()
+        self.random, self.at, self.done = random.Random(seed), timezone.now(), list[str]()
         self.store = new_store()
         self.hub = Hub(self.store, new_secret(self.store))
         self.manager = Hub(self.store, new_secret(self.store, Access.MANAGE))
@@ -114,8 +115,14 @@ class Walk:
     def version(self) -> MemoryVersion:
         return self.any(MemoryVersion.objects.filter(store=self.store))  # type: ignore[no-any-return]
 
+    def begin(self) -> None:
+        """Some memories for the acts to meet."""
+        for path in NAMES[:4]:
+            self.hub.call(command="create", path=f"/memories{path}", file_text=self.text())
+
     def step(self, acts: Mapping[str, "Callable[[Walk], None]"]) -> None:
-        name = self.random.choice(sorted(acts))
+        """Any of the acts; nearly every second one writes memories, for all others are about these."""
+        name = self.random.choice(sorted(WRITES if self.random.random() < 0.45 else acts))
         self.at += self.random.choice((timedelta(seconds=1), timedelta(hours=1), timedelta(days=20)))
         self.done.append(name)
         try:
@@ -165,7 +172,7 @@ def _api(walk: Walk) -> None:
         ask({"path": walk.path(), "content": walk.text()}, url=walk.memories)
         return
     if choice == 1:
-        ask(b"", method="GET", url=f"{walk.memories}?view=full&depth=5")
+        ask(b"", method="GET", url=f"{walk.memories}?view=full&depth=1")
         return
     one = f"{walk.memories}/{walk.memory().pk}"
     if choice == 2:
@@ -248,6 +255,13 @@ def _run(walk: Walk) -> None:
         runs.cancel(run.pk, walk.act())
 
 
+def _retention(walk: Walk) -> None:
+    """A policy, and a run of it when what it says is due."""
+    _policy(walk)
+    walk.at += timedelta(days=40)
+    _run(walk)
+
+
 def _scan(walk: Walk) -> None:
     scan = scans.start(walk.store.pk, [], walk.act(), by=walk.person)
     while scans.step(scan.pk, walk.at):
@@ -299,7 +313,7 @@ def _active(walk: Walk) -> None:
 
 
 def _rules(walk: Walk) -> None:
-    actions = ("flag", "mask", "block", "off")
+    actions = ("flag", "flag", "mask", "mask", "block", "off")
     kinds = {kind: walk.random.choice(actions) for kind in ("email", "card", "password")}
     rules.save_rules(walk.random.choice((None, walk.store.pk)), kinds, walk.act())
 
@@ -338,7 +352,7 @@ def _view(walk: Walk) -> None:
 
 def _delete_store(walk: Walk) -> None:
     """Now and then, and some of what is left of it."""
-    if walk.random.random() < 0.3:
+    if walk.random.random() < 0.5:
         deleting.delete_store(walk.store.pk, act=walk.act())
         for _ in range(walk.random.choice((0, 3, 40))):
             deleting.step(walk.store.pk, walk.at + timedelta(days=1))
@@ -357,10 +371,12 @@ def _drop_policy(walk: Walk) -> None:
     policies.delete_policy(walk.any(RetentionPolicy.objects.filter(store=walk.store)).pk, walk.act())
 
 
-ACTS: dict[str, Callable[[Walk], None]] = {
-    "tool 1": _tool, "tool 2": _tool, "tool 3": _tool, "tool 4": _tool, "api 1": _api, "api 2": _api, "api 3": _api,
-    "edit": _edit, "restore": _restore, "redact 1": _redact, "redact 2": _redact, "erase": _erase, "review": _review,
-    "hold": _hold, "release": _release, "policy": _policy, "drop policy": _drop_policy, "run": _run, "scan": _scan,
+WRITES: dict[str, Callable[[Walk], None]] = {
+    "tool 1": _tool, "tool 2": _tool, "tool 3": _tool, "tool 4": _tool, "api 1": _api, "api 2": _api, "edit": _edit,
+}  # fmt: skip
+ACTS: dict[str, Callable[[Walk], None]] = WRITES | {
+    "restore": _restore, "redact": _redact, "erase": _erase, "review": _review, "hold": _hold, "release": _release,
+    "policy": _policy, "drop policy": _drop_policy, "run": _run, "retention": _retention, "scan": _scan,
     "decide": _decide, "entries": _entries_go, "key": _key, "role": _role, "invite": _invite, "active": _active,
     "rules": _rules, "settings": _settings, "archive": _archive, "webhook": _webhook,
     "change webhook": _change_webhook, "view": _view, "delete store": _delete_store, "sign in": _sign_in,

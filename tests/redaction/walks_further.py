@@ -49,6 +49,7 @@ from memoryhub.models import (
 )
 from memoryhub.models.memories import Directory
 from memoryhub.transfer import recognition
+from tests.redaction import walks
 from tests.redaction.walks import Walk
 
 # ------------------------------------------------------------------------------------------------ taking back
@@ -77,7 +78,8 @@ def _undo_entry(walk: Walk) -> None:
 
 
 def _restore_moment(walk: Walk) -> None:
-    seq = walk.random.randint(1, AuditChain.objects.get(pk=walk.store.pk).last_seq)
+    last = AuditChain.objects.get(pk=walk.store.pk).last_seq
+    seq = walk.random.randint(max(1, last - 15), last)
     path = walk.random.choice((None, None, "/notes"))
     plan = changes.restore_plan(walk.store.pk, seq, path=path)
     changes.restore(walk.store.pk, seq, _choices(walk, plan), plan.digest, walk.act(), path=path)
@@ -92,6 +94,8 @@ def _revert(walk: Walk) -> None:
 
 
 def _take_back(walk: Walk) -> None:
+    """The newest decisions, mostly; where there is none, of one that is made for it."""
+    walks.ACTS["review"](walk) if walk.random.random() < 0.5 else _revert(walk)
     decided = AuditEntry.objects.of_chain(walk.store.pk).filter(command__in=("approve", "revert")).order_by("seq")
     reverting.take_back(walk.store.pk, walk.random.choice(list(decided.values_list("seq", flat=True))), walk.act())
 
@@ -178,8 +182,11 @@ def _prepare_import(walk: Walk) -> None:
     read = recognition.read(data, name, importing.bounds())
     place = walk.random.choice(("", "", "/notes", "/brought"))
     job = importing.prepare(walk.store.pk, Brought(read, name, "0" * 64), place, walk.act())
-    if walk.random.random() < 0.7:
+    if walk.random.random() < 0.8:
         _go_on(walk, job)
+        job.refresh_from_db()
+    if job.state == ImportState.PREVIEW and walk.random.random() < 0.6:
+        _start(walk, job)
 
 
 def _go_on(walk: Walk, job: Import) -> None:
@@ -190,7 +197,10 @@ def _go_on(walk: Walk, job: Import) -> None:
 
 def _import(walk: Walk) -> None:
     """Brings in what the preview of an import shows, with some choices; to its end or half of it."""
-    job = walk.any(Import.objects.filter(store=walk.store, state=ImportState.PREVIEW))
+    _start(walk, walk.any(Import.objects.filter(store=walk.store, state=ImportState.PREVIEW)))
+
+
+def _start(walk: Walk, job: Import) -> None:
     for item in ImportItem.objects.filter(job=job).order_by("number"):
         allowed = importing.CHOICES[item.found]
         if len(allowed) > 1:
@@ -249,7 +259,8 @@ def _edit_webhook(walk: Walk) -> None:
 
 
 def _replay(walk: Walk) -> None:
-    delivery = walk.any(Delivery.objects.all())
+    webhooks.send_test(walk.any(Webhook.objects.filter(deleted_at=None)).pk, walk.act())
+    delivery = walk.any(Delivery.objects.filter(webhook__deleted_at=None))
     webhooks.replay(delivery.webhook_id, delivery.pk, walk.act())
     webhooks.replay_failed(delivery.webhook_id, walk.at - timedelta(days=1), walk.act())
 
