@@ -80,17 +80,17 @@ class Checkpoints:
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
         self.written = seconds()
-        self.heads: dict[str, int] = {}
+        self.known = checkpoints.Known()
 
     def write(self, now: datetime) -> None:
         """Writes one after enough entries or time."""
         if self.seconds() - self.written >= CHECKPOINT_EVERY or self._entries_since() >= CHECKPOINT_ENTRIES:
-            checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, now, self.heads)
+            checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, now, self.known)
             self.written = self.seconds()
 
     def _entries_since(self) -> int:
         heads = AuditChain.objects.values_list("id", "last_seq")
-        return sum(last_seq - self.heads.get(id, 0) for id, last_seq in heads)
+        return sum(last_seq - self.known.heads.get(id, 0) for id, last_seq in heads)
 
 
 class Forgetting:

@@ -284,7 +284,7 @@ def test_another_audit_key_does_not_verify(told: Hub, settings: Any) -> None:
 def test_the_command_says_that_all_is_right(
     told: Hub, own_checkpoints: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checkpoints.append(own_checkpoints, AT, {})
+    checkpoints.append(own_checkpoints, AT)
     call_command("verify_audit")
     lines = capsys.readouterr().out.splitlines()
     assert f"{told.store.id}: {ENTRIES} entries" in lines
@@ -301,7 +301,7 @@ def test_the_command_names_the_entry_and_fails(told: Hub, own_checkpoints: Path)
 
 
 def test_the_command_names_a_checkpoint_that_was_changed(told: Hub, own_checkpoints: Path) -> None:
-    checkpoints.append(own_checkpoints, AT, {})
+    checkpoints.append(own_checkpoints, AT)
     own_checkpoints.write_bytes(own_checkpoints.read_bytes().replace(b'"seq": %d' % ENTRIES, b'"seq": 15'))
     with pytest.raises(CommandError, match="line 2 was changed"):
         call_command("verify_audit")

@@ -11,8 +11,9 @@ from datetime import datetime
 from pathlib import Path
 
 from memoryhub import chain
-from memoryhub.actions import audit, checkpoints
+from memoryhub.actions import audit, checkpoint_reading
 from memoryhub.actions.audit import Act, Record
+from memoryhub.actions.checkpoint_lines import Checkpoint
 from memoryhub.actions.transactions import writing
 from memoryhub.models import HUB, AuditChain, AuditEntry
 
@@ -29,7 +30,7 @@ class Missing:
     reason: str = ""
     at: datetime | None = None
 
-    def explains(self, checkpoint: checkpoints.Checkpoint) -> bool:
+    def explains(self, checkpoint: Checkpoint) -> bool:
         """Whether a checkpoint tells of one of these entries, and was written before the act."""
         within = checkpoint.chain == self.chain and self.kept < checkpoint.seq <= self.last
         return within and self.at is not None and checkpoint.at <= chain.moment(self.at)
@@ -58,13 +59,13 @@ def all_accepted() -> list[Missing]:
 def find(path: Path) -> list[Missing]:
     """Chains of which checkpoints tell entries that are not there, or that are others now, and are not explained."""
     explained = all_accepted()
-    wrong: dict[str, list[int]] = {}
-    for _, checkpoint in checkpoints.read(path):
-        if checkpoint is None or any(one.explains(checkpoint) for one in explained):
-            continue
-        if not _is_there(checkpoint):
-            wrong.setdefault(checkpoint.chain, []).append(checkpoint.seq)
-    return [Missing(name, _kept(name, min(seqs)), max(seqs)) for name, seqs in sorted(wrong.items())]
+    wrong: dict[str, tuple[int, int]] = {}
+    for placed in checkpoint_reading.Files(path):
+        one, seq = placed.checkpoint, placed.checkpoint.seq
+        if not any(told.explains(one) for told in explained) and not _is_there(one):
+            first, last = wrong.get(one.chain, (seq, seq))
+            wrong[one.chain] = min(first, seq), max(last, seq)
+    return [Missing(name, _kept(name, first), last) for name, (first, last) in sorted(wrong.items())]
 
 
 def accept(path: Path, reason: str, act: Act) -> Sequence[Missing]:
@@ -77,7 +78,7 @@ def accept(path: Path, reason: str, act: Act) -> Sequence[Missing]:
     return found
 
 
-def _is_there(checkpoint: checkpoints.Checkpoint) -> bool:
+def _is_there(checkpoint: Checkpoint) -> bool:
     start = AuditChain.objects.filter(pk=checkpoint.chain).values_list("start_seq", flat=True).first() or 0
     if checkpoint.seq <= start:
         return True

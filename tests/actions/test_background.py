@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError
 
 from memoryhub import tasks
-from memoryhub.actions import background, checkpoints, figures, hub_clock, importing, runs
+from memoryhub.actions import background, checkpoint_reading, figures, hub_clock, importing, runs
 from memoryhub.actions.transactions import writing
 from memoryhub.models import BackgroundTask, Figures, Installation
 from memoryhub.task_runner import Explained, Runner, Task
@@ -169,7 +169,7 @@ def test_a_clock_that_is_set_stops_neither_checkpoints_nor_figures_nor_retention
     clocks.pass_(3600)
     runner.run_due()
     assert Figures.objects.get().seq == 2 and len(looked) == 2
-    newest = [line for _, line in checkpoints.read(own_checkpoints) if line and line.chain == hub.store.id][-1]
+    newest = [one for _, _, one in checkpoint_reading.Files(own_checkpoints) if one.chain == hub.store.id][-1]
     assert newest.seq == 2
 
 

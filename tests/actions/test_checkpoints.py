@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from memoryhub.actions import checkpoints, verification, verification_checkpoints
+from memoryhub.actions import checkpoint_reading, checkpoints, verification, verification_checkpoints
 from memoryhub.models import AuditChain, AuditEntry
 from tests.api.harness import AT, Hub, new_hub
 from tests.api.server import Agent, served
@@ -55,7 +55,7 @@ def cut_off_whole(hub: Hub) -> int:
 
 def test_a_log_that_was_cut_off_is_noticed_after_a_checkpoint(long: Hub, tmp_path: Path) -> None:
     path = tmp_path / "checkpoints.jsonl"
-    assert checkpoints.append(path, AT, {}) >= 1
+    assert checkpoints.append(path, AT) >= 1
     last = cut_off_whole(long)
     assert verification.verify(long.store.id) == (last, None)  # nothing inside the database shows it
     counted, problem = verification.verify(long.store.id, path)
@@ -65,7 +65,7 @@ def test_a_log_that_was_cut_off_is_noticed_after_a_checkpoint(long: Hub, tmp_pat
 
 def test_other_entries_in_the_place_of_those_cut_off_are_noticed(long: Hub, tmp_path: Path) -> None:
     path = tmp_path / "checkpoints.jsonl"
-    checkpoints.append(path, AT, {})
+    checkpoints.append(path, AT)
     cut_off_whole(long)
     for number in range(25):
         long.call(command="create", path=f"/memories/other-{number}.md", file_text="")
@@ -76,7 +76,7 @@ def test_other_entries_in_the_place_of_those_cut_off_are_noticed(long: Hub, tmp_
 
 def test_a_store_that_was_removed_whole_is_noticed_after_a_checkpoint(long: Hub, tmp_path: Path) -> None:
     path, store = tmp_path / "checkpoints.jsonl", long.store.id
-    checkpoints.append(path, AT, {})
+    checkpoints.append(path, AT)
     for table, column in (("auditentry", "chain"), ("auditchain", "id"), ("memoryversion", "store_id")):
         run_sql(f"delete from memoryhub_{table} where {column} = %s", store)
     assert store in verification.chains(verification_checkpoints.check(path).chains)
@@ -85,7 +85,7 @@ def test_a_store_that_was_removed_whole_is_noticed_after_a_checkpoint(long: Hub,
 
 def test_every_edit_of_a_checkpoint_is_noticed(long: Hub, tmp_path: Path) -> None:
     path = tmp_path / "checkpoints.jsonl"
-    checkpoints.append(path, AT, {})
+    checkpoints.append(path, AT)
     whole = path.read_bytes()
     first = whole.index(b"\n")
     for place in range(0, first, 3):
@@ -96,7 +96,7 @@ def test_every_edit_of_a_checkpoint_is_noticed(long: Hub, tmp_path: Path) -> Non
 
 
 def checkpoint_problems(path: Path) -> bool:
-    wrong = verification_checkpoints.check(path).unreadable
+    wrong = verification_checkpoints.check(path).files
     return bool(wrong) or any(
         verification.verify(chain, path)[1]
         for chain in verification.chains(verification_checkpoints.check(path).chains)
@@ -104,7 +104,7 @@ def checkpoint_problems(path: Path) -> bool:
 
 
 def test_checkpoints_are_appended_only_where_a_chain_has_moved(long: Hub, tmp_path: Path) -> None:
-    path, known = tmp_path / "checkpoints.jsonl", {}
+    path, known = tmp_path / "checkpoints.jsonl", checkpoints.Known()
     checkpoints.append(path, AT, known)
     assert checkpoints.append(path, AT, known) == 0
     long.call(command="view", path="/memories")
@@ -124,26 +124,26 @@ def test_a_server_writes_a_checkpoint_when_it_stops(tmp_path: Path) -> None:
 
 def test_a_full_disk_leaves_no_half_line(long: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "checkpoints.jsonl"
-    checkpoints.append(file, AT, {})
+    checkpoints.append(file, AT)
     before = file.read_bytes()
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, text: write(descriptor, text[:10]))
     with pytest.raises(OSError):
-        checkpoints.append(file, AT, {})
+        checkpoints.append(file, AT)
     assert file.read_bytes() == before
 
 
 def test_the_checkpoint_file_is_read_once_for_all_chains(
     filled: Hub, own_checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known: dict[str, int] = {}
+    known = checkpoints.Known()
     for _ in range(3):
         filled.call(command="view", path="/memories")
         checkpoints.append(own_checkpoints, AT, known)
-    read, reads = checkpoints.read, []
-    monkeypatch.setattr(checkpoints, "read", lambda path: reads.append(path) or read(path))
+    read, reads = checkpoint_reading.Files, []
+    monkeypatch.setattr(checkpoint_reading, "Files", lambda *path: reads.append(path) or read(*path))
     call_command("verify_audit", stdout=io.StringIO())
-    assert reads == [own_checkpoints]
+    assert reads == [(own_checkpoints, None)]
     monkeypatch.setattr(verification_checkpoints, "LINES", 2)
     assert verification_checkpoints.check(own_checkpoints).chains == {filled.store.id, "hub"}
     assert verification_checkpoints.check(own_checkpoints).problems == {}

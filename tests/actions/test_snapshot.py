@@ -58,7 +58,7 @@ def test_what_is_written_and_checkpointed_while_the_audit_is_verified_is_no_alar
     def write() -> None:
         hub.call(command="create", path="/memories/b.md", file_text="b")
         hub.call(command="str_replace", path="/memories/a.md", old_str="a", new_str="A")
-        checkpoints.append(path, AT, {})
+        checkpoints.append(path, AT)
 
     def meanwhile(store: str) -> Iterator[tuple[int, str]]:
         in_another_thread(write)

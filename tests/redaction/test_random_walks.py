@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 WALKS = int(os.environ.get("MEMORYHUB_WALKS", "8"))
 FIRST = int(os.environ.get("MEMORYHUB_FIRST_WALK", "1"))
 STEPS = 35
-MANY = 100
+MANY = 1_000
 """After so many walks every act has been done, and not only been refused."""
 ACTS = walks.ACTS | walks_further.ACTS
 

@@ -197,6 +197,7 @@ def _go_on(walk: Walk, job: Import) -> None:
 
 def _import(walk: Walk) -> None:
     """Brings in what the preview of an import shows, with some choices; to its end or half of it."""
+    _prepare_import(walk)
     _start(walk, walk.any(Import.objects.filter(store=walk.store, state=ImportState.PREVIEW)))
 
 
@@ -214,10 +215,12 @@ def _go_on_import(walk: Walk) -> None:
 
 
 def _cancel_import(walk: Walk) -> None:
-    importing.cancel(walk.any(Import.objects.filter(store=walk.store)).pk, walk.act())
+    _prepare_import(walk)
+    importing.cancel(walk.any(Import.objects.filter(store=walk.store, state__in=importing.OPEN)).pk, walk.act())
 
 
 def _undo_import(walk: Walk) -> None:
+    _import(walk)
     job = walk.any(Import.objects.filter(store=walk.store)).pk
     _undo_versions(walk, importing.versions_of(job), {"import": job})
 
@@ -244,6 +247,7 @@ def _leave(walk: Walk) -> None:
 
 
 def _change_view(walk: Walk) -> None:
+    walks.ACTS["view"](walk)
     view = walk.any(SavedView.objects.filter(store=walk.store)).pk
     if walk.random.random() < 0.5:
         saved_views.rename(view, f"Name {walk.random.random()}", walk.act())
@@ -300,7 +304,7 @@ ACTS: dict[str, Callable[[Walk], None]] = {
     "undo session": _undo_session, "undo entry 1": _undo_entry, "undo entry 2": _undo_entry,
     "undo undone": _undo_undone, "restore moment": _restore_moment, "revert": _revert, "take back": _take_back,
     "flag": _flag, "claim": _claim, "delete many": _delete_many, "move": _move, "restore many": _restore_many,
-    "export": _export, "prepare import": _prepare_import, "import 1": _import, "import 2": _import,
+    "export": _export, "prepare import": _prepare_import, "import": _import,
     "go on import": _go_on_import, "cancel import": _cancel_import, "undo import": _undo_import, "reveal": _reveal,
     "agent": _agent, "leave": _leave, "change view": _change_view, "edit webhook": _edit_webhook, "replay": _replay,
     "undo run": _undo_run, "refused": _refused, "background": _background,

@@ -65,7 +65,7 @@ class Command(BaseCommand):
         self.stdout.flush()
         with reserved:
             server.serve()
-        checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now(), {})
+        checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now())
 
     def _prepare(self, demo: bool) -> None:
         starting.before_migrating()

@@ -1,6 +1,7 @@
 """Verifies the audit."""
 
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -8,6 +9,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
+from memoryhub.actions import checkpoints as checkpoint_files
 from memoryhub.actions import missing, verification, verification_checkpoints
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.models import Door
@@ -31,10 +33,19 @@ class Command(HubCommand):
             help="write into the hub's audit why entries are missing that checkpoints know, as after a restore",
         )  # fmt: skip
 
-    def handle(self, *, chain: str | None, accept_missing: str | None, **_: Any) -> None:
+        parser.add_argument(
+            "--checkpoints", type=Path, metavar="DIRECTORY",
+            help="where older segments of the checkpoints are kept that are not in the data directory any more",
+        )  # fmt: skip
+
+    def handle(
+        self, *, chain: str | None, accept_missing: str | None, checkpoints: Path | None, **_: Any
+    ) -> None:  # fmt: skip
+        if checkpoints is not None and not checkpoints.is_dir():
+            raise CommandError(f"{checkpoints} is no directory.")
         try:
             if accept_missing is None:
-                self._verify(chain)
+                self._verify(chain, checkpoints)
             else:
                 self._accept(accept_missing.strip())
         except DatabaseError as error:
@@ -51,11 +62,11 @@ class Command(HubCommand):
         told = "That these are missing was accepted, with the reason" if found else "Nothing is missing"
         self.stdout.write(f"{told}. Now verify the audit.")
 
-    def _verify(self, chain: str | None) -> None:
-        path = settings.MEMORYHUB_CHECKPOINT_FILE
-        written = verification_checkpoints.check(path)
-        problems = [f"{path} line {number} was changed" for number in written.unreadable]
-        total = 0
+    def _verify(self, chain: str | None, archive: Path | None) -> None:
+        written = verification_checkpoints.check(settings.MEMORYHUB_CHECKPOINT_FILE, archive=archive)
+        problems, total = list(written.files), 0
+        if written.absent:
+            self.stdout.write(_absent(len(written.absent)))
         for name in [chain] if chain else verification.chains(written.chains):
             count, problem = verification.verify(name)
             if problem is None and name in written.problems:
@@ -69,3 +80,12 @@ class Command(HubCommand):
         if problems:
             raise CommandError("\n".join(problems))
         self.stdout.write(f"All {total} entries are right.")
+
+
+def _absent(last: int) -> str:
+    first, end = (checkpoint_files.segment_of(settings.MEMORYHUB_CHECKPOINT_FILE, one).name for one in (1, last))
+    named = first if last == 1 else f"{first} to {end}"
+    return (
+        f"checkpoints: {named} not found, and not verified. Where they are kept elsewhere, name the directory with"
+        " --checkpoints; where nobody moved them, somebody removed them."
+    )

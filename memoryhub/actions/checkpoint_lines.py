@@ -1,0 +1,89 @@
+"""The lines of the checkpoint files: JSON objects, each signed with the audit key and with its place in its file.
+
+A file is a segment with a number. Its lines are numbered from 1, so that one that is missing leaves a gap. From the
+second segment on the first line is an Opening; the last line of a segment that is full is a Closing. A line without
+segment and number is of a hub that did not write them yet, and stands before all others of segment 1.
+"""
+
+import hmac
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.conf import settings
+
+LONGEST = 4_096
+"""No line is longer, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where a chain stood at a moment; `key` names the audit key."""
+
+    at: str
+    chain: str
+    seq: int
+    hash: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The SHA-256 of the whole file of the segment before, and how many checkpoints of it are repeated below."""
+
+    previous: str
+    heads: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The SHA-256 of all lines before it; its own number says how many they are."""
+
+    sha256: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line as it was read; `segment` and `number` are null in the oldest form."""
+
+    what: Checkpoint | Opening | Closing
+    segment: int | None
+    number: int | None
+
+
+def written(what: Checkpoint | Opening | Closing, segment: int, number: int) -> bytes:
+    """A line with its place and its signature."""
+    fields = {**asdict(what), "segment": segment, "line": number}
+    return (json.dumps({**fields, "mac": _mac(fields)}) + "\n").encode()
+
+
+def parsed(text: bytes) -> Line | None:
+    """A line that is as it was written, or null."""
+    try:
+        fields = json.loads(text)
+        mac = fields.pop("mac")
+        if (json.dumps({**fields, "mac": mac}) + "\n").encode() != text:
+            return None
+        if not hmac.compare_digest(_mac(fields) if "line" in fields else _old_mac(fields), str(mac)):
+            return None
+        return _line(fields)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _line(fields: dict[str, Any]) -> Line:
+    segment, number = fields.pop("segment", None), fields.pop("line", None)
+    kind = Checkpoint if "chain" in fields else Opening if "previous" in fields else Closing
+    return Line(kind(**fields), segment, number)
+
+
+def _mac(fields: dict[str, Any]) -> str:
+    text = json.dumps(fields)
+    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"checkpoint line\0" + text.encode(), "sha256").hex()
+
+
+def _old_mac(fields: dict[str, Any]) -> str:
+    text = json.dumps([fields[name] for name in ("at", "chain", "seq", "hash", "key")])
+    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"checkpoint\0" + text.encode(), "sha256").hex()
