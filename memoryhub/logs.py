@@ -1,4 +1,5 @@
-"""The log: a database that does not answer fails every call in the same way, and says so once a minute."""
+"""The log: a database that does not answer fails every call in the same way, and says so once a minute; a refusal is
+one line."""
 
 import logging
 import threading
@@ -44,6 +45,15 @@ class OncePerMinute(logging.Filter):
         counted = f" ({more} more like this since the last line)" if more else ""
         record.msg, record.args = f"{record.getMessage()}: {told}{counted}", ()
         record.exc_info = record.exc_text = None
+        return True
+
+
+class RefusalsInOneLine(logging.Filter):
+    """Takes the traceback from answers below 500: that somebody may not do something is no failure of the hub."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "status_code", 500) < 500:
+            record.exc_info = record.exc_text = None
         return True
 
 

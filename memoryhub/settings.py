@@ -110,7 +110,10 @@ _hub = parts_of(MEMORYHUB_URL)
 _secure = _hub.scheme == "https"
 
 DEBUG = False
-ALLOWED_HOSTS = words("ALLOWED_HOSTS") or sorted({_hub.hostname or "127.0.0.1", "127.0.0.1", "localhost"})
+_host = _hub.hostname or "127.0.0.1"
+ALLOWED_HOSTS = words("ALLOWED_HOSTS") or sorted(
+    {f"[{_host}]" if ":" in _host else _host, "127.0.0.1", "[::1]", "localhost"}
+)
 ROOT_URLCONF = "memoryhub.urls"
 WSGI_APPLICATION = "memoryhub.wsgi.application"
 AUTH_USER_MODEL = "memoryhub.User"
@@ -291,7 +294,16 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },
-    "filters": {"once_per_minute": {"()": "memoryhub.logs.OncePerMinute"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["once_per_minute"]}},
+    "filters": {
+        "once_per_minute": {"()": "memoryhub.logs.OncePerMinute"},
+        "refusals": {"()": "memoryhub.logs.RefusalsInOneLine"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["once_per_minute", "refusals"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": _log_level},
 }

@@ -16,7 +16,10 @@ from django.db import OperationalError
 from memoryhub import checks, logs
 from memoryhub import settings as shipped
 from memoryhub.database import _checkpoint_until
+from memoryhub.log_lines import WithoutTokens
 from memoryhub.management.commands import serve
+from memoryhub.models import MemoryStore, User
+from tests.fixtures import signed_in
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,7 +36,7 @@ def test_without_an_address_links_lead_to_where_the_hub_answers(monkeypatch: pyt
     for host, port, before, after in (
         ("127.0.0.1", 8171, "", "http://127.0.0.1:8171"), ("0.0.0.0", 8000, "", "http://127.0.0.1:8000"),
         ("localhost", 80, "", "http://localhost:80"), ("127.0.0.1", 8171, "https://hub.example", "https://hub.example"),
-        ("192.168.1.5", 8171, "", ""),
+        ("::1", 8171, "", "http://[::1]:8171"), ("192.168.1.5", 8171, "", ""),
     ):  # fmt: skip
         monkeypatch.setenv("MEMORYHUB_URL", before)
         monkeypatch.setattr(live, "MEMORYHUB_URL", "http://127.0.0.1:8000")
@@ -169,6 +172,18 @@ def test_the_checkpointer_outlives_a_disk_that_is_full(monkeypatch: pytest.Monke
 def test_a_key_is_not_issued_for_senseless_days_or_names(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
         call_command("issue_key", *arguments, "--all-stores")
+
+
+@pytest.mark.django_db
+def test_a_page_that_somebody_may_not_see_is_one_line_in_the_log(
+    store: MemoryStore, bob: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert signed_in(bob).get(f"/stores/{store.id}/members").status_code == 403
+    (handler,) = (each for each in logging.getLogger().handlers if isinstance(each.formatter, WithoutTokens))
+    lines = [handler.format(record) for record in caplog.records if handler.filter(record)]
+    assert [line.count("\n") for line in lines] == [0]
+    assert "WARNING" in lines[0] and f"/stores/{store.id}/members" in lines[0]
 
 
 def test_a_database_that_fails_is_said_once_a_minute_in_one_line_and_other_errors_whole() -> None:

@@ -11,6 +11,22 @@ import sys
 from django.core.management.base import CommandError
 
 
+def address_of(host: str, port: int) -> str:
+    """The IP address that a host stands for, an IPv4 one where it has both; granian knows no names."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError, OverflowError):
+        raise CommandError(f"There is no address {host}:{port} to answer at: name one of this machine.") from None
+    address = str(min(found, key=lambda one: one[0] != socket.AF_INET)[4][0])
+    if "%" in address:
+        raise CommandError(f"{address} belongs to one network card alone. Name another address with --host.")
+    return address
+
+
+def url_of(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 def reserve(host: str, port: int) -> socket.socket:
     """Makes sure that nobody else serves the port, and that no other hub will; close what it returns to end that.
 

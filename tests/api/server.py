@@ -29,6 +29,7 @@ class Server:
     environment: dict[str, str]
     process: subprocess.Popen[bytes]
     log: Path
+    host: str = "127.0.0.1"
 
     def command(self, *arguments: str) -> str:
         """Runs a management command on the hub's data and gives its last line."""
@@ -46,7 +47,7 @@ class Server:
         return store, self.command("issue_key", "Tester", "--store", store)
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        return http.client.HTTPConnection(self.host, self.port, timeout=60)
 
 
 class Agent:
@@ -76,10 +77,11 @@ class Agent:
 
 @contextmanager
 def served(
-    directory: Path, *options: str, descriptors: int | None = None, address: str | None = None, **more: str
-) -> Iterator[Server]:
+    directory: Path, *options: str, descriptors: int | None = None, address: str | None = None, host: str = "",
+    **more: str,
+) -> Iterator[Server]:  # fmt: skip
     """A hub that answers until the block ends, on a new database or on that of an address; `descriptors` are as many
-    as a process of it may have, `more` goes to its environment."""
+    as a process of it may have, `host` is where it answers if not at 127.0.0.1, `more` goes to its environment."""
     with _database() if address is None else nullcontext(address) as url:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -89,12 +91,13 @@ def served(
             "MEMORYHUB_CALLS": "none",
         }  # fmt: skip
         environment = {**os.environ, **own, "DATABASE_URL": url, "MEMORYHUB_URL": f"http://127.0.0.1:{port}"} | more
-        command = [sys.executable, "manage.py", "serve", "--port", str(port), *options]
+        command = [sys.executable, "manage.py", "serve", "--port", str(port), *(("--host", host) if host else ())]
+        command += options
         if descriptors is not None:
             command = ["prlimit", f"--nofile={descriptors}:{descriptors}", *command]
         with (directory / "log").open("wb") as log:
             process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        server = Server(port, environment, process, directory / "log")
+        server = Server(port, environment, process, directory / "log", host or "127.0.0.1")
         try:
             _wait(server)
             yield server

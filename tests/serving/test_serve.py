@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from memoryhub.serving.processes import STARTED_AFTER
 from tests.api.malformed import BLOCK
 from tests.api.server import ROOT, Server, served
 from tests.serving.clients import Desk, write_lock
@@ -41,6 +43,14 @@ def test_a_hub_with_no_thread_left_says_so_at_once_and_is_alive(tmp_path: Path) 
             assert {one.result().status_code for one in refused} == {503}
             assert refused[0].result().headers["retry-after"] == "1"
             assert refused[0].result().json()["error"]["type"] == "overloaded_error"
+            refused_page = get(server, "/sign-in")
+            assert (refused_page.status_code, refused_page.headers["retry-after"]) == (503, "1")
+            assert refused_page.headers["content-type"].startswith("text/plain")
+            message = httpx.post(f"http://127.0.0.1:{server.port}/mcp", json={}, timeout=30)
+            assert (message.status_code, message.json()["jsonrpc"]) == (503, "2.0")
+            for answer in (refused[0].result(), refused_page, message):
+                assert answer.headers["cache-control"] == "no-store"
+                assert answer.headers["x-content-type-options"] == "nosniff"
             assert get(server, "/livez").status_code == 200
             assert get(server, "/readyz").status_code == get(server, "/healthz").status_code == 503
         answered = [one.result().status_code for one in waiting]
@@ -78,17 +88,67 @@ def test_a_second_hub_on_the_same_port_is_refused(server: Server, tmp_path: Path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the children of a process are read from /proc")
-def test_a_worker_that_is_killed_is_started_again(tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_is_started_again_and_so_is_one_that_dies_young(tmp_path: Path) -> None:
+    begun = time.monotonic()
     with served(tmp_path) as server:
         desk = Desk(server, *server.new_store())
-        children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
-        for n in range(100):
+        time.sleep(max(0.0, STARTED_AFTER + 1 - (time.monotonic() - begun)))
+        killed: set[int] = set()
+        for _ in range(3):
+            deadline = time.monotonic() + 60
+            while not (alive := children_of(server.process.pid) - killed):  # each dies as soon as it is there
+                assert server.process.poll() is None, server.log.read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            for child in alive:
+                os.kill(child, signal.SIGKILL)
+            killed |= alive
+        for n in range(200):
             try:
                 assert desk.agent().call(f"again-{n}", command="view", path="/memories")[0] == "ok"
                 break
             except OSError:
+                assert server.process.poll() is None, server.log.read_text()
                 time.sleep(0.5)
         else:
             raise AssertionError(server.log.read_text())
+
+
+def children_of(process: int) -> set[int]:
+    return {int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()}
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("host", ["localhost", "::1"])
+def test_a_host_may_be_a_name_or_an_ipv6_address(host: str, tmp_path: Path) -> None:
+    if ":" in host and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with served(tmp_path, host=host, MEMORYHUB_URL="") as server:
+        address = f"http://{f'[{host}]' if ':' in host else host}:{server.port}"
+        desk = Desk(server, *server.new_store())
+        assert desk.agent().call("first", command="view", path="/memories")[0] == "ok"
+        assert httpx.get(address + "/sign-in", timeout=30).status_code == 200
+        log = server.log.read_text()
+        assert f"answers at {address} " in log
+        assert f"{address}/invitations/" in log
+
+
+@pytest.mark.parametrize("host", ["no such host", "192.0.2.1"])
+def test_a_host_that_is_not_this_machines_is_refused_in_one_sentence(host: str, tmp_path: Path) -> None:
+    own = {"MEMORYHUB_DATA_DIR": str(tmp_path / "data"), "MEMORYHUB_STATIC_ROOT": str(tmp_path / "static")}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve", "--host", host, "--port", "23999"], cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": "", **own}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"{host}:23999" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "data" / "memoryhub.sqlite3").exists()

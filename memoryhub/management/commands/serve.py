@@ -9,7 +9,6 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection
 from django.utils import timezone
-from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
@@ -17,6 +16,7 @@ from memoryhub import starting
 from memoryhub.actions import checkpoints, people, sql
 from memoryhub.serving import listening, options
 from memoryhub.serving.connections import room_for_connections
+from memoryhub.serving.processes import Server
 
 BACKLOG = 4096
 KILLED_AFTER = 20
@@ -35,7 +35,8 @@ class Command(BaseCommand):
 
     def handle(self, *, host: str, port: int, demo: bool, threads: int | None, **_: Any) -> None:
         settle_address(host, port)
-        reserved = listening.reserve(host, port)
+        address = listening.address_of(host, port)
+        reserved = listening.reserve(address, port)
         try:
             self._prepare(demo)
         except OperationalError as error:
@@ -45,9 +46,9 @@ class Command(BaseCommand):
         if not sqlite:
             connection.close_pool()  # type: ignore[attr-defined]  # workers are forks: none may share a connection
         options.for_workers(port, threads or (16 if sqlite else 4))
-        server = Granian(
+        server = Server(
             "memoryhub.rsgi:application",
-            address=host,
+            address=address,
             port=port,
             interface=Interfaces.RSGI,
             http=HTTPModes.http1,
@@ -59,7 +60,7 @@ class Command(BaseCommand):
             workers_kill_timeout=KILLED_AFTER,
             log_level=LogLevels.error,
         )
-        self.stdout.write(f"MemoryHub answers at http://{host}:{port} (Ctrl+C stops it)")
+        self.stdout.write(f"MemoryHub answers at {listening.url_of(host, port)} (Ctrl+C stops it)")
         if line := starting.line_for_commands():
             self.stdout.write(line)
         self.stdout.flush()
@@ -93,7 +94,7 @@ def require_writable() -> None:
 
 def settle_address(host: str, port: int) -> None:
     """Where nobody has said what the hub's address is, links and snippets lead to where it answers, in workers too."""
-    if os.environ.get("MEMORYHUB_URL") or host not in ("127.0.0.1", "localhost", "0.0.0.0"):
+    names = {host: host for host in ("127.0.0.1", "::1", "localhost")} | {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    if os.environ.get("MEMORYHUB_URL") or host not in names:
         return
-    name = "localhost" if host == "localhost" else "127.0.0.1"
-    settings.MEMORYHUB_URL = os.environ["MEMORYHUB_URL"] = f"http://{name}:{port}"
+    settings.MEMORYHUB_URL = os.environ["MEMORYHUB_URL"] = listening.url_of(names[host], port)
