@@ -11,6 +11,7 @@ from django.utils.cache import patch_vary_headers
 
 from memoryhub import proxies
 from memoryhub.api import door
+from memoryhub.machines.errors import Problem
 from memoryhub.mcp import door as mcp_door
 from memoryhub.web import errors
 
@@ -21,11 +22,11 @@ def machines_door(get_response: GetResponse) -> GetResponse:
     """Answers all under /v1 and /mcp with JSON, before (and without) the middleware that only people need."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        is_api = request.path_info.startswith(door.PREFIX)
+        is_api = door.is_here(request.path_info)
         if not is_api and not mcp_door.is_here(request.path_info):
             return get_response(request)
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            return door.refuse_plain_http()
+            return (door if is_api else mcp_door).refusal(Problem.plain_http())
         return door.answer(request) if is_api else mcp_door.answer(request)
 
     return middleware

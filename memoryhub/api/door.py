@@ -22,6 +22,11 @@ PREFIX = "/v1/"
 logger = logging.getLogger(__name__)
 
 
+def is_here(path: str) -> bool:
+    """Whether an address is one of this door's."""
+    return path.startswith(PREFIX) or path == PREFIX[:-1]
+
+
 def answer(request: HttpRequest) -> HttpResponseBase:
     """The view's answer, or the envelope of what went wrong; a cookie means nothing here."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
@@ -43,15 +48,6 @@ def answer(request: HttpRequest) -> HttpResponseBase:
     response.headers["request-id"] = request_id
     if isinstance(response, HttpResponse):
         response.headers["Content-Length"] = str(len(response.content))
-    return response
-
-
-def refuse_plain_http() -> HttpResponse:
-    """For a request that came unencrypted although the hub's address is https: a key is never redirected."""
-    why = "The hub answers over https alone. A key that was sent over http may have been read: revoke it."
-    request_id = ids.new_id(ids.REQUEST, timezone.now())
-    response = envelope(Problem(403, "permission_error", why), request_id)
-    response.headers["request-id"] = request_id
     return response
 
 

@@ -90,6 +90,12 @@ class Problem(Exception):
         return cls(403, "permission_error", message)
 
     @classmethod
+    def plain_http(cls) -> "Problem":
+        """For a request that came unencrypted although the hub's address is https: a key is never redirected."""
+        why = "The hub answers over https alone. A key that was sent over http may have been read: revoke it."
+        return cls.forbidden(why)
+
+    @classmethod
     def not_found(cls, message: str) -> "Problem":
         return cls(404, "not_found_error", message)
 

@@ -101,6 +101,13 @@ def _up_to(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
             return
 
 
+def headers_of_own(response: HttpResponseBase) -> Headers:
+    """The headers of an answer that the server makes by itself: nobody keeps it or guesses its kind."""
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return headers_of(response)
+
+
 def headers_of(response: HttpResponseBase) -> Headers:
     return [*response.items(), *(("Set-Cookie", cookie.OutputString()) for cookie in response.cookies.values())]
 

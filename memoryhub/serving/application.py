@@ -15,13 +15,14 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpResponse, HttpResponseNotAllowed
 
 from memoryhub import health, tasks
 from memoryhub.api.app import find
 from memoryhub.api.door import PREFIX
 from memoryhub.machines import requests
-from memoryhub.serving import refusals
-from memoryhub.serving.answers import Answers, headers_of
+from memoryhub.serving import heavy, refusals
+from memoryhub.serving.answers import Answers, headers_of_own
 from memoryhub.serving.bodies import Body, End
 from memoryhub.serving.connections import Guard, Limits, room_for_connections
 from memoryhub.serving.django_side import DjangoSide, refuse
@@ -34,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 MOST_IN_MEMORY = 128 * 1024 * 1024
 MOST_ON_DISK = 2 * 1024 * 1024 * 1024
-"""Bytes of all bodies that are being read."""
+"""Bytes of all bodies that are being read, or wait for a thread."""
 FORM = 4 * 1024 * 1024
 """A form without a file is no larger; one with a file may have as much beside it."""
 TICK = 0.25
@@ -52,11 +53,12 @@ class Application:
 
     def __init__(self) -> None:
         self.options = Options.of_environment()
-        self.pool = Pool(self.options.threads)
+        self.pool, self.heavy = Pool(self.options.threads), heavy.pool()
         self.readiness = health.Readiness()
         self.answers = Answers(settings.DATA_DIR / "answers")
         self.django = DjangoSide(self.answers)
         self.in_hand: dict[str, object] = {}
+        self.bodies: set[Body] = set()
         self.reading: dict[asyncio.Task[Any], Body] = {}
         self.finished: deque[asyncio.Future[None]] = deque()
         self.stopping = False
@@ -69,6 +71,7 @@ class Application:
         limits = Limits(room_for_connections(), self.options.by_address, self.options.trusted)
         self.guard = Guard(self.options.port, limits, self.in_hand, lambda: _wake(loop, self._stop))
         self.pool.start()
+        self.heavy.start()
         self.guard.start()
         self.readiness.start(loop)
         loop.call_later(TICK, self._tick)
@@ -96,6 +99,7 @@ class Application:
             return
         machines = refusals.is_machines(path)
         body = Body(protocol, length or None, settings.MEMORYHUB_BODY_BYTES if machines else FORM)
+        self.bodies.add(body)
         try:
             if not machines:
                 await self._make_room_for_file(environ, body)
@@ -107,6 +111,7 @@ class Application:
         except Unasked:  # what it would answer without its body is not known to be right
             refuse(protocol, environ, refusals.BUSY)
         finally:
+            self.bodies.discard(body)
             body.close()
 
     async def _read_and_run(self, protocol: Any, environ: dict[str, Any], body: Body) -> None:
@@ -118,7 +123,7 @@ class Application:
         elif end is End.CUT:
             refuse(protocol, environ, self._why_cut(body))
         else:
-            await self._run(protocol, environ, body)
+            await self._run(protocol, environ, body, await self._pool_of(environ))
             if end is End.TOO_LARGE:
                 await self._reading(body, body.drain())
 
@@ -137,6 +142,14 @@ class Application:
         if is_form and await self._ask(partial(self.django.is_signed_in, environ)):
             body.most += settings.MEMORYHUB_IMPORT["packed"]
             body.drained = DRAINED * settings.MEMORYHUB_IMPORT["packed"]
+
+    async def _pool_of(self, environ: dict[str, Any]) -> Pool:
+        """Where a request with a body waits for a thread. Who has not signed in takes no room among the heavy ones."""
+        path = environ["PATH_INFO"]
+        if not heavy.is_heavy(path):
+            return self.pool
+        may = refusals.is_machines(path) or await self._ask(partial(self.django.is_signed_in, environ))
+        return self.heavy if may else self.pool
 
     async def _ask(self, question: Callable[[], bool]) -> bool:
         """The answer of a thread. Raises Unasked where too many requests wait for one, or this one has for too long."""
@@ -172,7 +185,7 @@ class Application:
         finally:
             del self.reading[task]
 
-    async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None) -> None:
+    async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None, pool: Pool | None = None) -> None:
         """Has a thread answer, and returns some time after it has.
 
         The answer does not wait for this: the thread hands it to granian itself. So what has been answered is noted
@@ -181,7 +194,7 @@ class Application:
         self._reap()
         answered: asyncio.Future[None] = self.loop.create_future()
         done = partial(self.finished.append, answered)
-        if self.pool.offer(partial(self.django.answer, protocol, environ, body, done)):
+        if (pool or self.pool).offer(partial(self.django.answer, protocol, environ, body, done)):
             await answered
         else:
             refuse(protocol, environ, refusals.BUSY)
@@ -201,12 +214,13 @@ class Application:
         self.loop.call_later(TICK, self._tick)
         self._reap()
         self.answers.forget()
-        now, memory, disk = self.loop.time(), MOST_IN_MEMORY, MOST_ON_DISK
-        for task, body in list(self.reading.items()):
-            memory -= body.in_memory
-            disk -= body.kept - body.in_memory
-            if self.stopping or memory < 0 or disk < 0 or body.is_too_slow(now):
+        now, memory = self.loop.time(), sum(body.in_memory for body in self.bodies) - MOST_IN_MEMORY
+        disk = sum(body.on_disk for body in self.bodies) - MOST_ON_DISK
+        for task, body in reversed(self.reading.items()):  # the newest first
+            is_too_much = (memory > 0 and body.in_memory) or (disk > 0 and body.on_disk)
+            if self.stopping or is_too_much or body.is_too_slow(now):
                 task.cancel()
+                memory, disk = memory - body.in_memory, disk - body.on_disk
 
     def _stop(self) -> None:
         """Nothing new is accepted by now: bodies are given up, threads finish, and then the connections are closed."""
@@ -217,11 +231,10 @@ class Application:
 
     async def _probe(self, protocol: Any, method: str, *, must_be_ready: bool) -> None:
         if method not in ("GET", "HEAD"):
-            protocol.response_empty(405, [("allow", "GET, HEAD")])
-            return
-        reason = await self.readiness.reason() if must_be_ready else None
-        response = health.answer(reason)
-        protocol.response_bytes(response.status_code, headers_of(response), response.content)
+            response: HttpResponse = HttpResponseNotAllowed(["GET", "HEAD"])
+        else:
+            response = health.answer(await self.readiness.reason() if must_be_ready else None)
+        protocol.response_bytes(response.status_code, headers_of_own(response), response.content)
 
 
 def _resolve(future: asyncio.Future[Any], value: Any) -> None:

@@ -80,6 +80,10 @@ class Body:
     def in_memory(self) -> int:
         return self.kept if self._file is None else 0
 
+    @property
+    def on_disk(self) -> int:
+        return self.kept - self.in_memory
+
     async def _next(self) -> bytes:
         if self._chunks is None:
             self._chunks = self._protocol.__aiter__()

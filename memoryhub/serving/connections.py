@@ -29,6 +29,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memoryhub import proxies
+
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0
@@ -42,11 +44,12 @@ KEPT_FREE = 256
 MOST = 8192
 FULL = 0.9
 
+_RESET = struct.pack("ii", 1, 0)
+"""A connection that is closed with this option frees its memory; else the kernel keeps for minutes what nobody took."""
+
 _UNACKED, _SILENT, _TAKEN, _UNSENT, _LENGTH = 24, 52, 120, 144, 148
 """Where Linux keeps in its `struct tcp_info`: segments on their way, milliseconds since the client sent data, bytes
 that it acknowledged, and bytes that wait here."""
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(slots=True)
@@ -55,8 +58,9 @@ class Connection:
 
     peer: str
     """As granian names it: `127.0.0.1:40000` or `[::1]:40000`."""
-    group: str
-    """Connections of one group are counted together: an IPv4 address, or an IPv6 network of 64 bits."""
+    group: str | None
+    """Connections of one group are counted together: an IPv4 address, or an IPv6 network of 64 bits. A trusted proxy's
+    are in none: behind it are many clients."""
     opened: float
     idle: float = 0.0
     """Seconds since the client last sent something."""
@@ -67,11 +71,11 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections there may be in this process, and from one address; `trusted` are not counted by address."""
+    """How many connections there may be in this process, and from one address; `trusted` are the proxies in front."""
 
     most: int
     by_address: int
-    trusted: Sequence[Network] = ()
+    trusted: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -93,8 +97,10 @@ def room_for_connections() -> int:
     return max(64, min(MOST, (soft if soft > 0 else 65_536) - KEPT_FREE))
 
 
-def group_of(address: str) -> str:
-    """Which connections are counted with this one's."""
+def group_of(address: str, trusted: Sequence[str]) -> str | None:
+    """Which connections are counted with this one's; None for those of a trusted proxy."""
+    if proxies.is_trusted(address, trusted):
+        return None
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -156,6 +162,9 @@ class Guard:
         for inode, connection in self._sockets():
             if inode in inodes or "*" in inodes:
                 with contextlib.suppress(OSError):
+                    one = self._known.get(inode)
+                    if one is not None and one.waiting_since is not None:
+                        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                     connection.shutdown(socket.SHUT_RDWR)
 
     # ------------------------------------------------------------------------------------------------------- judging
@@ -172,11 +181,12 @@ class Guard:
         """Idle ones first, and of these those that have been idle for longest; then those whose client is silent."""
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for inode, one in connections.items():
-            groups[one.group].append(inode)
+            if one.group is not None:
+                groups[one.group].append(inode)
         gone: set[str] = set()
-        for name, inodes in groups.items():
+        for inodes in groups.values():
             more = len(inodes) - self.limits.by_address
-            if more > 0 and not self._is_trusted(name):
+            if more > 0:
                 gone |= set(self._dispensable(inodes, connections)[:more])
         left = [inode for inode in connections if inode not in gone]
         more = len(left) - int(FULL * self.limits.most)
@@ -192,13 +202,6 @@ class Guard:
     def _is_busy(self, one: Connection) -> bool:
         return one.peer in self._in_hand or one.waiting_since is not None
 
-    def _is_trusted(self, group: str) -> bool:
-        try:
-            network = ipaddress.ip_network(group)
-        except ValueError:
-            return False
-        return any(network.version == one.version and network.subnet_of(one) for one in self.limits.trusted)  # type: ignore[arg-type]
-
     # -------------------------------------------------------------------------------------------------------- looking
 
     def _all(self, now: float) -> _Seen:
@@ -211,7 +214,7 @@ class Guard:
                 if one is None:
                     peer = connection.getpeername()
                     name = f"[{peer[0]}]:{peer[1]}" if ":" in peer[0] else f"{peer[0]}:{peer[1]}"
-                    one = Connection(name, group_of(peer[0]), now)
+                    one = Connection(name, group_of(peer[0], self.limits.trusted), now)
                 _measure(one, connection, now)
             except OSError:
                 continue  # it has ended

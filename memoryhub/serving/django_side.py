@@ -17,7 +17,7 @@ from django.http import HttpResponseBase
 from django.urls import set_script_prefix
 
 from memoryhub.serving import refusals
-from memoryhub.serving.answers import Answers, NoRoom, headers_of
+from memoryhub.serving.answers import Answers, NoRoom, headers_of_own
 from memoryhub.serving.bodies import Body
 from memoryhub.serving.known_keys import KnownKeys
 
@@ -79,5 +79,5 @@ class DjangoSide:
 def refuse(protocol: Any, environ: dict[str, Any], reason: refusals.Reason) -> None:
     """Answers without Django, and lets go of the connection; nothing happens where an answer was sent already."""
     response = refusals.refusal(environ["PATH_INFO"], reason)
-    headers = [*headers_of(response), ("connection", "close")]
+    headers = [*headers_of_own(response), ("connection", "close")]
     protocol.response_bytes(response.status_code, headers, response.content)

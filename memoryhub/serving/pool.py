@@ -12,7 +12,7 @@ WAITING_PER_THREAD = 16
 LONGEST_WAIT = 20.0
 
 Job = Callable[[bool], None]
-"""Runs in a thread; True says that it waited longer than LONGEST_WAIT seconds for one, and should only say so."""
+"""Runs in a thread; True says that it waited too long for one, and should only say so."""
 
 
 class Pool:
@@ -22,9 +22,9 @@ class Pool:
     its answer is handed to the server whole. So a thread is held for as long as the hub itself needs.
     """
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.most_waiting = threads * WAITING_PER_THREAD
+    def __init__(self, threads: int, *, most_waiting: int | None = None, longest_wait: float = LONGEST_WAIT) -> None:
+        self.threads, self.longest_wait = threads, longest_wait
+        self.most_waiting = threads * WAITING_PER_THREAD if most_waiting is None else most_waiting
         self._jobs: SimpleQueue[tuple[float, Job]] = SimpleQueue()
 
     def start(self) -> None:
@@ -42,7 +42,7 @@ class Pool:
         while True:
             offered, job = self._jobs.get()
             try:
-                job(time.monotonic() - offered > LONGEST_WAIT)
+                job(time.monotonic() - offered > self.longest_wait)
             except Exception:  # without its threads the hub would answer nobody
                 logger.exception("A request failed outside Django")
             del job  # or the last request stays in memory until the next one

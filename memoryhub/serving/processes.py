@@ -6,7 +6,7 @@ from typing import Any
 from granian.server.mp import MPServer
 
 STARTED_AFTER = 10.0
-LONGEST_PAUSE = 30.0
+LONGEST_PAUSE = 10.0
 YOUNG = 60.0
 
 

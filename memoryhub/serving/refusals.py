@@ -20,14 +20,14 @@ Reason = tuple[int, str, str]
 
 def is_machines(path: str) -> bool:
     """Whether an address is one of the doors for programs."""
-    return path.startswith(api_door.PREFIX) or mcp_door.is_here(path)
+    return api_door.is_here(path) or mcp_door.is_here(path)
 
 
 def refusal(path: str, reason: Reason) -> HttpResponse:
     """The answer to a request that is not read or not run."""
     status, type, message = reason
     problem = Problem(status, type, message, {"Retry-After": "1"} if status == 503 else None)
-    if path.startswith(api_door.PREFIX):
+    if api_door.is_here(path):
         response = api_door.refusal(problem)
     elif mcp_door.is_here(path):
         response = mcp_door.refusal(problem)
@@ -35,7 +35,6 @@ def refusal(path: str, reason: Reason) -> HttpResponse:
         response = HttpResponse(_for_people(status), status=status, content_type="text/plain; charset=utf-8")
         for name, value in problem.headers.items():
             response.headers[name] = value
-    response.headers["Cache-Control"] = "no-store"
     return response
 
 

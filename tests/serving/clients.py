@@ -1,6 +1,8 @@
 """Clients that send slowly, read slowly or not at all, and what they have in common with the others."""
 
 import contextlib
+import json
+import select
 import socket
 import sqlite3
 from collections.abc import Iterator
@@ -53,21 +55,66 @@ class Desk:
         """The status of the answer to these bytes, 0 where the connection ends without one."""
         with contextlib.closing(self.connect()) as connection:
             connection.sendall(sent)
-            return status_of(connection)
+            return answer_on(connection).status
 
 
-def status_of(connection: socket.socket) -> int:
-    """The status of the next answer on a connection, 0 where it ends without one."""
+def asks_for_export(desk: Desk, stack: ExitStack) -> socket.socket:
+    """A connection that has asked for an export and holds little of it."""
+    body = b'{"format": "jsonl", "history": false}'
+    connection = stack.enter_context(contextlib.closing(desk.connect(receives=4096)))
+    connection.sendall(desk.head(f"/v1/memory_stores/{desk.store}/export", f"Content-Length: {len(body)}") + body)
+    return connection
+
+
+def has_answer(connection: socket.socket) -> bool:
+    """Whether something has come on a connection, or it has ended."""
+    return bool(select.select([connection], [], [], 0)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The status, headers and body of an answer that came over a bare connection."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def answer_on(connection: socket.socket) -> Answer:
+    """The next answer on a connection; its status is 0 where that ends without one."""
     data = b""
-    while b"\r\n" not in data:
+    while b"\r\n\r\n" not in data:
         try:
-            more = connection.recv(4096)
+            more = connection.recv(65536)
         except OSError:
-            return 0
+            more = b""
         if not more:
-            return 0
+            return Answer(0, {}, b"")
         data += more
-    return int(data.split(b" ", 2)[1])
+    head, _, body = data.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    while len(body) < int(headers.get("content-length", "0")) and (more := connection.recv(65536)):
+        body += more
+    return Answer(int(status.split()[1]), headers, body)
+
+
+def assert_is_of_its_door(path: str, answer: Answer) -> None:
+    """The envelope of the API, JSON-RPC's, or a sentence; nobody keeps it or guesses its kind."""
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    if path.startswith("/v1"):
+        assert json.loads(answer.body)["type"] == "error"
+        assert json.loads(answer.body)["error"]["message"]
+    elif path.startswith("/mcp"):
+        said = json.loads(answer.body)
+        assert (said["jsonrpc"], said["id"]) == ("2.0", None)
+        assert said["error"]["message"]
+    if path.startswith(("/v1", "/mcp")):
+        assert answer.headers["content-type"].startswith("application/json")
+        assert answer.headers["request-id"].startswith("req_")
+    else:
+        assert answer.headers["content-type"].startswith("text/plain")
 
 
 @contextmanager

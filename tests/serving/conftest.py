@@ -8,7 +8,7 @@ from tests.api.server import Server, served
 from tests.serving.clients import Desk
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with served(tmp_path_factory.mktemp("serving")) as running:
         yield running

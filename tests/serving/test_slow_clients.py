@@ -3,9 +3,12 @@
 import contextlib
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import anthropic
 import httpx
@@ -14,35 +17,72 @@ import pytest
 from tests.api.malformed import BLOCK
 from tests.api.server import Server, served
 from tests.asynchronous import run
-from tests.serving.clients import Desk, status_of
+from tests.serving.clients import Desk, answer_on, asks_for_export, assert_is_of_its_door
 
 MANY = 200
 
 LARGE = "x" * 100_000
 
+HANGING = ("/v1/memory_stores/{}/tool_calls", "/mcp", "/sign-in")
+
 
 @pytest.fixture(scope="module", autouse=True)
-def paused(desk: Desk) -> Iterator[socket.socket]:
-    """A connection whose body pauses while the other tests run."""
-    with contextlib.closing(desk.connect()) as connection:
-        connection.settimeout(60)
-        connection.sendall(desk.head(desk.tool_calls, "Content-Length: 1000") + b"{")
-        yield connection
+def paused(desk: Desk) -> Iterator[dict[str, socket.socket]]:
+    """A connection to each of HANGING whose body pauses while the other tests run."""
+    with ExitStack() as stack:
+        connections = {path: stack.enter_context(contextlib.closing(desk.connect())) for path in HANGING}
+        for path, connection in connections.items():
+            connection.settimeout(60)
+            connection.sendall(desk.head(path.format(desk.store), "Content-Length: 1000") + b"{")
+        yield connections
+
+
+@dataclass(slots=True)
+class Readers:
+    """One connection has asked for an export and takes nothing of it; another one takes it slowly, in a thread."""
+
+    unread: socket.socket
+    slow: socket.socket
+    taken: bytearray = field(default_factory=bytearray)
+    hurry: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last line of the export has come."""
+        return b'"end"' in self.taken[-200:]
+
+    def take(self) -> None:
+        while not self.is_whole and (more := self.slow.recv(1 << 20 if self.hurry.is_set() else 2048)):
+            self.taken += more
+            self.hurry.wait(0.1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def readers(desk: Desk) -> Iterator[Readers]:
+    """At work while the other tests run; what they have asked for is more than the kernel keeps."""
+    agent = desk.agent()
+    for n in range(100):
+        assert agent.call(f"unread-{n}", command="create", path=f"/memories/unread/{n}.md", file_text=LARGE)[0] == "ok"
+    with ExitStack() as stack:
+        found = Readers(asks_for_export(desk, stack), asks_for_export(desk, stack))
+        found.slow.settimeout(120)
+        thread = threading.Thread(target=found.take, daemon=True)
+        thread.start()
+        yield found
 
 
 def test_requests_are_served_beside_many_that_send_slowly_and_many_that_read_slowly(desk: Desk) -> None:
     agent = desk.agent()
     for n in range(8):
         assert agent.call(f"large-{n}", command="create", path=f"/memories/large/{n}.md", file_text=LARGE)[0] == "ok"
-    export = b'{"format": "jsonl", "history": false}'
-    wanted = desk.head(f"/v1/memory_stores/{desk.store}/export", f"Content-Length: {len(export)}") + export
     slow = [
         desk.head(path, "Content-Length: 1000", key=key) + b"{"
         for path, key in ((desk.tool_calls, None), (desk.tool_calls, ""), ("/mcp", None), ("/sign-in", ""))
     ]
     with ExitStack() as stack:
         desk.hang(stack, *slow * (MANY // len(slow)))
-        desk.hang(stack, *[wanted] * MANY, receives=4096)
+        for _ in range(MANY):
+            asks_for_export(desk, stack)
         taken = []
         for n in range(30):
             begun = time.monotonic()
@@ -135,5 +175,42 @@ def test_more_idle_connections_than_descriptors_leave_room_for_others(narrow: Se
             assert desk.agent().call(f"room-{n}", command="view", path="/memories")[0] == "ok"
 
 
-def test_a_body_that_pauses_for_too_long_is_given_up(paused: socket.socket) -> None:
-    assert status_of(paused) == 408
+@pytest.mark.parametrize("path", HANGING)
+def test_a_body_that_pauses_for_too_long_is_given_up_in_the_words_of_its_door(
+    desk: Desk, paused: dict[str, socket.socket], path: str
+) -> None:
+    answer = answer_on(paused[path])
+    assert answer.status == 408
+    assert_is_of_its_door(path, answer)
+
+
+def test_who_does_not_take_an_answer_is_disconnected_and_who_takes_it_slowly_is_not(
+    desk: Desk, readers: Readers
+) -> None:
+    client = readers.unread.getsockname()[1]
+    end = time.monotonic() + 120
+    while kept_by_kernel(desk.server.port, client):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert is_reset(readers.unread)
+    readers.hurry.set()
+    while not readers.is_whole:
+        assert time.monotonic() < end + 60
+        time.sleep(0.1)
+
+
+def is_reset(connection: socket.socket) -> bool:
+    """Whether it ends, after what is left of it, with a reset: so a client knows that it was cut off."""
+    try:
+        while connection.recv(1 << 20):
+            continue
+    except ConnectionResetError:
+        return True
+    return False
+
+
+def kept_by_kernel(server: int, client: int) -> bool:
+    """Whether there is a connection between these ports on the server's side, even one that is being closed."""
+    ends = (f":{server:04X}", f":{client:04X}")
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(row[1].endswith(ends[0]) and row[2].endswith(ends[1]) for row in rows)

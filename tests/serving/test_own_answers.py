@@ -1,0 +1,63 @@
+"""What the server answers by itself, before Django sees a request: in the words of each door, and never kept."""
+
+import contextlib
+
+import httpx
+import pytest
+
+from tests.api.server import Server
+from tests.serving.clients import Answer, Desk, answer_on, assert_is_of_its_door
+
+
+def answer_to(desk: Desk, sent: bytes, *, and_no_more: bool = False) -> Answer:
+    """`and_no_more`: the client says that it sends nothing further."""
+    with contextlib.closing(desk.connect()) as connection:
+        connection.sendall(sent)
+        if and_no_more:
+            connection.shutdown(1)
+        return answer_on(connection)
+
+
+DOORS = ("/v1/memory_stores/{}/tool_calls", "/v1/memory_stores/{}/export", "/mcp", "/mcp/{}")
+
+
+@pytest.mark.parametrize("path", DOORS)
+@pytest.mark.parametrize(
+    ("status", "key", "lines"),
+    [
+        (401, "", ("Content-Length: 1000",)), (401, "mh_wrong", ("Transfer-Encoding: chunked",)),
+        (413, None, ("Content-Length: 3000000",)), (413, "", ("Content-Length: 3000000",)),
+    ],
+)  # fmt: skip
+def test_what_is_refused_by_its_head_is_json_that_nobody_keeps(
+    desk: Desk, path: str, status: int, key: str | None, lines: tuple[str, ...]
+) -> None:
+    address = path.format(desk.store)
+    answer = answer_to(desk, desk.head(address, *lines, key=key))
+    assert answer.status == status
+    assert_is_of_its_door(address, answer)
+
+
+@pytest.mark.parametrize("path", [*DOORS, "/sign-in"])
+def test_a_body_that_breaks_off_is_400_in_the_words_of_its_door(desk: Desk, path: str) -> None:
+    address = path.format(desk.store)
+    answer = answer_to(desk, desk.head(address, "Content-Length: 1000") + b"{", and_no_more=True)
+    assert answer.status == 400
+    assert_is_of_its_door(address, answer)
+
+
+def test_addresses_of_programs_are_404_in_json_without_the_slash_too(server: Server) -> None:
+    for path in ("/v1", "/v1/", "/v1/nowhere", "/mcp/a/b"):
+        answer = httpx.get(f"http://127.0.0.1:{server.port}{path}", timeout=30)
+        assert answer.status_code == 404, path
+        assert_is_of_its_door(path, Answer(404, dict(answer.headers), answer.content))
+
+
+def test_a_probe_of_another_method_is_refused_and_its_answer_is_not_kept(server: Server) -> None:
+    for path in ("/livez", "/readyz", "/healthz"):
+        for method, status in (("POST", 405), ("GET", 200)):
+            answer = httpx.request(method, f"http://127.0.0.1:{server.port}{path}", timeout=30)
+            assert answer.status_code == status
+            assert answer.headers["cache-control"] == "no-store"
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert status == 200 or answer.headers["allow"] == "GET, HEAD"
