@@ -51,11 +51,14 @@ def set_role(
             revoke_key(key, actor=actor, door=door, at=at)
 
 
-def create_agent(name: str, *, actor: Actor, door: Door, at: datetime, description: str = "") -> Agent:
-    """A new agent without keys; raises NameTaken."""
+def create_agent(
+    name: str, *, actor: Actor, door: Door, at: datetime, description: str = "", seen_by: User | None = None
+) -> Agent:
+    """A new agent without keys. Raises NameTaken where one that `seen_by` (null: everybody) may see has the name."""
     with writing():
         audit.lock_hub()  # so that two of one name cannot be made at once
-        if Agent.objects.filter(folded_name=fold_name(name)).exists():
+        seen = Agent.objects.all() if seen_by is None else Agent.objects.visible_to(seen_by)
+        if seen.named(fold_name(name)).exists():
             raise NameTaken(name)
         agent = Agent.objects.create(
             id=ids.new_id(ids.AGENT, at), name=name.strip(), folded_name=fold_name(name), description=description,

@@ -14,7 +14,7 @@ from memoryhub.actions.access import LastAdministrator
 from memoryhub.actions.audit import Act, Actor, Record
 from memoryhub.actions.membership import write_role
 from memoryhub.actions.transactions import writing
-from memoryhub.models import Door, Invitation, Key, MemoryStore, Role, User
+from memoryhub.models import Door, Invitation, Key, Member, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
 from memoryhub.models.audit import ActorKind
 
@@ -74,15 +74,16 @@ def invite(
 ) -> tuple[Invitation, str]:  # fmt: skip
     """An invitation and its token, which is not stored; with `user`, a link to set another password.
 
-    Raises EmailTaken where the address to invite is somebody's already, and MayNotInvite. Both chains are locked: a
-    person who invites is not deactivated at the same moment.
+    Raises EmailTaken where the address to invite to the hub is somebody's already, and MayNotInvite. An invitation to a
+    memory store is made for any address, with the same work: who makes it does not learn whether there is an account.
+    Both chains are locked: a person who invites is not deactivated at the same moment.
     """
     token = secrets.token_urlsafe(32)
     act = Act(actor, door, at)
     with writing():
         head = withdrawing.lock_chain_of(store, act)
         audit.lock_hub()
-        if user is None and email and User.objects.filter(email=fold_email(email)).exists():
+        if user is None and store is None and email and User.objects.filter(email=fold_email(email)).exists():
             raise EmailTaken(email)
         invitation = Invitation.objects.create(
             id=ids.new_id(ids.INVITATION, at), digest=digest_of_token(token), email=fold_email(email), user=user,
@@ -134,6 +135,26 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
     return user
 
 
+def join(user: User, token: str, *, at: datetime) -> MemoryStore:
+    """Spends an invitation to a memory store for the person who is signed in, whose address it names; a higher role
+    that they have stays. Once; raises InvitationSpent."""
+    with writing():
+        invitation = find_invitation(token, at)
+        if invitation is None or invitation.store is None or not invites(invitation, user):
+            raise InvitationSpent
+        store = tree.lock(invitation.store.id, Act(_NOBODY, Door.WEB, at))
+        audit.lock_hub()
+        if not Invitation.objects.open(at).filter(pk=invitation.pk).update(used_at=at):
+            raise InvitationSpent
+        _join(store, invitation, user, at)
+    return invitation.store
+
+
+def invites(invitation: Invitation, user: User) -> bool:
+    """Whether an invitation to a memory store is for this person."""
+    return invitation.store is not None and invitation.user is None and invitation.email == user.email
+
+
 def _write_password(user: User, encoded: str, at: datetime) -> None:
     """Links to set another password end with it: a forgotten one must not open the account later."""
     user.password = encoded
@@ -146,8 +167,12 @@ def _write_password(user: User, encoded: str, at: datetime) -> None:
 def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) -> None:
     assert invitation.store is not None  # the caller has locked it
     store.act = Act(Actor.person(user), Door.WEB, at)
-    write_role(invitation.store, user, Role(invitation.role), at)
-    told = {"user": user.id, "email": user.email, "before": None, "role": invitation.role}
+    member = Member.objects.filter(store=invitation.store, user=user).first()
+    before, role = Role(member.role) if member else None, Role(invitation.role)
+    if before is not None and before.includes(role):
+        role = before
+    write_role(invitation.store, user, role, at)
+    told = {"user": user.id, "email": user.email, "before": before, "role": role}
     tree.commit(store, Record("set_role", input=audit.to_json(told)))
 
 

@@ -187,15 +187,26 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(~Exists(Key.objects.usable(at).filter(agent=OuterRef("pk"), all_stores=True)))
 
     def by_name(self) -> AgentQuerySet:
-        return self.order_by("folded_name")
+        return self.order_by("folded_name", "pk")
+
+    def named(self, folded: str) -> AgentQuerySet:
+        return self.filter(folded_name=folded)
+
+    def after(self, id: str) -> AgentQuerySet:
+        """In the order of their names, those behind one of them."""
+        last = Agent.objects.filter(pk=id).values_list("folded_name", flat=True).first()
+        if last is None:
+            return self.by_name()
+        return self.filter(Q(folded_name__gt=last) | Q(folded_name=last, pk__gt=id)).by_name()
 
 
 class Agent(Sealed):
-    """A named program that has keys."""
+    """A named program that has keys. Names are unique only among the agents that whoever makes one may see: what others
+    have is nothing to learn from. Where two of one name are seen together, the end of the id tells them apart."""
 
     id = IdField(primary_key=True)
     name = models.CharField(max_length=100)
-    folded_name = PathField(unique=True)
+    folded_name = PathField(db_index=True)
     description = models.TextField(default="", blank=True)
     created_at = models.DateTimeField()
 

@@ -1,5 +1,6 @@
 """Coming in and going out: invitations, sign-in and sign-out."""
 
+from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -72,10 +73,12 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """A new person says who they are, one that is known sets another password."""
+    """A new person says who they are, one that is known sets another password, or accepts while signed in."""
     found = people.find_invitation(token, timezone.now())
     if found is None:
         return _spent(request)
+    if isinstance(request.user, User) and people.invites(found, request.user):
+        return _join(request, found, token, request.user)
     form = _invited(request, found)
     if form.is_valid():
         try:
@@ -83,11 +86,29 @@ def _invitation(request: HttpRequest, token: str) -> HttpResponse:
         except people.InvitationSpent:
             return _spent(request)
         except people.EmailTaken:
-            form.add_error("email" if "email" in form.fields else None, _("Somebody has this e-mail address already."))
+            form.add_error("email" if "email" in form.fields else None, _taken(found))
         except (TooManyTries, TooBusy) as error:
             said = {"form": form, "invitation": found}
             return not_now(request, "accounts/invitation.html", said, error)
     return render(request, "accounts/invitation.html", {"form": form, "invitation": found})
+
+
+def _taken(invitation: Invitation) -> str:
+    if invitation.store is None:
+        return _("Somebody has this e-mail address already.")
+    return _("This address has an account already. If it is yours, sign in, then open this link again.")
+
+
+def _join(request: HttpRequest, invitation: Invitation, token: str, user: User) -> HttpResponse:
+    """Somebody who has an account accepts with one press."""
+    if request.method != "POST":
+        return render(request, "accounts/invitation_join.html", {"invitation": invitation})
+    try:
+        store = people.join(user, token, at=timezone.now())
+    except people.InvitationSpent:
+        return _spent(request)
+    messages.success(request, _("You are a member of %(store)s now.") % {"store": store.name})
+    return see_other(request, "store", store.id)
 
 
 def _invited(request: HttpRequest, invitation: Invitation) -> NewPasswordForm:

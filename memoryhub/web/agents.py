@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions import access
 from memoryhub.models import Agent, Key, MemoryStore, Session, User
-from memoryhub.web.accounts_answers import ROWS, asked, page, see_other
+from memoryhub.web.accounts_answers import ROWS, asked, see_other
 from memoryhub.web.agents_clients import PLACEHOLDER, clients, store_of
 from memoryhub.web.agents_forms import AgentForm
 from memoryhub.web.agents_rows import agent_rows, key_rows
@@ -27,9 +27,10 @@ def agents(request: HttpRequest) -> HttpResponse:
     found = Agent.objects.visible_to(person(request))
     if query:
         found = found.filter(folded_name__contains=access.fold_name(query))
-    shown = page(found, "folded_name", asked(request, "after"))
-    rows = agent_rows(shown.rows, person(request), timezone.now())
-    return render(request, "agents/agents.html", {"rows": rows, "after": shown.after, "query": query})
+    shown = list(found.after(asked(request, "after"))[: ROWS + 1])
+    rows = agent_rows(shown[:ROWS], person(request), timezone.now())
+    after = shown[ROWS - 1].pk if len(shown) > ROWS else None
+    return render(request, "agents/agents.html", {"rows": rows, "after": after, "query": query})
 
 
 @superuser_only

@@ -1,5 +1,6 @@
 """The forms that make agents and issue keys."""
 
+from collections import Counter
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.models import Access, Agent, MemoryStore
 from memoryhub.visible import without_hidden
 from memoryhub.web.accounts_forms import one_line, printable
+from memoryhub.web.agents_rows import short_id
 
 LONGEST_DESCRIPTION = 2_000
 ACCESS = (
@@ -128,7 +130,11 @@ class StoreKeyForm(KeyForm):
         # A key to this store acts in the name of its agent: never in that of one that reaches all stores.
         agents = Agent.objects.of_store(store).without_hub_wide_keys(timezone.now()).by_name()
         self.agents = {agent.id: agent for agent in agents}
-        known = [(agent.id, without_hidden(agent.name)) for agent in self.agents.values()]
+        often = Counter(agent.folded_name for agent in self.agents.values())
+        known = [
+            (agent.id, without_hidden(agent.name) + (f" {short_id(agent)}" if often[agent.folded_name] > 1 else ""))
+            for agent in self.agents.values()
+        ]
         self.fields["agent"].choices = [(NEW, _("A new agent")), *known]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:

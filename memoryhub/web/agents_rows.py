@@ -1,6 +1,6 @@
 """Agents and keys as their lists show them: with what this person may know of their memory stores."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,13 +34,17 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent with its usable keys, when one of them was last used, and its newest session was last seen."""
+    """An agent with its usable keys, when one of them was last used, and its newest session was last seen.
+
+    `short_id` tells it apart from another of its name that the person sees too; empty where there is none.
+    """
 
     agent: Agent
     keys: int
     scope: Scope
     last_used: datetime | None
     last_session: datetime | None
+    short_id: str = ""
 
 
 def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
@@ -68,10 +72,26 @@ def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentR
     sessions = Session.objects.visible_to(user).latest_of(OuterRef(OuterRef("pk"))).values("last_seen_at")
     named = Agent.objects.filter(pk__in=[agent.pk for agent in agents]).annotate(seen=Subquery(sessions[:1]))
     seen = dict(named.values_list("pk", "seen"))
+    twice = names_twice(agents, user)
     return [
-        AgentRow(agent, len(own := keys[agent.pk]), _scope(own, stores, known), used.get(agent.pk), seen.get(agent.pk))
+        AgentRow(
+            agent, len(own := keys[agent.pk]), _scope(own, stores, known), used.get(agent.pk), seen.get(agent.pk),
+            short_id(agent) if agent.folded_name in twice else "",
+        )
         for agent in agents
-    ]
+    ]  # fmt: skip
+
+
+def names_twice(agents: Iterable[Agent], user: User) -> set[str]:
+    """Those of the agents' folded names that more than one agent has which the person may see."""
+    same = Agent.objects.visible_to(user).filter(folded_name__in={agent.folded_name for agent in agents})
+    often = Counter(same.values_list("folded_name", flat=True))
+    return {name for name, count in often.items() if count > 1}
+
+
+def short_id(agent: Agent) -> str:
+    """The end of an agent's id, which is drawn."""
+    return f"…{agent.pk[-6:]}"
 
 
 def status(key: Key, at: datetime) -> str:

@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -25,12 +26,12 @@ from memoryhub.web.stores_pages import context
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def members(request: HttpRequest, store: MemoryStore) -> HttpResponse:
-    """Lists the members, and adds one by their address."""
+    """Lists the members, adds one whom the admin knows by their address, and invites anybody else."""
     form = AddMemberForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
         return _page(request, store, form)
     email, role = form.cleaned_data["email"], Role(form.cleaned_data["role"])
-    user = User.objects.filter(email=fold_email(email)).first()
+    user = _known(person(request), email)
     if user is None:
         return _invite(request, store, email, role)
     if reason := _why_not(store, user):
@@ -39,6 +40,16 @@ def members(request: HttpRequest, store: MemoryStore) -> HttpResponse:
     access.set_role(store, user, role, **by(request))
     messages.success(request, _("%(name)s is a member now.") % {"name": user})
     return see_other(request, "members", store.id)
+
+
+def _known(me: User, email: str) -> User | None:
+    """The person of an address, where I may see them anyway: a member of a memory store that I administer. Everybody
+    else is invited, with or without an account, so that nothing is learnt of an address."""
+    found = User.objects.filter(email=fold_email(email))
+    if not me.is_superuser:
+        stores = Member.objects.filter(user=me, role=Role.ADMIN).values("store")
+        found = found.filter(Exists(Member.objects.filter(user=OuterRef("pk"), store__in=stores)))
+    return found.first()
 
 
 def _why_not(store: MemoryStore, user: User) -> str | None:
@@ -57,9 +68,6 @@ def _invite(request: HttpRequest, store: MemoryStore, email: str, role: Role) ->
         invitation, token = people.invite(email=email, store=store, role=role, **by(request))
     except people.MayNotInvite:
         raise PermissionDenied from None
-    except people.EmailTaken:  # by an account made since the look-up: now the person can be added
-        messages.warning(request, _("This person has an account by now. Add them once more."))
-        return see_other(request, back)
     return shown_link(request, invitation, token, back)
 
 

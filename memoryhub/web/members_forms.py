@@ -14,7 +14,11 @@ ROLES = (
 
 
 class AddMemberForm(forms.Form):
-    email = email_field(help_text=_("Somebody without an account gets an invitation, whose link you pass on."))
+    email = email_field(
+        help_text=_(
+            "Members of your other memory stores are added at once. For anybody else you get a link to pass on."
+        )
+    )
     role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial=Role.VIEWER, widget=forms.RadioSelect)
 
 

@@ -40,7 +40,7 @@ def _issue(request: HttpRequest, store: MemoryStore, form: StoreKeyForm) -> tupl
     """Makes the agent where it is new, and its key."""
     acting = by(request)
     values = form.cleaned_data
-    agent = form.chosen or access.create_agent(values["new_agent"], **acting)
+    agent = form.chosen or access.create_agent(values["new_agent"], seen_by=person(request), **acting)
     return access.issue_key(
         agent,
         stores=[store],

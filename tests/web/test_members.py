@@ -97,7 +97,57 @@ def test_a_long_list_goes_on(store: MemoryStore, alice: User) -> None:
     assert "p104@example.com" in text(signed_in(alice).get(at(store) + "?after=p098%40example.com"))
 
 
-def test_a_person_with_an_account_becomes_a_member(store: MemoryStore, alice: User, charlie: User) -> None:
+def link_in(response: Any) -> str:
+    """The address of the invitation that a page shows."""
+    found = re.search(r"http://127\.0\.0\.1:8000(/invitations/[\w-]+)", text(response))
+    assert found is not None
+    return found[1]
+
+
+def test_an_admin_does_not_learn_whether_an_address_has_an_account(
+    store: MemoryStore, alice: User, charlie: User, superuser: User
+) -> None:
+    """The same answer and the same pages afterwards, but for the address and the link."""
+    people.set_active(new_person("Dora"), False, **BY)
+    answers = []
+    for email in ("charlie@example.com", "dora@example.com", "nobodyy@example.com"):
+        response = signed_in(alice).post(at(store), {"email": email, "role": "viewer", "form": email})
+        shown = re.sub(r"/invitations/[\w-]+|[\w.-]+@example\.com", "", text(response))
+        answers.append((response.status_code, re.sub(r"[\w-]{20,}|\d\d:\d\d:\d\d", "", shown)))  # no tokens, no times
+        assert last(store).command == "invite"
+        Client().get(link_in(response))
+    assert answers[0] == answers[1] == answers[2]
+    assert charlie.role_in(store) is None
+
+
+def test_somebody_who_has_an_account_accepts_while_signed_in(
+    store: MemoryStore, alice: User, bob: User, charlie: User
+) -> None:
+    link = link_in(signed_in(alice).post(at(store), {"email": "charlie@example.com", "role": "curator"}))
+    joins = {"name": "Eve", "password": "a wholly different one", "again": "a wholly different one"}
+    assert "sign in, then open this link again" in text(Client().post(link, joins))
+    assert "Create the account" in text(signed_in(bob).get(link)) and "Accept" not in text(signed_in(bob).get(link))
+    client = signed_in(charlie)
+    assert "You are signed in as charlie@example.com" in text(client.get(link))
+    assert charlie.role_in(store) is None
+    assert client.post(link).status_code == 303
+    assert charlie.role_in(store) == Role.CURATOR
+    assert (last(store).command, last(store).actor_id) == ("set_role", charlie.id)
+    assert client.post(link, joins).status_code == 410 and Client().get(link).status_code == 410
+
+
+def test_accepting_takes_no_higher_role_away(store: MemoryStore, alice: User, charlie: User) -> None:
+    link = link_in(signed_in(alice).post(at(store), {"email": "charlie@example.com", "role": "viewer"}))
+    access.set_role(store, charlie, Role.ADMIN, **BY)
+    assert signed_in(charlie).post(link).status_code == 303
+    assert charlie.role_in(store) == Role.ADMIN
+
+
+def test_a_member_of_another_store_of_the_admin_becomes_a_member_at_once(
+    store: MemoryStore, other: MemoryStore, alice: User, charlie: User
+) -> None:
+    access.set_role(other, charlie, Role.VIEWER, **BY)
+    access.set_role(other, alice, Role.ADMIN, **BY)
     response = signed_in(alice).post(at(store), {"email": "CHARLIE@example.com", "role": "curator"})
     assert response.status_code == 303
     assert charlie.role_in(store) == Role.CURATOR
@@ -151,9 +201,9 @@ def test_a_malformed_addition_changes_nothing(
     assert not Invitation.objects.exists()
 
 
-def test_somebody_deactivated_is_not_added(store: MemoryStore, alice: User, charlie: User, superuser: User) -> None:
+def test_somebody_deactivated_is_not_added(store: MemoryStore, charlie: User, superuser: User) -> None:
     people.set_active(charlie, False, **BY)
-    assert "deactivated" in text(signed_in(alice).post(at(store), {"email": charlie.email, "role": "viewer"}))
+    assert "deactivated" in text(signed_in(superuser).post(at(store), {"email": charlie.email, "role": "viewer"}))
     assert charlie.role_in(store) is None
 
 
@@ -277,7 +327,7 @@ def test_an_admin_uses_an_agent_that_works_in_this_store(
     ("field", "value"),
     [
         ("agent", ""), ("agent", "x"), ("agent", "\x00"), ("new_agent", ""), ("new_agent", "a\u202eb"),
-        ("new_agent", "a\nb"), ("new_agent", "SUPPORT BOT"), ("new_agent", "x" * 101), ("access", ""),
+        ("new_agent", "a\nb"), ("new_agent", "x" * 101), ("access", ""),
         ("access", "root"), ("expires_in", ""), ("expires_in", "13"), ("expires_on", "2001-01-01"), ("name", "a\nb"),
     ],
 )  # fmt: skip
@@ -313,3 +363,19 @@ def test_a_hostile_agent_is_shown_and_not_run(store: MemoryStore, alice: User) -
     assert HOSTILE not in client.post(at(store, "keys"), given).content.decode()
     html = client.get(at(store, "keys")).content.decode()
     assert HOSTILE not in html and "&lt;script&gt;" in html
+
+
+def test_an_admin_does_not_learn_whether_an_agent_of_a_name_works_elsewhere(
+    store: MemoryStore, other: MemoryStore, alice: User, superuser: User
+) -> None:
+    elsewhere = access.create_agent("Triage bot", **BY)
+    access.issue_key(elsewhere, stores=[other], **BY)
+    given = {"agent": "new", "new_agent": "Triage bot", "access": "read", "expires_in": "7", "form": "a"}
+    assert signed_in(alice).post(at(store, "keys"), given).status_code == 200
+    mine = Agent.objects.of_store(store).get(folded_name="triage bot")
+    assert mine.id != elsewhere.id
+    answer = text(signed_in(alice).post(at(store, "keys"), given | {"form": "b"}))
+    assert "Another agent has this name." in answer
+    shown = text(signed_in(superuser).get("/agents"))
+    assert f"…{mine.id[-6:]}" in shown and f"…{elsewhere.id[-6:]}" in shown
+    assert f"…{mine.id[-6:]}" not in text(signed_in(alice).get("/agents"))

@@ -14,13 +14,14 @@ from memoryhub.starting import HubCommand
 
 LONGEST_NAME = 100
 MOST_DAYS = 36_500
+MOST_NAMED = 10
 
 
 class Command(HubCommand):
     help = "Issues a key to an agent, which is made if there is none of that name; prints the key on the last line."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("agent", help="the agent's name")
+        parser.add_argument("agent", help="the agent's name or id")
         scope = parser.add_mutually_exclusive_group(required=True)
         scope.add_argument("--store", action="append", default=[], metavar="ID", help="may be given more than once")
         scope.add_argument("--all-stores", action="store_true")
@@ -42,8 +43,11 @@ class Command(HubCommand):
 
 
 def issue(name: str, stores: list[MemoryStore], all_stores: bool, level: Access, days: int | None) -> tuple[Any, str]:
-    """Finds or makes the agent and gives it a key."""
+    """Finds or makes the agent and gives it a key; CommandError where several have the name."""
     by: dict[str, Any] = {"actor": Actor.system("issue_key"), "door": Door.COMMAND, "at": timezone.now()}
-    agent = Agent.objects.filter(folded_name=access.fold_name(name)).first() or access.create_agent(name, **by)
+    found = Agent.objects.filter(pk=name) or Agent.objects.named(access.fold_name(name)).by_name()[:MOST_NAMED]
+    if len(found) > 1:
+        raise CommandError(f"Several agents have this name; give an id: {', '.join(agent.pk for agent in found)}.")
+    agent = found[0] if found else access.create_agent(name, **by)
     expires_at = None if days is None else by["at"] + timedelta(days=days)
     return access.issue_key(agent, stores=stores, all_stores=all_stores, access=level, expires_at=expires_at, **by)
