@@ -40,7 +40,7 @@ def icon(name: str, label: str = "") -> SafeString:
 def avatar(kind: str, name: str) -> SafeString:
     """The mark before the name of an actor: initials of a person, an icon of anything else. The name stands beside."""
     inner = icon(ACTOR_ICONS[kind]) if kind in ACTOR_ICONS else initials(name)
-    return format_html('<span class="avatar avatar-{}" aria-hidden="true">{}</span>', kind, inner)
+    return format_html('<span class="avatar avatar-{}" dir="auto" aria-hidden="true">{}</span>', kind, inner)
 
 
 @register.filter
@@ -102,6 +102,14 @@ def field_kind(field: BoundField) -> str:
     if field.use_fieldset:
         return "set"
     return "check" if field.widget_type == "checkbox" else "plain"
+
+
+@register.filter
+def drawn(field: BoundField) -> SafeString:
+    """A form field as HTML; what is typed or stands in a line of text decides from which side it is written."""
+    if field.widget_type in ("text", "textarea"):
+        field.field.widget.attrs.setdefault("dir", "auto")
+    return field.as_widget()
 
 
 @register.simple_tag

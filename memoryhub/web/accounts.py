@@ -14,6 +14,7 @@ from memoryhub.actions import people, sign_ins
 from memoryhub.actions.passwords import TooBusy
 from memoryhub.actions.tries import TooManyTries
 from memoryhub.models import Invitation, User
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web import accounts_theme, known_device
 from memoryhub.web.accounts_answers import client_address, not_now, own_address, see_other
 from memoryhub.web.accounts_forms import JoinForm, NewPasswordForm, SignInForm
@@ -107,7 +108,7 @@ def _join(request: HttpRequest, invitation: Invitation, token: str, user: User) 
         store = people.join(user, token, at=timezone.now())
     except people.InvitationSpent:
         return _spent(request)
-    messages.success(request, _("You are a member of %(store)s now.") % {"store": store.name})
+    messages.success(request, _("You are a member of %(store)s now.") % {"store": isolated(store.name)})
     return see_other(request, "store", store.id)
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models import Access, Agent, MemoryStore
+from memoryhub.templatetags.visible import isolated
 from memoryhub.visible import without_hidden
 from memoryhub.web.accounts_forms import one_line, printable
 from memoryhub.web.agents_rows import short_id
@@ -81,7 +82,7 @@ class StoresField(forms.ModelMultipleChoiceField):
     """Boxes to tick, one for each memory store."""
 
     def label_from_instance(self, store: MemoryStore) -> str:
-        return without_hidden(store.name)
+        return isolated(without_hidden(store.name))
 
 
 class IssueKeyForm(KeyForm):
@@ -131,10 +132,7 @@ class StoreKeyForm(KeyForm):
         agents = Agent.objects.of_store(store).without_hub_wide_keys(timezone.now()).by_name()
         self.agents = {agent.id: agent for agent in agents}
         often = Counter(agent.folded_name for agent in self.agents.values())
-        known = [
-            (agent.id, without_hidden(agent.name) + (f" {short_id(agent)}" if often[agent.folded_name] > 1 else ""))
-            for agent in self.agents.values()
-        ]
+        known = [(agent.id, _called(agent, often[agent.folded_name] > 1)) for agent in self.agents.values()]
         self.fields["agent"].choices = [(NEW, _("A new agent")), *known]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
@@ -151,6 +149,11 @@ class StoreKeyForm(KeyForm):
     def chosen(self) -> Agent | None:
         """The agent that is there already; null for a new one."""
         return self.agents.get(self.cleaned_data["agent"])
+
+
+def _called(agent: Agent, is_ambiguous: bool) -> str:
+    name = isolated(without_hidden(agent.name))
+    return f"{name} {short_id(agent)}" if is_ambiguous else name
 
 
 class RevokeForm(forms.Form):

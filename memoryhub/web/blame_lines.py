@@ -16,6 +16,7 @@ from memoryhub.actions.blame_history import Row
 from memoryhub.blame import Origin
 from memoryhub.models.audit import ActorKind
 from memoryhub.templatetags.look import RELATIVE_DAYS, ago, avatar, icon
+from memoryhub.templatetags.visible import visible as visible_name
 
 _ID = "ID"
 """Stands in an address for the id that is put there."""
@@ -132,7 +133,7 @@ class _Heads:
 
     def _who(self, told: Told) -> str:
         """The agent or person with a link to what else they did, and the session."""
-        name = visible.to_html(told.label) if told.label else self.unknown
+        name: str = visible_name(told.label) if told.label else self.unknown
         mark = self._mark(told.kind, told.label) if told.kind else ""
         if told.author:
             query = urlencode({"agent" if told.kind == ActorKind.KEY else "person": told.author})
@@ -141,7 +142,7 @@ class _Heads:
             name = f'<span class="blame-name">{name}</span>'
         if not told.session:
             return f'<span class="blame-who">{mark}{name}</span>'
-        url, session = self.session_url.replace(_ID, told.session), visible.to_html(told.session_name)
+        url, session = self.session_url.replace(_ID, told.session), visible_name(told.session_name)
         return f'<span class="blame-who">{mark}{name}<a class="blame-session" href="{url}">{session}</a></span>'
 
     def _mark(self, kind: str, label: str) -> str:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions import holds
 from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, Role
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web import stores_pages, tree_addresses
 from memoryhub.web.door import act, in_store
 from memoryhub.web.holds_forms import WHOLE_STORE, HoldForm
@@ -104,7 +105,7 @@ def _place(request: HttpRequest, store: MemoryStore) -> HttpResponse:
     said = _("%(path)s is on legal hold.") if kind == HoldKind.HOLD else _("%(path)s is pinned.")
     if hold.freezes:
         said = _("%(path)s is on legal hold, and its text is frozen.")
-    messages.success(request, said % {"path": given["place"]})
+    messages.success(request, said % {"path": isolated(given["place"])})
     back = reverse("memory", args=[store.pk, hold.memory]) if hold.memory and request.POST.get("back") else ""
     return see_other(back) if back else see_other("holds", store.pk)
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memoryhub.actions import access, people, withdrawing
 from memoryhub.models import Invitation, Key, Member, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts_answers import ROWS, asked, fresh_form, page, see_other, spend_form
 from memoryhub.web.door import by, in_store, person
 from memoryhub.web.leaving import chosen_keys, rows_of
@@ -38,7 +39,7 @@ def members(request: HttpRequest, store: MemoryStore) -> HttpResponse:
         form.add_error("email", reason)
         return _page(request, store, form)
     access.set_role(store, user, role, **by(request))
-    messages.success(request, _("%(name)s is a member now.") % {"name": user})
+    messages.success(request, _("%(name)s is a member now.") % {"name": isolated(str(user))})
     return see_other(request, "members", store.id)
 
 
@@ -141,7 +142,7 @@ def _write(
         messages.error(request, _("A memory store keeps at least one admin: give somebody else this role first."))
         return see_other(request, "members", store.id)
     done = _("%(name)s has another role now.") if role else _("%(name)s is no longer a member.")
-    messages.success(request, done % {"name": member.user})
+    messages.success(request, done % {"name": isolated(str(member.user))})
     left = member.user == me and role != Role.ADMIN and not me.is_superuser
     return see_other(request, "stores") if left else see_other(request, "members", store.id)
 

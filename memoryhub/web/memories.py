@@ -14,6 +14,7 @@ from memoryhub.actions import curation, findings
 from memoryhub.models import Memory, MemoryStore, Role
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web import (
     markdown,
     masking,
@@ -70,7 +71,7 @@ def new(request: HttpRequest, store: MemoryStore) -> HttpResponse:
         except findings.NeedsReason as needed:
             ask_reason(form, needed)
         else:
-            said = _("%(path)s was created.") % {"path": given["path"]}
+            said = _("%(path)s was created.") % {"path": isolated(given["path"])}
             messages.success(request, said + said_of_masked(done.masked))
             return see_other("memory", store.id, str(done.memory))
     text = str(form["text"].value() or "")
@@ -146,10 +147,12 @@ def _tell_saved(request: HttpRequest, memory: Memory, form: EditForm, done: cura
     if done.version == form.cleaned_data["version"]:
         messages.info(request, _("Nothing was changed: the text is the same.") + masked)
     elif opened and opened != now["path"]:
-        moved = _("Saved. Meanwhile the memory was renamed: it was %(old)s and is now %(new)s.")
-        tell_done(request, memory.store_id, moved % {"old": opened, "new": now["path"]} + masked, done.seq)
+        said = _("Saved. Meanwhile the memory was renamed: it was %(old)s and is now %(path)s.")
+        paths = {"old": isolated(opened), "path": isolated(now["path"])}
+        tell_done(request, memory.store_id, said % paths + masked, done.seq)
     else:
-        tell_done(request, memory.store_id, _("%(path)s was saved as a new version.") % now + masked, done.seq)
+        said = _("%(path)s was saved as a new version.") % {"path": isolated(now["path"])}
+        tell_done(request, memory.store_id, said + masked, done.seq)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -172,7 +175,7 @@ def rename(request: HttpRequest, store: MemoryStore, memory_id: str) -> HttpResp
         except curation.Conflict:
             form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
         else:
-            said = _("%(old)s is now %(new)s.") % {"old": memory.path, "new": new_path}
+            said = _("%(old)s is now %(new)s.") % {"old": isolated(memory.path), "new": isolated(new_path)}
             tell_done(request, store.id, said, done.seq)
             return see_other("memory", store.id, memory.id)
     return render(request, "memories/rename.html", _context(request, store, memory, form=form))

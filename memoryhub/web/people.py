@@ -19,6 +19,7 @@ from memoryhub.actions import withdrawing
 from memoryhub.actions.access import LastAdministrator
 from memoryhub.models import Invitation, Key, User
 from memoryhub.models.access import fold_email
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts_answers import ROWS, asked, fresh_form, page, see_other, spend_form
 from memoryhub.web.door import by, person, superuser_only
 from memoryhub.web.leaving import chosen_keys, rows_of
@@ -75,7 +76,7 @@ def set_active(request: HttpRequest, user_id: str) -> HttpResponse:
     if request.POST.get("active") != "1":
         return see_other(request, "deactivate", user.id)
     actions.set_active(user, True, **by(request))
-    messages.success(request, _("%(name)s may sign in again.") % {"name": user})
+    messages.success(request, _("%(name)s may sign in again.") % {"name": isolated(str(user))})
     return see_other(request, "people")
 
 
@@ -97,7 +98,7 @@ def _deactivated(request: HttpRequest, user: User, revoke: list[Key]) -> HttpRes
     except LastAdministrator:
         messages.error(request, _("The hub's last administrator cannot be deactivated."))
         return see_other(request, "people")
-    messages.success(request, _("%(name)s is deactivated and signed out everywhere.") % {"name": user})
+    messages.success(request, _("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))})
     if user == person(request):
         return see_other(request, "sign_in")
     return see_other(request, "people")

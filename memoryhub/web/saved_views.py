@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memoryhub.actions import saved_views
 from memoryhub.models import MemoryStore, Role, SavedView, User
+from memoryhub.templatetags.visible import isolated
 from memoryhub.visible import without_hidden
 from memoryhub.web.door import act, person, signed_in
 from memoryhub.web.saved_views_pages import LONGEST_QUERY, PAGES, address, address_of, kept_query
@@ -92,7 +93,9 @@ def save(request: HttpRequest) -> HttpResponse:
     if len(query) > LONGEST_QUERY and form.is_bound:
         form.add_error(None, gettext("This filter is too long to be kept."))
     elif form.is_valid() and _saved(request, form, store, page.name, query):
-        messages.success(request, gettext("The view “%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
+        messages.success(
+            request, gettext("The view “%(name)s” is saved.") % {"name": isolated(form.cleaned_data["name"])}
+        )
         return see_other(leads_to)
     return render(request, "views/save.html", {
         "form": form, "page": page, "query": query, "store": store, "leads_to": leads_to,
@@ -112,7 +115,9 @@ def rename(request: HttpRequest, view_id: str) -> HttpResponse:
         except saved_views.NoSuchView:
             return _gone(request)
         else:
-            messages.success(request, gettext("The view is called “%(name)s” now.") % form.cleaned_data)
+            messages.success(
+                request, gettext("The view is called “%(name)s” now.") % {"name": isolated(form.cleaned_data["name"])}
+            )
             return see_other("saved_views")
     return render(request, "views/rename.html", {"form": form, "view": view, "url": address_of(view)})
 
@@ -124,7 +129,7 @@ def delete(request: HttpRequest, view_id: str) -> HttpResponse:
         view = saved_views.delete(_changeable(request, view_id).pk, act(request))
     except saved_views.NoSuchView:
         return _gone(request)
-    messages.success(request, gettext("The view “%(name)s” is deleted.") % {"name": view.name})
+    messages.success(request, gettext("The view “%(name)s” is deleted.") % {"name": isolated(view.name)})
     return see_other("saved_views")
 
 

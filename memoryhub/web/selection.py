@@ -15,6 +15,7 @@ from memoryhub.actions.selection import NotDone, Selected
 from memoryhub.actions.selection_moves import MovePlan, move, move_plan
 from memoryhub.models import Directory, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web import exporting as web_exporting
 from memoryhub.web import selection_restore, stores_pages, tree_addresses, tree_branches
 from memoryhub.web.door import act, in_store
@@ -98,7 +99,7 @@ def _move(request: HttpRequest, store: MemoryStore, posted: Posted) -> HttpRespo
 def _moved(request: HttpRequest, store: MemoryStore, posted: Posted, form: MoveForm, into: str) -> HttpResponse:
     done = move(store.pk, posted.chosen, into, posted.digest, act(request, form.cleaned_data["note"]))
     said = ngettext("%(count)s memory moved to %(into)s.", "%(count)s memories moved to %(into)s.", done.count)
-    tell_done(request, store, said % {"count": done.count, "into": into or "/"}, done.seq)
+    tell_done(request, store, said % {"count": done.count, "into": isolated(into or "/")}, done.seq)
     return see_other(tree_addresses.of_directory(store.pk, into))
 
 

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memoryhub.actions import stores
 from memoryhub.models import MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web import stores_listing, stores_pages
 from memoryhub.web.door import by, in_store, person, signed_in, superuser_only
 from memoryhub.web.sentences import for_people
@@ -39,7 +40,7 @@ def new(request: HttpRequest) -> HttpResponse:
     form = StoreForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         store = stores.create_store(form.settings(), admin=person(request), **by(request))
-        messages.success(request, _("The memory store “%(name)s” was created.") % {"name": store.name})
+        messages.success(request, _("The memory store “%(name)s” was created.") % {"name": isolated(store.name)})
         return see_other("store", store.id)
     return render(request, "stores/new.html", {"form": form})
 

@@ -17,6 +17,7 @@ from memoryhub.actions import tree, webhooks
 from memoryhub.actions.webhooks import IsPaused, NoSuchWebhook, TooManyWebhooks
 from memoryhub.models import MemoryStore, Role, Webhook
 from memoryhub.outgoing import Refused
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web import webhooks_words
 from memoryhub.web.accounts_answers import fresh_form, spend_form
 from memoryhub.web.door import act, in_store, person, superuser_only
@@ -89,7 +90,7 @@ def delete(request: HttpRequest, webhook: Webhook) -> HttpResponse:
     if request.method != "POST":
         return render(request, "webhooks/delete.html", context(request, webhook.store, webhook=webhook))
     _do(lambda: webhooks.delete_webhook(webhook.pk, act(request)))
-    messages.success(request, _("The webhook “%(name)s” was deleted.") % {"name": webhook.name})
+    messages.success(request, _("The webhook “%(name)s” was deleted.") % {"name": isolated(webhook.name)})
     return see_other(list_url(webhook.store))
 
 

@@ -17,6 +17,7 @@ from tests.browser import sign_in_as
 from tests.fixtures import signed_in
 from tests.web.history import Caller
 from tests.web.memory_pages import act
+from tests.web.right_to_left import renamed_demo, wrong_in
 
 NAMES = ("ملاحظات", "תוכנית", "alpha", "خطة 2.md")
 PATH = "/" + "/".join(NAMES)
@@ -87,6 +88,25 @@ def test_the_finder_the_palette_and_the_names_of_boxes_isolate_too(memory: Memor
     curation.delete(memory.store_id, PATH, act())
     trash = client.get(reverse("trash", args=[memory.store_id])).content.decode()
     assert "/\u2068ملاحظات\u2069/\u2068תוכנית\u2069/alpha/" in trash
+
+
+@pytest.mark.django_db
+def test_every_page_isolates_every_name_that_is_written_from_right_to_left(superuser: User) -> None:
+    """Paths, stores, agents, people, sessions, keys, policies, webhooks: by an element, in titles by characters."""
+    client, wrong = signed_in(superuser), {}
+    for name, address in renamed_demo():
+        answer = client.get(address)
+        assert answer.status_code == 200, (name, address)
+        if found := list(wrong_in(answer.content.decode())):
+            wrong[name] = found
+    assert not wrong, "\n".join(f"{name}: {line}" for name, found in wrong.items() for line in found)
+
+
+@pytest.mark.django_db
+def test_the_name_in_the_sentence_that_something_was_done_is_isolated(alice: User, superuser: User) -> None:
+    made = signed_in(superuser).post(reverse("new_store"), {"name": "מאגר"}, follow=True)
+    assert "The memory store “\u2068מאגר\u2069” was created." in made.content.decode()
+    assert not list(wrong_in(made.content.decode()))
 
 
 @pytest.mark.browser
