@@ -9,6 +9,7 @@ from memoryhub.actions import audit, sql, tree
 from memoryhub.actions.audit import Act, Record
 from memoryhub.actions.marks import fingerprint as fingerprint
 from memoryhub.actions.plans import in_parts, named_ids
+from memoryhub.actions.ruling import Looked, Ruling, Spans
 from memoryhub.actions.tree import StoredMemory, Tree
 from memoryhub.models import Finding, FindingState, MemoryVersion
 from memoryhub.models.audit import ActorKind
@@ -69,18 +70,33 @@ def screen(
     rules = store.ruling
     if rules.is_idle or old == new:
         return Screened(new)
-    novelty = Novelty(old, new, written)
-    if not novelty.has_any(rules.watched):
+    known = store.looked.get((rules, new)) if old is None else None
+    kept_out, flagged = known or _spans(rules, Novelty(old, new, written))
+    if not kept_out and not flagged:
         store.clean = new if old is None else None
         return Screened(new)
-    kept_out = novelty.found(rules.kept_out)
     if kept_out:
         store.kept_out += [(span.kind, new[span.start : span.end]) for span in kept_out]
         _refuse_blocked(rules.actions, path, new, kept_out)
-    flagged = apart(novelty.found(rules.flagged), kept_out)
     if not kept_out:
         return Screened(new, (), tuple(flagged))
     return Screened(sensitive.mask(new, kept_out), tuple(kept_out), tuple(shifted(flagged, new, kept_out)))
+
+
+def _spans(rules: Ruling, novelty: Novelty) -> Spans:
+    """What of a text is kept out, and what is flagged."""
+    if not novelty.has_any(rules.watched):
+        return [], []
+    kept_out = novelty.found(rules.kept_out)
+    return kept_out, apart(novelty.found(rules.flagged), kept_out)
+
+
+def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
+    """What is in new texts, for `Tree.looked`: many are looked at before their store is locked. Should the rules be
+    others when it is, they are looked at again."""
+    if rules.is_idle:
+        return {}
+    return {(rules, text): _spans(rules, Novelty(None, text)) for text in texts}
 
 
 def _refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: Iterable[Span]) -> None:

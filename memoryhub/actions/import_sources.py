@@ -1,26 +1,49 @@
 """Where an import comes from: bytes that somebody brought, or a directory on the hub's own machine."""
 
 import hashlib
+import mmap
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 from memoryhub.actions import importing
 from memoryhub.actions.importing import Brought
 from memoryhub.transfer import reading, recognition, tree_read
 from memoryhub.transfer.archive_read import OWN_ENTRIES
 from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Bounds, Left
+from memoryhub.transfer.reading import Bounds, Data, Left
 from memoryhub.transfer.tree_read import DEFAULT, Exclude
+
+BLOCK = 1024 * 1024
 
 
 def of_bytes(
-    data: bytes, name: str, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
+    data: Data, name: str, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
 ) -> Brought:
     """An archive, JSON Lines, a git stream or one text; raises Refused."""
     read = recognition.read(data, name, bounds or importing.bounds(), only_memory_files, exclude)
     return Brought(read, name, hashlib.sha256(data).hexdigest())
+
+
+def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
+    """What `of_bytes` takes, from a file that nobody else writes; it is never in memory as a whole."""
+    if not os.fstat(file.fileno()).st_size:
+        return of_bytes(b"", name, **how)
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return of_bytes(data, name, **how)
+
+
+def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Brought:
+    """What `of_bytes` takes, from a pipe or a file that others may write, by way of a file of our own."""
+    with tempfile.TemporaryFile() as file:
+        left = bounds.packed + 1
+        while left and (block := stream.read(min(left, BLOCK))):
+            left -= file.write(block)
+        file.flush()
+        return of_file(file, name, bounds=bounds, **how)
 
 
 def of_directory(
@@ -44,10 +67,10 @@ def of_directory(
             raise Refused(
                 f"The texts of the directory have {whole_size:,} bytes; at most {bounds.unpacked:,} are taken."
             )
-    read = tree_read.read_texts(texts, bounds, only_memory_files, "directory", exclude)
     whole = hashlib.sha256()
     for place, content in sorted(texts.items()):
         whole.update(f"{place}\0{len(content)}\0".encode() + content)
+    read = tree_read.read_texts(texts, bounds, only_memory_files, "directory", exclude)
     return Brought(reading.Read(read.bundle, (*read.left, *left)), root.resolve().name or "/", whole.hexdigest())
 
 

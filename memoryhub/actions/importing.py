@@ -3,34 +3,34 @@
 Nothing of the store changes before `start`; then each memory is one entry `import`, whole or not at all.
 """
 
-import hashlib
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from memoryhub import chain, ids
-from memoryhub.actions import audit, importing_looks, importing_writes, tree
+from memoryhub import ids
+from memoryhub.actions import audit, findings, importing_items, importing_looks, importing_writes, tree
 from memoryhub.actions.audit import Act, Actor, Record
 from memoryhub.actions.importing_looks import BESIDE, CHOICES, REFUSED, SKIP
 from memoryhub.actions.plans import in_parts
+from memoryhub.actions.ruling import Looked
 from memoryhub.actions.transactions import writing
 from memoryhub.models import Door, Import, ImportItem, ImportState, MemoryVersion
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import paths, results
-from memoryhub.transfer.bundle import Author, BundledMemory, BundledVersion, Refused
+from memoryhub.transfer.bundle import Refused
 from memoryhub.transfer.reading import Bounds, Read
 
-OPEN = (ImportState.READING, ImportState.PREVIEW, ImportState.RUNNING)
+OPEN = (ImportState.ARRIVING, ImportState.READING, ImportState.PREVIEW, ImportState.RUNNING)
 AT_WORK = (ImportState.READING, ImportState.RUNNING)
 MOST_ITEMS, MOST_VERSIONS, MOST_BYTES = 50, 200, 256 * 1024
 """So much is looked at or done in a transaction (one memory always), so that tool calls wait only a little."""
+MOST_ARRIVING = 1024 * 1024
+ARRIVES = timedelta(hours=6)
+"""What is brought is kept in transactions of so many bytes, within so much time."""
 MOST_OPEN = 20
 """So many imports of a store may be open at once: their texts are kept until they are over."""
-LONGEST_KEPT = 4_096
-_UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 class NotOpen(Exception):
@@ -56,86 +56,88 @@ def bounds() -> Bounds:
 def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
     """Keeps what was brought, to be put beneath the directory `place`, for a preview that `step` makes.
 
-    Raises ToolError for an archived store and a place that none is, Refused where MOST_OPEN are open, and NoSuchStore.
+    It is written in short transactions, for large ones hold up the tool calls of every store on SQLite. All of it is
+    there at the end, with its entry, or nothing. Raises ToolError for an archived store and a place that none is,
+    Refused where MOST_OPEN are open or somebody has cancelled it meanwhile, and NoSuchStore.
     """
     place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool(place.rstrip("/")))
+    job = _arriving(store_id, brought, place, act)
+    try:
+        for items in _pieces(importing_items.items_of(brought.read, place)):
+            _add(job, items)
+        _arrived(job, brought, act)
+    except BaseException:
+        _drop(job.pk)
+        raise
+    return job
+
+
+def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
     bundle = brought.read.bundle
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         if Import.objects.filter(store_id=store_id, state__in=OPEN).count() >= MOST_OPEN:
             raise Refused(f"{MOST_OPEN} imports of this memory store are not over: start or cancel one of them.")
-        items = list(_items(brought.read, place))
         job = Import(  # type: ignore[misc]
-            id=ids.new_id(ids.IMPORT, act.at), store_id=store_id, state=ImportState.READING, source=bundle.source,
-            name=_kept_text(brought.name)[:300], place=place, sha256=brought.sha256, actor=_kept(act.actor),
-            door=act.door.value, actors=_labels(bundle.memories), memory_count=len(items),
-            byte_count=sum(item.size for item in items), created_at=act.at, created_by_id=_person(act),
+            id=ids.new_id(ids.IMPORT, act.at), store_id=store_id, state=ImportState.ARRIVING, source=bundle.source,
+            name=importing_items.kept_text(brought.name)[:300], place=place, sha256=brought.sha256,
+            actor=_kept(act.actor), door=act.door.value, actors=importing_items.labels(bundle.memories),
+            memory_count=len(bundle.memories) + len(brought.read.left), created_at=act.at, created_by_id=_person(act),
         )  # fmt: skip
         job.save(force_insert=True)
-        for item in items:
-            item.job = job
-        ImportItem.objects.bulk_create(items, batch_size=100)
-        _tell(store, job, "prepare_import", {
-            "source": job.source, "name": job.name, "place": place, "content_sha256": job.sha256,
-            "memories": len(bundle.memories), "left_out": len(brought.read.left), "bytes": job.byte_count,
-        })  # fmt: skip
     return job
 
 
-def _items(read: Read, place: str) -> Iterable[ImportItem]:
-    memories = read.bundle.memories
-    for number, memory in enumerate(memories):
-        yield _item(number, memory, place)
-    for number, left in enumerate(read.left, len(memories)):
-        path = _kept_text(place + left.path) if left.path else ""
-        yield ImportItem(number=number, path=path, found=REFUSED, choice=SKIP, reason=left.why, version_count=0)
+def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
+    """As many items at once as are written quickly; an item of a long history is one, whatever its size."""
+    piece: list[ImportItem] = []
+    size = 0
+    for item in items:
+        piece.append(item)
+        size += item.size * item.version_count
+        if len(piece) >= MOST_ITEMS or size > MOST_ARRIVING:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
 
 
-def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
-    """Its newest text, and its versions where more is known of them than a text at a path."""
-    last = next((one for one in reversed(memory.versions) if one.content is not None), None)
-    content = last.content if last else None
-    encoded = (content or "").encode()
-    first = memory.versions[0]
-    is_plain = len(memory.versions) == 1 and first.at is None and first.id is None and first.author is None
-    return ImportItem(  # type: ignore[misc]
-        number=number, path=_kept_text(place + memory.path) if memory.path else "", found="", choice="",
-        content=content,
-        size=len(encoded), sha256=hashlib.sha256(encoded).hexdigest() if content is not None else None,
-        memory=_kept_text(memory.id) if memory.id else None,
-        history=[] if is_plain else [_told(version, place) for version in memory.versions],
-        version_count=len(memory.versions),
-    )  # fmt: skip
+def _add(job: Import, items: Sequence[ImportItem]) -> None:
+    for item in items:
+        item.job = job
+    with writing():
+        _require_arriving(job)
+        ImportItem.objects.bulk_create(items)
+    job.byte_count += sum(item.size for item in items)
 
 
-def _kept_text(told: str) -> str:
-    """What a source says as it can be kept: no database takes an unpaired surrogate, PostgreSQL no NUL."""
-    return _UNKEPT.sub("\ufffd", told[:LONGEST_KEPT])
+def _require_arriving(job: Import) -> None:
+    """Locks its row; raises Refused where an erasure or a person has ended it."""
+    rows = Import.objects.select_for_update().filter(pk=job.pk, state=ImportState.ARRIVING)
+    if not rows.values_list("pk", flat=True):
+        raise Refused("It was cancelled while it was being read.")
 
 
-def _told(version: BundledVersion, place: str) -> dict[str, Any]:
-    """A version as its item keeps it."""
-    author = version.author
-    return {
-        "id": version.id, "number": version.number, "operation": version.operation,
-        "path": place + version.path if version.path else None, "content": version.content,
-        "at": chain.moment(version.at) if version.at else None, "redacted": version.redacted,
-        "author": [author.type, author_id(author)] if author else None,
-    }  # fmt: skip
+def _arrived(job: Import, brought: Brought, act: Act) -> None:
+    with tree.locked(job.store_id, act) as store:
+        tree.require_active(store)
+        _require_arriving(job)
+        job.state = ImportState.READING
+        job.save(update_fields=["state", "byte_count"])
+        _tell(store, job, "prepare_import", {
+            "source": job.source, "name": job.name, "place": job.place, "content_sha256": job.sha256,
+            "memories": len(brought.read.bundle.memories), "left_out": len(brought.read.left), "bytes": job.byte_count,
+        })  # fmt: skip
 
 
-def author_id(author: Author) -> str:
-    """An author's id, where it looks like one; else one made of what they are called: no address of theirs is kept."""
-    if author.id and all(c.isalnum() or c in "_-.:" for c in author.id):
-        return author.id
-    named = f"{author.id}\0{author.label}".encode("utf-8", "surrogatepass")
-    return "author_" + hashlib.sha256(named).hexdigest()[:20]
-
-
-def _labels(memories: Iterable[BundledMemory]) -> dict[str, str]:
-    """What the authors are called, by their ids."""
-    authors = {version.author for memory in memories for version in memory.versions if version.author}
-    return {author_id(author): author.label for author in sorted(authors, key=lambda one: (one.id, one.label))}
+def _drop(import_id: str) -> None:
+    """Takes away what has come of an import that has not arrived: no entry tells it, and nobody has seen it."""
+    items = ImportItem.objects.filter(job_id=import_id, job__state=ImportState.ARRIVING).order_by("number")
+    while numbers := list(items.values_list("number", flat=True)[:MOST_ITEMS]):
+        with writing():
+            ImportItem.objects.filter(job_id=import_id, number__in=numbers).delete()
+    with writing():
+        Import.objects.filter(pk=import_id, state=ImportState.ARRIVING).delete()
 
 
 # ------------------------------------------------------------------------------------------------ choosing
@@ -195,11 +197,16 @@ def step(import_id: str, at: datetime) -> bool:
     if job is None or job.state not in AT_WORK:
         return False
     act = Act(Actor(**job.actor), Door(job.door), at, group=job.group)
+    try:
+        looked = _looked(job, act)
+    except tree.NoSuchStore:
+        return False
     with writing():
         try:
             store = tree.lock(job.store_id, act)
         except tree.NoSuchStore:
             return False
+        store.looked = looked
         job = Import.objects.get(pk=import_id)
         if job.state == ImportState.READING:
             _look(store, job)
@@ -236,6 +243,14 @@ def _look(store: tree.Tree, job: Import) -> None:
     if job.done_count >= job.memory_count:
         job.state = ImportState.PREVIEW
     job.save(update_fields=["done_count", "state"])
+
+
+def _looked(job: Import, act: Act) -> Looked:
+    """What is in the texts of the next items, found while nobody waits: of long histories it takes seconds."""
+    with tree.locked(job.store_id, act) as store:
+        rules = store.ruling
+    items = [item for item in _few(job) if item.choice != SKIP and item.found != REFUSED]
+    return findings.look_ahead(rules, {text for item in items for _, text in importing_looks.texts_of(item)})
 
 
 def _few(job: Import) -> list[ImportItem]:
@@ -295,7 +310,11 @@ def empty_all(store_id: str, at: datetime) -> int:
 
 
 def forget_previews(at: datetime) -> int:
-    """Cancels previews that nobody has started in their time; gives how many."""
+    """Cancels previews that nobody has started in their time; gives how many. What has not arrived in ARRIVES is of a
+    process that is gone."""
+    left = Import.objects.filter(state=ImportState.ARRIVING, created_at__lt=at - ARRIVES)
+    for import_id in list(left.values_list("pk", flat=True)[:100]):
+        _drop(import_id)
     before = at - timedelta(hours=settings.MEMORYHUB_IMPORT_HOURS)
     old = Import.objects.filter(state__in=(ImportState.READING, ImportState.PREVIEW), created_at__lt=before)
     jobs = list(old.values_list("pk", flat=True)[:100])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from memoryhub import chain, ids
-from memoryhub.actions import audit, findings, importing_looks, memories, tree
+from memoryhub.actions import audit, findings, importing_looks, memories, sql, tree
 from memoryhub.actions.audit import Record, Version
 from memoryhub.actions.evidence import Evidence
 from memoryhub.actions.findings import Screened, ScreenedPath
@@ -283,8 +283,8 @@ class _History:
         head, store = self.versions[-1], self.store
         head.superseded_seq = None
         redactions = self.evidence.write()
-        MemoryText.objects.bulk_create(self.texts, batch_size=50)
-        MemoryVersion.objects.bulk_create(self.versions, batch_size=50)
+        sql.run_each(sql.ADD_TEXT, ((one.pk, one.store_id, self.memory, one.content) for one in self.texts))
+        sql.run_each(sql.ADD_IMPORTED_VERSION, map(_columns, self.versions))
         with_text = self._with_text()
         live = head.operation != Operation.DELETED
         directory = tree.make_directories(store, self.path) if live else None
@@ -321,3 +321,13 @@ class _History:
         for version in reversed(self.versions):
             if version.text_id:
                 yield version, by_text[contents[version.text_id]]
+
+
+def _columns(one: MemoryVersion) -> tuple[object, ...]:
+    """A version as `sql.ADD_IMPORTED_VERSION` takes it."""
+    redacted_at = sql.moment(one.redacted_at) if one.redacted_at else None
+    return (
+        one.pk, one.store_id, one.memory_id, one.number, one.operation, one.path, one.text_id, one.size, one.sha256,
+        sql.moment(one.created_at), one.seq, one.superseded_seq, one.salt, one.commitment, redacted_at,
+        one.redacted_by, one.redacted_seq, audit.to_json(one.origin),
+    )  # fmt: skip

@@ -14,7 +14,11 @@ SHORTEST_NUMBER = 6
 """No number with fewer digits is anybody's."""
 
 
-@dataclass(frozen=True, slots=True)
+Spans = tuple[list[Span], list[Span]]
+"""Places of a text that are kept out, and places that are flagged."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Ruling:
     """What becomes of each kind. `kept_out` are masked or blocked: nothing of them is stored anywhere.
 
@@ -54,6 +58,10 @@ class Ruling:
         if isinstance(value, list | tuple):
             return [self.masked_in(item) for item in value]
         return value
+
+
+Looked = Mapping[tuple[Ruling, str], Spans]
+"""What was found in texts by some rules, which are one object as long as they are the same."""
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from memoryhub import chain, ids
 from memoryhub.actions import audit, disk_space, freezing, limits, settling, sql
 from memoryhub.actions.audit import Act, ChainHead, Version
 from memoryhub.actions.kept_calls import kept_of
-from memoryhub.actions.ruling import Ruling, ruling
+from memoryhub.actions.ruling import Looked, Ruling, ruling
 from memoryhub.actions.settling import Changed
 from memoryhub.actions.transactions import writing
 from memoryhub.models import Operation, ReviewState
@@ -49,9 +49,8 @@ class StoredMemory(NamedTuple):
 class Tree:
     """A locked store: what it allows, what it holds, and the act that changes it.
 
-    `rules` are the store's and the hub's own for sensitive text, as JSON texts; `kept_out` is (kind, value) of what
-    this act would have stored against them, `clean` a whole text that has nothing of it. `asks`: a person acts, who
-    gives a `reason` for keeping what is flagged, and then `overridden` are the kinds that are.
+    `rules` are JSON texts, the store's and the hub's; `kept_out` (kind, value) is what they keep out, `clean` a text
+    without any, `looked` what was found before the lock. A person (`asks`) gives a `reason` for what is flagged.
     """
 
     store: str
@@ -72,6 +71,7 @@ class Tree:
     asks: bool = False
     reason: str | None = None
     frozen: freezing.Frozen | None = None
+    looked: Looked = field(default_factory=dict)
 
     @property
     def ruling(self) -> Ruling:

@@ -11,6 +11,7 @@ from memoryhub.models.stores import MemoryStore
 
 
 class ImportState(models.TextChoices):
+    ARRIVING = "arriving", _("Being read")
     READING = "reading", _("Being read")
     PREVIEW = "preview", _("Preview")
     RUNNING = "running", _("Running")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memoryhub.transfer import reading
 from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import Bounds, visible
+from memoryhub.transfer.reading import Bounds, Data, visible
 
 _END = struct.Struct("<4s4H2LH")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
     is_directory: bool
 
 
-def files(data: bytes, bounds: Bounds) -> Iterator[tuple[str, bytes]]:
+def files(data: Data, bounds: Bounds) -> Iterator[tuple[str, bytes]]:
     """(place, bytes) of each entry that is no directory, in their order; raises Refused, perhaps late."""
     reading.require_size(data, bounds)
     entries, end = _entries(data, bounds)
@@ -65,7 +65,7 @@ def _too_tight(bounds: Bounds) -> str:
 # ------------------------------------------------------------------------------------------------ its directory
 
 
-def _entries(data: bytes, bounds: Bounds) -> tuple[list[Entry], int]:
+def _entries(data: Data, bounds: Bounds) -> tuple[list[Entry], int]:
     """The entries, and where the archive's directory begins."""
     at = _end_of(data)
     _, disk, first_disk, here, count, size, offset, _ = _END.unpack_from(data, at)
@@ -88,11 +88,11 @@ def _entries(data: bytes, bounds: Bounds) -> tuple[list[Entry], int]:
     return found, offset
 
 
-def _end_of(data: bytes) -> int:
+def _end_of(data: Data) -> int:
     """Where the end record stands: the last of its marks, with a comment that ends where the data does."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - 0xFFFF))
     if at < 0:
-        if _END_MARK in data:
+        if data.find(_END_MARK) >= 0:
             raise Refused("The archive has data behind its end.")
         raise Refused("It is not a ZIP archive, or its end is cut off.")
     if at + _END.size > len(data):
@@ -105,7 +105,7 @@ def _end_of(data: bytes) -> int:
     return at
 
 
-def _central(data: bytes, place: int, end: int) -> tuple[Entry, int]:
+def _central(data: Data, place: int, end: int) -> tuple[Entry, int]:
     """The entry of the directory at a place, and the place behind it."""
     if place + _CENTRAL.size > end or data[place : place + 4] != _CENTRAL_MARK:
         raise Refused("The archive's directory is broken.")
@@ -172,7 +172,7 @@ def _extra(data: bytes) -> dict[int, bytes]:
 # ------------------------------------------------------------------------------------------------ its entries
 
 
-def _starts(data: bytes, entries: list[Entry], end: int) -> dict[int, int]:
+def _starts(data: Data, entries: list[Entry], end: int) -> dict[int, int]:
     """Where the data of each entry begins, by its offset; every byte before the directory is of exactly one entry."""
     starts, place = {}, 0
     ordered = sorted(entries, key=lambda entry: entry.offset)
@@ -192,7 +192,7 @@ def _starts(data: bytes, entries: list[Entry], end: int) -> dict[int, int]:
     return starts
 
 
-def _local(data: bytes, entry: Entry, end: int) -> int:
+def _local(data: Data, entry: Entry, end: int) -> int:
     """Where an entry's data begins, if the head that stands before it says what the directory says."""
     if entry.offset + _LOCAL.size > end or data[entry.offset : entry.offset + 4] != _LOCAL_MARK:
         raise Refused(f"The entry {visible(entry.place)} is not where the archive says.")
@@ -210,7 +210,7 @@ def _local(data: bytes, entry: Entry, end: int) -> int:
     return start + int(name_length) + int(extra_length)
 
 
-def _descriptor(data: bytes, place: int, entry: Entry) -> int:
+def _descriptor(data: Data, place: int, entry: Entry) -> int:
     """The length of what follows an entry's data and says again what its directory says."""
     mark = 4 if data[place : place + 4] == _DESCRIPTOR_MARK else 0
     for kind in ("<3L", "<LQQ"):
@@ -221,7 +221,7 @@ def _descriptor(data: bytes, place: int, entry: Entry) -> int:
     raise Refused(f"The entry {visible(entry.place)} says two things of its size.")
 
 
-def _unpacked(data: bytes, entry: Entry, start: int, most: int) -> bytes:
+def _unpacked(data: Data, entry: Entry, start: int, most: int) -> bytes:
     """An entry's bytes, at most so many; counted while they come."""
     packed = data[start : start + entry.packed]
     if entry.method == _STORED:

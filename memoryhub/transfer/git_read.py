@@ -10,7 +10,7 @@ from memoryhub import strict_json
 from memoryhub.transfer import histories, jsonl_read, reading
 from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
 from memoryhub.transfer.git_stream_lines import Lines, unquoted
-from memoryhub.transfer.reading import Bounds, Left, Read, visible
+from memoryhub.transfer.reading import Bounds, Data, Left, Read, visible
 
 FORMAT = "memoryhub-git"
 MOST_LOOKED_AT = 500_000
@@ -41,7 +41,7 @@ class _Told:
     why: str | None = None
 
 
-def read(data: bytes, bounds: Bounds) -> Read:
+def read(data: Data, bounds: Bounds) -> Read:
     """The memories of a stream with their versions."""
     reading.require_size(data, bounds)
     stream = _Stream(data, bounds)
@@ -57,7 +57,7 @@ def read(data: bytes, bounds: Bounds) -> Read:
 class _Stream:
     """Walks through a stream; `ours` once it has said that a hub wrote it."""
 
-    def __init__(self, data: bytes, bounds: Bounds) -> None:
+    def __init__(self, data: Data, bounds: Bounds) -> None:
         self.lines, self.bounds = Lines(data), bounds
         self.blobs: dict[bytes, bytes] = {}
         self.marks: set[bytes] = set()
@@ -78,7 +78,7 @@ class _Stream:
             b"blob": self._blob, b"commit": self._commit, b"reset": self._reset, b"feature": self._feature,
             b"tag": self._tag, b"option": self._pass, b"progress": self._pass, b"checkpoint": self._pass,
         }  # fmt: skip
-        if not self.lines.data.strip():
+        if re.search(rb"\S", self.lines.data) is None:
             raise Refused("There is nothing in it.")
         while (line := self.lines.next()) is not None:
             word, _, rest = line.partition(b" ")
@@ -372,7 +372,7 @@ def _person(line: bytes) -> tuple[Author | None, datetime]:
     return (Author("", "", label) if label else None), at
 
 
-def is_one(data: bytes) -> bool:
+def is_one(data: Data) -> bool:
     """Whether bytes look like a stream."""
     return bool(
         re.match(

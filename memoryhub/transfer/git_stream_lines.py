@@ -3,7 +3,7 @@
 import re
 
 from memoryhub.transfer.bundle import Refused
-from memoryhub.transfer.reading import visible
+from memoryhub.transfer.reading import Data, visible
 
 _COUNT = re.compile(rb"data (\d{1,10})")
 _QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
@@ -14,7 +14,7 @@ _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 class Lines:
     """Where a reader stands in a stream."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Data) -> None:
         self.data, self.at = data, 0
 
     def peek(self) -> bytes | None:

@@ -8,7 +8,7 @@ from typing import Any
 from memoryhub import strict_json
 from memoryhub.transfer import histories, reading
 from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
-from memoryhub.transfer.reading import Bounds, Read, visible
+from memoryhub.transfer.reading import Bounds, Data, Read, visible
 
 FORMAT, VERSION = "memoryhub", 1
 ACTORS = ("api_actor", "session_actor", "user_actor", "service_account_actor", "")
@@ -16,7 +16,7 @@ ACTORS = ("api_actor", "session_actor", "user_actor", "service_account_actor", "
 Line = dict[str, Any]
 
 
-def read(data: bytes, bounds: Bounds) -> Read:
+def read(data: Data, bounds: Bounds) -> Read:
     """The memories of an export; its audit stays what it is there, the audit of another hub."""
     reading.require_size(data, bounds)
     lines = objects(data)
@@ -31,11 +31,11 @@ def read(data: bytes, bounds: Bounds) -> Read:
     return reading.require_some(Read(bundle, left))
 
 
-def objects(data: bytes) -> Iterator[Line]:
+def objects(data: Data) -> Iterator[Line]:
     """The object of each line; raises Refused."""
-    if not data:
+    if not len(data):
         raise Refused("There is nothing in it.")
-    if not data.endswith(b"\n"):
+    if data[-1:] != b"\n":
         raise Refused("It is cut off: its last line has no end.")
     for number, line in enumerate(_lines(data), 1):
         try:
@@ -47,7 +47,7 @@ def objects(data: bytes) -> Iterator[Line]:
         yield value
 
 
-def _lines(data: bytes) -> Iterator[bytes]:
+def _lines(data: Data) -> Iterator[bytes]:
     """One after the other: a list of all would take the memory of the whole once more."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:

@@ -1,5 +1,6 @@
 """What every reader of brought bytes keeps to: how much it takes, which places it takes, and what it leaves."""
 
+import mmap
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -9,6 +10,9 @@ from typing import NamedTuple
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
 from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Refused
+
+Data = bytes | mmap.mmap
+"""What was brought: bytes in memory, or a file that is read as if it were (which has no methods of texts)."""
 
 RESERVED = "/.anthropic-memory-store"
 """The marker of the official client's own directory sync: no memory stands there."""
@@ -57,7 +61,7 @@ class Read:
     left: tuple[Left, ...] = ()
 
 
-def require_size(data: bytes, bounds: Bounds) -> None:
+def require_size(data: Data, bounds: Bounds) -> None:
     """Raises Refused for more bytes than are taken."""
     if len(data) > bounds.packed:
         raise Refused(f"It has {len(data):,} bytes; at most {bounds.packed:,} are taken.")

@@ -2,24 +2,24 @@
 
 from memoryhub.transfer import git_read, jsonl_read, reading, tree_read
 from memoryhub.transfer.bundle import Bundle, Refused
-from memoryhub.transfer.reading import Bounds, Read
+from memoryhub.transfer.reading import Bounds, Data, Read
 from memoryhub.transfer.tree_read import DEFAULT, Exclude
 
 
 def read(
-    data: bytes, name: str, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT
+    data: Data, name: str, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT
 ) -> Read:  # fmt: skip
     """The memories of brought bytes, whatever their name says; one text alone is one memory. Raises Refused."""
     reading.require_size(data, bounds)
-    if not data:
+    if not len(data):
         raise Refused("There is nothing in it.")
-    if data.startswith(b"PK") or name.lower().endswith(".zip"):
+    if data[:2] == b"PK" or name.lower().endswith(".zip"):
         return tree_read.read_archive(data, bounds, only_memory_files, exclude)
-    if data.startswith(b'{"type"') or name.lower().endswith((".jsonl", ".ndjson")):
+    if data[:7] == b'{"type"' or name.lower().endswith((".jsonl", ".ndjson")):
         return jsonl_read.read(data, bounds)
     if git_read.is_one(data):
         return git_read.read(data, bounds)
     if name.lower().endswith((".md", ".txt", ".markdown")):
-        memories, left = reading.memories_of([(reading.require_place(name), data)])
+        memories, left = reading.memories_of([(reading.require_place(name), data[:])])
         return reading.require_some(Read(Bundle("text", memories), left))
     raise Refused("It is not a ZIP, not JSON Lines of an export, not a git stream, and not a Markdown or plain text.")

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from memoryhub.transfer import archive_read, histories, jsonl_read, reading
 from memoryhub.transfer.bundle import Bundle, Refused
-from memoryhub.transfer.reading import Bounds, Left, Read, visible
+from memoryhub.transfer.reading import Bounds, Data, Left, Read, visible
 
 MANIFEST, HISTORY = ".memoryhub/manifest.jsonl", ".memoryhub/history.jsonl"
 MANIFEST_FORMAT = "memoryhub-files"
@@ -64,28 +64,28 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
 
 
 def read_archive(
-    data: bytes, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT
+    data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT
 ) -> Read:  # fmt: skip
     """The memories of a ZIP: those of its history, where it is an export as it was written, else its texts."""
     return read_texts(dict(archive_read.files(data, bounds)), bounds, only_memory_files, "zip", exclude)
 
 
 def read_texts(
-    texts: Mapping[str, bytes], bounds: Bounds, only_memory_files: bool, source: str, exclude: Exclude = DEFAULT
+    texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str, exclude: Exclude = DEFAULT
 ) -> Read:  # fmt: skip
-    """The memories of (place: bytes); of an export, packed or unpacked, at the paths that its manifest says."""
+    """The memories of (place: bytes), which is emptied by it, so that no text is there twice; of an export, packed or
+    unpacked, at the paths that its manifest says."""
     if MANIFEST in texts and not only_memory_files:
-        read = reading.require_some(_of_export(dict(texts), bounds))
+        read = reading.require_some(_of_export(texts, bounds))
         return replace(read, bundle=replace(read.bundle, source=source))
     beside = frozenset(
         place.rpartition("/")[0] for place in texts if place.rpartition("/")[2] == "MEMORY.md"
     )  # fmt: skip
-    kept = {place: content for place, content in texts.items() if not exclude.has(place)}
-    taken = {
-        place: content for place, content in kept.items() if not only_memory_files or is_memory(place, beside)
-    }  # fmt: skip
-    memories, left = reading.memories_of(sorted(taken.items()))
-    if passed := len(texts) - len(kept):
+    count = len(texts)
+    kept = [place for place in sorted(texts) if not exclude.has(place)]
+    taken = [place for place in kept if not only_memory_files or is_memory(place, beside)]
+    memories, left = reading.memories_of((place, texts.pop(place)) for place in taken)
+    if passed := count - len(kept):
         left = (
             *left,
             Left("", f"{passed:,} that are excluded by their names (.git, .obsidian, databases and others)."),
@@ -109,6 +109,7 @@ def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
     if history is None:
         return _by_manifest(texts, told)
     if {name: sha256 for name, (_, sha256) in told.items()} == {name: _sum(texts[name]) for name in texts}:
+        texts.clear()
         return jsonl_read.read(history, bounds._replace(packed=bounds.unpacked))
     read = _by_manifest(texts, told)
     why = "The texts were changed since the export, and are taken as they are now, without their history."

@@ -89,7 +89,8 @@ def page(request: HttpRequest, store: MemoryStore, import_id: str) -> HttpRespon
     if summary.is_preview and summary.conflicts and "show" not in request.GET:
         only = "conflict"
     start = int(after) if after.isascii() and after.isdigit() and len(after) < 9 else -1
-    rows = importing_rows.page(job, only, start) if job.state != ImportState.READING else None
+    is_read = job.state not in (ImportState.ARRIVING, ImportState.READING)
+    rows = importing_rows.page(job, only, start) if is_read else None
     shown |= {"rows": rows, "chosen": only, "after": start, "undone": importing_rows.undone(job)}
     return render(request, "transfer/import.html", context(request, store, **shown))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions import import_api, import_sources
@@ -68,7 +68,10 @@ class UploadForm(PlaceForm):
         upload: UploadedFile = self.cleaned_data["brought"]
         only = bool(self.cleaned_data["only_memory_files"])
         exclude = Exclude(()) if self.cleaned_data["include_all"] else DEFAULT
-        return import_sources.of_bytes(upload.read(), upload.name or "", only_memory_files=only, exclude=exclude)
+        how: dict[str, Any] = {"only_memory_files": only, "exclude": exclude}
+        if isinstance(upload, TemporaryUploadedFile) and upload.file is not None:
+            return import_sources.of_file(upload.file, upload.name or "", **how)
+        return import_sources.of_bytes(upload.read(), upload.name or "", **how)
 
 
 class StoreSourceForm(PlaceForm):

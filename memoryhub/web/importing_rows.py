@@ -114,7 +114,7 @@ class Page:
 
 
 def summary(job: Import) -> Summary:
-    by = "found" if job.state in (ImportState.READING, ImportState.PREVIEW) else "outcome"
+    by = "found" if _is_before(job) else "outcome"
     names = FOUND if by == "found" else OUTCOMES
     counted = (
         ImportItem.objects.filter(job=job).values(by).order_by().annotate(count=Count("number"), bytes=Sum("size"))
@@ -122,7 +122,7 @@ def summary(job: Import) -> Summary:
     found = {row[by]: (row["count"], row["bytes"]) for row in counted}
     groups = [Group(name, label, tone, *found[name]) for name, (label, tone) in names.items() if name in found]
     per_cent = 100 * job.done_count // max(1, job.memory_count)
-    is_at_work = job.state in importing.AT_WORK
+    is_at_work = job.state in (ImportState.ARRIVING, *importing.AT_WORK)
     return Summary(
         job, groups, min(99, per_cent) if is_at_work else per_cent, is_at_work, SOURCES.get(job.source, job.source),
         TONES.get(job.state, "neutral"),
@@ -148,7 +148,7 @@ def page(job: Import, shown: str, after: int) -> Page:
 
 
 def _is_before(job: Import) -> bool:
-    return job.state in (ImportState.READING, ImportState.PREVIEW)
+    return job.state in (ImportState.ARRIVING, ImportState.READING, ImportState.PREVIEW)
 
 
 def _row(job: Import, item: ImportItem, made: dict[int, tuple[str | None, str | None]]) -> Row:

@@ -128,13 +128,14 @@ class Command(HubCommand):
         }  # fmt: skip
         try:
             if source == "-":
-                return import_sources.of_bytes(sys.stdin.buffer.read(bounds.packed + 1), "-", **how)
+                return import_sources.of_stream(sys.stdin.buffer, "-", **how)
             path = Path(source)
             if path.is_dir():
                 return import_sources.of_directory(path, **how)
             if path.is_file() and (size := path.stat().st_size) > bounds.packed:
                 raise Refused(f"It has {size:,} bytes; at most {bounds.packed:,} are taken (--max-bytes).")
-            return import_sources.of_bytes(path.read_bytes(), path.name, **how)
+            with path.open("rb") as stream:
+                return import_sources.of_stream(stream, path.name, **how)
         except OSError as error:
             raise CommandError(f"{source} cannot be read: {error.strerror or error}") from None
 
