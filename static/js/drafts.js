@@ -3,6 +3,7 @@
 
 const PREFIX = "memoryhub:draft:";
 const SENT = "memoryhub:sent";
+const SIGNED_OUT = "memoryhub:signed-out:";
 const KEPT_FOR = 30 * 24 * 3600 * 1000;
 const DELAY = 800;
 const TYPED = ["text", "note", "path"];
@@ -38,6 +39,27 @@ function forget(keys) {
 function forgetOld() {
   const kept = (key) => (parsed(localStorage.getItem(key))?.at ?? 0) > Date.now() - KEPT_FOR;
   forget(keysOf(PREFIX).filter((key) => !kept(key)));
+}
+
+// ------------------------------------------------------------------------------------------------ signed out meanwhile
+
+// Each sign-out leaves another mark for its person. A page that finds another one than when it was opened writes nothing
+// any more, in whichever tab the person signed out; the mark is read before each writing, so no event can be missed.
+function signOutMark(person) {
+  try {
+    return localStorage.getItem(SIGNED_OUT + person);
+  } catch {
+    return null;
+  }
+}
+
+function signOut(person) {
+  forget(keysOf(`${PREFIX}${person}:`));
+  try {
+    localStorage.setItem(SIGNED_OUT + person, `${Date.now()}:${Math.random()}`);
+  } catch {
+    // Where nothing can be stored there are no drafts.
+  }
 }
 
 // ------------------------------------------------------------------------------------------------ saved or not
@@ -82,6 +104,8 @@ function keep(form, carried) {
   const own = `${PREFIX}${about(form).draft}:${opened}:${crypto.randomUUID?.() ?? `${Date.now()}${Math.random()}`}`;
   const first = JSON.stringify(valuesOf(form, TYPED));
   const state = form.querySelector("[data-draft-state]");
+  const person = about(form).draft.split(":")[0];
+  const mark = signOutMark(person);
   let timer = null;
   let unkept = false;
 
@@ -89,6 +113,11 @@ function keep(form, carried) {
     clearTimeout(timer);
     timer = null;
     const typed = JSON.stringify(valuesOf(form, TYPED)) !== first;
+    if (signOutMark(person) !== mark) {
+      unkept = false;
+      if (state) state.textContent = state.dataset.signedOut;
+      return;
+    }
     try {
       if (typed) localStorage.setItem(own, JSON.stringify({ at: Date.now(), number: about(form).draftNumber, ...valuesOf(form, FIELDS) }));
       else localStorage.removeItem(own);
@@ -101,6 +130,7 @@ function keep(form, carried) {
 
   form.addEventListener("input", () => (timer ??= setTimeout(write, DELAY)));
   const now = () => timer && write();
+  window.addEventListener("storage", ({ key }) => key === SIGNED_OUT + person && write());
   window.addEventListener("pagehide", now);
   document.addEventListener("visibilitychange", now);
   window.addEventListener("beforeunload", (event) => {
@@ -213,6 +243,6 @@ function start() {
 }
 
 document.addEventListener("submit", ({ target }) => {
-  if (target.dataset.signsOut) forget(keysOf(`${PREFIX}${target.dataset.signsOut}:`));
+  if (target.dataset.signsOut) signOut(target.dataset.signsOut);
 });
 start();

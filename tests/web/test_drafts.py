@@ -231,3 +231,23 @@ def test_leaving_is_asked_about_only_where_no_draft_could_be_kept(
     expect(desk.get_by_text("This browser cannot keep a draft: save before you leave.")).to_be_visible()
     desk.goto("about:blank")
     assert asked == ["beforeunload"]
+
+
+def test_a_second_tab_writes_no_draft_after_a_sign_out_in_another(
+    desk: Page, edit_url: str, live_server: LiveServer
+) -> None:
+    desk.goto(edit_url)
+    type_text(desk, "kept\n")
+    expect(desk.locator("[data-draft-state]").first).to_contain_text("The draft is kept in this browser.")
+    other = desk.context.new_page()
+    other.goto(f"{live_server.url}/stores")
+    other.get_by_label("Your menu").click()
+    other.get_by_role("button", name="Sign out").click()
+    expect(other.get_by_label("Password")).to_be_visible()
+    assert other.evaluate(KEYS) == []
+    expect(desk.locator("[data-draft-state]").first).to_contain_text("You have signed out")
+    type_text(desk, "typed after it\n")
+    desk.wait_for_timeout(1_200)
+    assert other.evaluate(KEYS) == []
+    desk.goto("about:blank")
+    assert other.evaluate(KEYS) == []
