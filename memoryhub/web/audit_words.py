@@ -18,6 +18,7 @@ from memoryhub.web import audit_words_rules as rules
 from memoryhub.web import audit_words_stores as stores
 from memoryhub.web import audit_words_webhooks as webhooks
 from memoryhub.web.audit_words_limits import name_of, of_hour, of_limits
+from memoryhub.web.audit_words_refused import of_refused
 from memoryhub.web.audit_words_selection import of_selection, of_table, of_view
 
 Told = Mapping[str, Any]
@@ -51,8 +52,9 @@ def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
     words = _WORDS.get(entry.command or "")
     if words is None or (entry.door in _OF_TOOL and entry.command not in _OF_AGENTS):
         return entry.command or _("a call without a command")
-    refused = None if entry.ok else stores.refused(entry.command)
-    return refused or of_selection(entry, told) or words(_Told(told, entry, names))
+    values = _Told(told, entry, names)
+    done = of_selection(entry, told) or words(values)
+    return done if entry.ok else of_refused(entry.command or "", values, done)
 
 
 class _Told:

@@ -8,15 +8,6 @@ from django.utils.translation import gettext as _
 Told = Mapping[str, Any]
 
 
-def refused(command: str | None) -> str | None:
-    """An act on a store that was asked for and not done; None for a command that is no such act."""
-    sentences = {
-        "edit_store": _("could not change the store’s settings"),
-        "delete_store": _("could not delete the store"),
-    }
-    return sentences.get(command or "")
-
-
 def with_pairs(told: Told) -> Told:
     """Settings before and after, with each pair of metadata that changed on its own."""
     sides = told.get("metadata")

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from memoryhub.models import AuditEntry, Door
-from memoryhub.web.audit_words import words_of
+from memoryhub.web.audit_words import _WORDS, words_of
+from memoryhub.web.audit_words_refused import SAYS_ITSELF
 
 
 def words(command: str, told: dict[str, Any], *, ok: bool = True) -> str:
@@ -32,3 +33,15 @@ def test_each_pair_of_metadata_is_told_on_its_own() -> None:
     told = {"metadata": [{"a": "1", "b": "2"}, {"b": "3", "c": ""}], "description": ["", "d"]}
     said = words("edit_store", told)
     assert "metadata “a”: 1 → –" in said and "metadata “b”: 2 → 3" in said and "{" not in said
+
+
+@pytest.mark.parametrize("command", sorted(_WORDS.keys() - SAYS_ITSELF))
+def test_the_words_of_an_entry_that_is_an_error_never_say_that_it_was_done(command: str) -> None:
+    done, refused = words(command, {}), words(command, {}, ok=False)
+    assert refused != done
+    assert refused.startswith(("tried to ", "could not ", "tried, and it was refused: "))
+
+
+def test_a_refused_replacement_is_told_as_tried() -> None:
+    entry = AuditEntry(command="str_replace", ok=False, door=Door.TOOL, actor_kind="key", path="/a.md", input="{}")
+    assert words_of(entry, {}, {}) == "tried to replace text in /a.md"

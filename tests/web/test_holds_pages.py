@@ -152,3 +152,21 @@ def test_the_forms_of_a_frozen_memory_say_so_before_anything_is_typed(client: Cl
         assert "Its text can be changed" not in html, address
     facts = page(client, url("memory", store.pk, memory.pk))
     assert "text frozen" in facts and "Case 17" in facts
+
+
+def test_the_page_of_a_held_memory_offers_no_act_that_the_hold_refuses(client: Client, store: MemoryStore) -> None:
+    memory = write(store, "/case/a.md")
+    acts = {name: url(name, store.pk, memory.pk) for name in ("edit_memory", "rename_memory", "delete_memory")}
+
+    def offered() -> tuple[list[str], str]:
+        html = page(client, url("memory", store.pk, memory.pk))
+        return [name for name, address in acts.items() if f'href="{address}"' in html], html
+
+    assert offered()[0] == list(acts)
+    hold = holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path="/case")
+    names, html = offered()
+    assert names == ["edit_memory", "rename_memory"] and "Held: it cannot be deleted" in html
+    holds.release(store.pk, hold.pk, act())
+    holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 18", path="/case", freezes=True)
+    names, html = offered()
+    assert names == [] and "Held: nothing of it can be changed" in html and "Case 18" in html
