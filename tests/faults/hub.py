@@ -62,6 +62,13 @@ class Hub:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(30)
 
+    def kill_workers(self) -> None:
+        """Ends the processes that answer; the one that `serve` started them from goes on."""
+        assert self.process is not None
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        for child in children.read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)

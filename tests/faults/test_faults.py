@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from memoryhub.serving.processes import STARTED_AFTER
 from tests.faults import checker, postgres
 from tests.faults.clients import Load
 from tests.faults.hub import Hub
@@ -75,6 +76,19 @@ def test_killed_while_clients_write_the_hub_loses_doubles_and_falsely_acknowledg
             hub.kill()
             hub.start()
         load.wait_for(20)
+    assert_right(hub, load)
+
+
+def test_workers_that_are_killed_while_clients_write_are_started_again_and_nothing_is_lost_or_doubled(
+    hub: Hub, tmp_path: Path
+) -> None:
+    time.sleep(STARTED_AFTER)  # before that a hub whose worker dies twice ends
+    with Load(hub, tmp_path / "journal") as load:
+        for _ in range(times(2, 30)):
+            load.wait_for(chance.randrange(5, 60))
+            hub.kill_workers()
+        load.wait_for(20)
+    assert hub.process is not None and hub.process.poll() is None
     assert_right(hub, load)
 
 
