@@ -367,7 +367,7 @@ def test_of_very_many_later_versions_the_last_is_merged_and_a_person_is_asked(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     merges: list[None] = []
-    monkeypatch.setattr(undoing, "merge", lambda *texts: (merges.append(None), merge(*texts))[1])
+    monkeypatch.setattr(undoing, "merge", lambda *texts, **how: (merges.append(None), merge(*texts, **how))[1])
     edit(history, 0, "3\n", "poison\n")
     for number in range(undoing.MOST_STEPS + 1):
         added = {"command": "insert", "path": "/memories/a", "insert_line": 9, "insert_text": f"line {number}\n"}
@@ -378,3 +378,19 @@ def test_of_very_many_later_versions_the_last_is_merged_and_a_person_is_asked(
     undo(history, 0, Choice.APPLY)
     assert "poison" not in lines(history)
     assert len(lines(history)) == 9 + undoing.MOST_STEPS + 1
+
+
+def test_where_a_plan_has_no_work_left_for_a_merge_a_person_keeps_the_memory_or_takes_it_back(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted work: the plan that is done is the one that was shown."""
+    monkeypatch.setattr(undoing, "PLAN_WORK", 0)
+    edit(history, 0, "3\n", "poison\n")
+    edit(history, 1, "9\n", "nine" * 100 + "\n")
+    edit(history, 1, "1\n", "one\n")
+    change = only(plan_of(history, 0)[1])
+    assert (change.problem, change.choices) == ("unmerged", (Choice.KEEP, Choice.BEFORE))
+    assert change.then == change.now and change.later_lines is None
+    assert undo(history, 0, Choice.BEFORE).digest
+    assert lines(history) == [str(number) for number in range(1, 10)]
+    assert verification.verify(history.store.id)[1] is None
