@@ -15,8 +15,8 @@ MATCHING_PAIRS = 200_000
 PAIRING_WORK = 400_000
 """How many words are looked at to find which removed line became which added one."""
 
-REQUEST_WORK = 1_500_000
-"""What all comparisons of one request may cost: six texts of 100 KB that were written anew, or hundreds of edits."""
+REQUEST_WORK = 600_000
+"""What all comparisons of one request may cost: three texts of 100 KB that were written anew, or dozens of edits."""
 
 SIMILAR = 0.4
 """Lines that share less of their letters are not marked word by word: all of them changed."""

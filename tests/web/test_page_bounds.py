@@ -84,17 +84,14 @@ def more_pages(store: MemoryStore) -> Iterator[Page]:
         yield page("undo_session", called=f"undo-session-{name}", store_id=store.pk, session_id=session.pk)
     yield page("search", "?q=1", called="search-short")
     yield page("changes", "?from=0", called="changes-from-the-beginning", store_id=store.pk)
-    for number, memory in enumerate(Memory.objects.filter(store=store, path__in=TEXTS).order_by("path")):
+    rewritten = Memory.objects.filter(store=store, path__in=TEXTS).exclude(path=REWRITTEN).order_by("path")
+    for memory, form in zip(rewritten, ("&w=1", "&context=all&mode=split"), strict=True):
         of_memory = {"store_id": store.pk, "memory_id": memory.pk}
         last = memory.version_count
-        query = f"?from={last - 1}&to={last}" + ("&w=1", "&context=all&mode=split", "&context=all")[number]
-        yield page("compare", query, called=f"compare-{memory.path}", **of_memory)
-        for name in ("memory", "versions", "blame", "edit_memory"):
-            yield page(name, called=f"{name}-{memory.path}", **of_memory)
+        yield page("compare", f"?from={last - 1}&to={last}{form}", called=f"compare-{memory.path}", **of_memory)
+        yield page("memory", called=f"memory-{memory.path}", **of_memory)
         version = MemoryVersion.objects.get(memory=memory, number=last - 1)
-        for name in ("version", "restore_version", "undo_version", "redact_version"):
-            yield page(name, called=f"{name}-{memory.path}", store_id=store.pk, version_id=version.pk)
-        yield page("entry", called=f"entry-{memory.path}", chain=store.pk, seq=version.seq)
+        yield page("undo_version", called=f"undo_version-{memory.path}", store_id=store.pk, version_id=version.pk)
 
 
 @dataclass(slots=True)
