@@ -209,15 +209,16 @@ def test_one_delivery_or_all_that_failed_are_sent_again_with_the_same_id(
     first = Delivery.objects.filter(webhook=hook).order_by("id")[0]
     assert webhooks.replay(hook.pk, first.pk, act(world.now))
     world.deliver()
-    assert there.arrived[3].headers["webhook-id"] == there.arrived[0].headers["webhook-id"]
-    assert there.arrived[3].body == there.arrived[0].body
+    *before, again = there.arrived  # the first three came at once, in any order
+    [same] = [one for one in before if one.headers["webhook-id"] == again.headers["webhook-id"]]
+    assert again.body == same.body
     assert list(Attempt.objects.filter(delivery=first).order_by("id").values_list("number", flat=True)) == [1, 2]
     with writing():
         Delivery.objects.filter(webhook=hook).update(state=DeliveryState.FAILED)
     assert webhooks.replay_failed(hook.pk, world.now + timedelta(days=1), act(world.now)) == 0
     assert webhooks.replay_failed(hook.pk, datetime(2020, 1, 1, tzinfo=UTC), act(world.now)) == 3
     world.deliver()
-    assert states(hook) == ["delivered"] * 3 and entries_told(there)[4:] == entries_told(there)[:3]
+    assert states(hook) == ["delivered"] * 3 and sorted(entries_told(there)[4:]) == sorted(entries_told(there)[:3])
     assert not webhooks.replay(hook.pk, "delivery_nowhere", act(world.now))
 
 
