@@ -32,11 +32,16 @@ def build(source: Path, to: Path) -> Path:
     return wheel
 
 
+def files() -> list[Path]:
+    """What lies in the project, but for what Python has compiled."""
+    return [path for path in sorted(PROJECT.rglob("*")) if "__pycache__" not in path.parts]
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    before = sorted(PROJECT.rglob("*"))
+    before = files()
     built = build(PROJECT, tmp_path_factory.mktemp("wheel"))
-    assert [path for path in sorted(PROJECT.rglob("*")) if "__pycache__" not in path.parts] == before
+    assert files() == before
     return built
 
 
