@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from memoryhub.actions import searching
 from tests.api.harness import Hub, new_hub
 from tests.api.server import Server, served
 
 
 @pytest.fixture
-def hub(db: None) -> Hub:
-    """A new store with a key that may write to it."""
+def hub(db: None, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    """A new store with a key that may write to it; its searches have all the time that a busy machine needs."""
+    monkeypatch.setattr(searching, "SECONDS", 60)
     return new_hub()
 
 
