@@ -14,7 +14,7 @@ from memoryhub.webhook_events import EVENTS
 from tests.api.harness import Hub
 from tests.fixtures import AT
 
-FAST = Sender(limits=Limits(resolve=1, connect=1, whole=0.4))
+FAST = Sender(limits=Limits(resolve=2, connect=2, whole=2))
 """So that what hangs does not hold up the tests."""
 
 
