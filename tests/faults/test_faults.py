@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -35,19 +35,20 @@ def times(short: int, long: int) -> int:
     return long if LONG else short
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster() -> Iterator[postgres.Cluster]:
-    """A PostgreSQL server of these tests' own, which may be killed."""
+    """A PostgreSQL server of one test's own, which may be killed."""
     with postgres.running() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Hub]:
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     """One for all tests that need nothing else: each has a memory store of its own there."""
-    url = "" if SQLITE else request.getfixturevalue("cluster").url
-    with running(Hub(tmp_path_factory.mktemp("hub") / "data", url)) as started:
-        yield started
+    with nullcontext() if SQLITE else postgres.running() as server:
+        url = server.url if server else ""
+        with running(Hub(tmp_path_factory.mktemp("hub") / "data", url)) as started:
+            yield started
 
 
 @contextmanager
