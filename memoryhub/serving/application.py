@@ -26,7 +26,7 @@ from memoryhub.serving.answers import Answers, headers_of_own
 from memoryhub.serving.bodies import Body, End
 from memoryhub.serving.connections import Guard, Limits, room_for_connections
 from memoryhub.serving.django_side import DjangoSide, refuse
-from memoryhub.serving.environ import environ_of
+from memoryhub.serving.environ import environ_of, is_too_large
 from memoryhub.serving.options import Options
 from memoryhub.serving.pool import Pool
 from memoryhub.web.uploads import DRAINED
@@ -92,6 +92,9 @@ class Application:
 
     async def _serve(self, scope: Any, protocol: Any, path: str) -> None:
         environ = environ_of(scope)
+        if is_too_large(environ):
+            refuse(protocol, environ, refusals.LARGE_HEADERS)
+            return
         announced = environ.get("CONTENT_LENGTH", "0")
         length = int(announced) if announced.isdecimal() else 0
         if not length and "HTTP_TRANSFER_ENCODING" not in environ:
@@ -148,7 +151,10 @@ class Application:
         path = environ["PATH_INFO"]
         if not heavy.is_heavy(path):
             return self.pool
-        may = refusals.is_machines(path) or await self._ask(partial(self.django.is_signed_in, environ))
+        if refusals.is_machines(path):  # where there is something, the key was looked at before the body was read
+            may = path.startswith(PREFIX) and find(path[len(PREFIX) :]) is not None
+        else:
+            may = await self._ask(partial(self.django.is_signed_in, environ))
         return self.heavy if may else self.pool
 
     async def _ask(self, question: Callable[[], bool]) -> bool:

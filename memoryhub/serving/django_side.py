@@ -3,7 +3,6 @@
 import logging
 import sys
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from importlib import import_module
 from io import BytesIO
 from typing import Any
@@ -13,7 +12,7 @@ from django.contrib.auth import SESSION_KEY
 from django.core import signals
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.db import InterfaceError, OperationalError
-from django.http import HttpResponseBase
+from django.http import HttpResponseBase, parse_cookie
 from django.urls import set_script_prefix
 
 from memoryhub.serving import refusals
@@ -57,12 +56,9 @@ class DjangoSide:
 
     def is_signed_in(self, environ: dict[str, Any]) -> bool:
         """Whether the request's cookie is that of somebody's session."""
-        try:
-            cookie = SimpleCookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
-        except CookieError:
-            return False
+        session = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
         store = import_module(settings.SESSION_ENGINE).SessionStore
-        return cookie is not None and SESSION_KEY in store(cookie.value)
+        return session is not None and SESSION_KEY in store(session)
 
     def _response(self, environ: dict[str, Any]) -> HttpResponseBase:
         set_script_prefix("/")

@@ -14,6 +14,7 @@ NO_DATABASE = 503, "overloaded_error", "The database did not answer; try again."
 FAILED = 500, "api_error", "The hub failed to answer; its log says why."
 SLOW = 408, "timeout_error", "The body of the request came too slowly."
 BROKEN = 400, "invalid_request_error", "The body of the request is not whole."
+LARGE_HEADERS = 431, "invalid_request_error", "The headers of the request are larger than 32 KB."
 
 Reason = tuple[int, str, str]
 
@@ -41,6 +42,7 @@ def refusal(path: str, reason: Reason) -> HttpResponse:
 def _for_people(status: int) -> str:
     sentences = {
         408: _("The request came too slowly. Try again."),
+        431: _("The request has too many or too large headers. Delete the cookies of this address, then try again."),
         500: _("The hub failed to answer. Its log says why."),
         503: _("The hub is busy. Try again in a moment."),
     }

@@ -1,15 +1,18 @@
 """Exports and imports wait in a queue of their own: many of them at once keep no call waiting."""
 
+import asyncio
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from memoryhub.api.app import ROUTERS
 from memoryhub.serving import heavy
+from memoryhub.serving.application import Application
 from tests.api.server import served
 from tests.serving.clients import Desk, asks_for_export, has_answer
 
@@ -36,6 +39,17 @@ def test_every_address_that_exports_or_takes_a_file_is_one_of_heavy_work() -> No
     }
     assert "/memory_stores/{memory_store_id}/export" in exporting
     assert [name for name, address in exporting.items() if not heavy.is_heavy(address)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "waits_there"),
+    [("/v1/memory_stores/memstore_1/export", True), ("/v1/nowhere/export", False), ("/mcp/tables/x", False)],
+)
+def test_who_shows_no_key_takes_no_room_among_heavy_work(path: str, waits_there: bool) -> None:
+    """At an address of programs where there is nothing, no key is asked for."""
+    application = Application()
+    pool = asyncio.run(application._pool_of({"PATH_INFO": path}))
+    assert (pool is application.heavy) == waits_there
 
 
 def test_a_call_and_a_page_are_answered_before_exports_that_were_asked_for_earlier(tmp_path: Path) -> None:

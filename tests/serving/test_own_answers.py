@@ -1,6 +1,7 @@
 """What the server answers by itself, before Django sees a request: in the words of each door, and never kept."""
 
 import contextlib
+import time
 
 import httpx
 import pytest
@@ -61,3 +62,22 @@ def test_a_probe_of_another_method_is_refused_and_its_answer_is_not_kept(server:
             assert answer.headers["cache-control"] == "no-store"
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert status == 200 or answer.headers["allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/stores/memstore_1/export", "/nowhere"])
+def test_a_cookie_full_of_backslashes_from_anybody_is_answered_at_once(desk: Desk, path: str) -> None:
+    cookie = 'sessionid="' + "\\" * 25_000 + '"; device="' + "\\101" * 1_000 + '"'
+    begun = time.monotonic()
+    assert desk.status(desk.head(path, f"Cookie: {cookie}", "Content-Length: 1", key="") + b"x") in (403, 404)
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("path", [*DOORS, "/sign-in"])
+def test_headers_that_nobody_needs_to_send_are_431_before_anybody_reads_them(desk: Desk, path: str) -> None:
+    address = path.format(desk.store)
+    begun = time.monotonic()
+    answer = answer_to(desk, desk.head(address, "X-More: " + ";q=0." * 40_000, "Content-Length: 1", key="") + b"x")
+    assert (answer.status, time.monotonic() - begun < 1) == (431, True)
+    assert_is_of_its_door(address, answer)
+    fits = desk.head(address, "X-More: " + "x" * 30_000, "Content-Length: 1", key="") + b"x"
+    assert desk.status(fits) in (401, 403)
