@@ -34,9 +34,9 @@ def set_role(
 ) -> None:  # fmt: skip
     """Gives a person a role in a store, or takes it (None); one entry in the store's chain, unless nothing changes.
 
-    Invitations that the person made and may no longer grant are withdrawn in the same transaction; `revoke` are keys
-    that end with the role. With `keep_admin`, raises LastAdministrator where the store's last active admin would be
-    none any more.
+    Invitations that the person made and may no longer grant are withdrawn in the same transaction, and where the role
+    becomes a lower one those of their own address to the store; `revoke` are keys that end with the role. With
+    `keep_admin`, raises LastAdministrator where the store's last active admin would be none any more.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         before = write_role(store, user, role, at)
@@ -47,6 +47,8 @@ def set_role(
         told = {"user": user.id, "email": user.email, "before": before, "role": role}
         tree.commit(locked, Record("set_role", input=audit.to_json(told)))
         withdrawing.withdraw_lapsed(user, locked.act, {store.id: locked.head})
+        if before is not None and (role is None or not role.includes(before)):
+            withdrawing.withdraw_those_to(user, store, locked.head, locked.act)
         for key in revoke:
             revoke_key(key, actor=actor, door=door, at=at)
 

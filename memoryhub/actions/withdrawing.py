@@ -1,4 +1,5 @@
-"""Invitations that end before they are used: withdrawn by hand, or because their maker may no longer grant them."""
+"""Invitations that end before they are used: withdrawn by hand, their maker may no longer grant them, or whoever they
+are for has lost the role."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -39,6 +40,15 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
     for invitation in _unused(maker, act.at).exclude(pk__in=open_ones.values("pk")).order_by("id"):
         head = heads.get(invitation.store_id or "") or audit.lock_hub()
         _end(invitation, head, act, {"maker": maker.id, "email_of_maker": maker.email})
+
+
+def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act: Act) -> None:
+    """Withdraws the invitations of a person's address to a store, in the transaction that lowers their role there.
+
+    They are older than that decision: with one that was left over the person would take the role back.
+    """
+    for invitation in Invitation.objects.unused(act.at).filter(store=store, user=None, email=user.email).order_by("id"):
+        _end(invitation, head, act)
 
 
 def _unused(maker: User, at: datetime) -> InvitationQuerySet:

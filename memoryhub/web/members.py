@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions import access, people, withdrawing
-from memoryhub.models import Invitation, Key, Member, MemoryStore, Role, User
+from memoryhub.models import Key, Member, MemoryStore, Role, User
 from memoryhub.models.access import fold_email
 from memoryhub.templatetags.visible import isolated
 from memoryhub.web.accounts_answers import ROWS, asked, fresh_form, page, see_other, spend_form
@@ -102,9 +102,13 @@ def leaving(request: HttpRequest, store: MemoryStore, user_id: str) -> HttpRespo
     keys = rows_of(Key.objects.for_store(store), member.user, person(request))
     if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
         return _write(request, store, member, role, chosen)
-    invitations = Invitation.objects.open(timezone.now()).filter(made_by=member.user, store=store).newest()
-    ends = role != Role.ADMIN and not member.user.is_superuser
-    shown = {"member": member, "role": role, "keys": keys, "invitations": invitations[:ROWS] if ends else ()}
+    ending = Q(pk=None)
+    if role is None or not role.includes(Role(member.role)):
+        ending |= Q(user=None, email=member.user.email)
+    if role != Role.ADMIN and not member.user.is_superuser:
+        ending |= Q(made_by=member.user)
+    invitations = store.invitations.open(timezone.now()).filter(ending).newest()[:ROWS]
+    shown = {"member": member, "role": role, "keys": keys, "invitations": invitations}
     return render(request, "members/leaving.html", context(request, store, subtab="members", **shown))
 
 

@@ -108,6 +108,34 @@ def test_the_invitation_of_somebody_who_is_no_admin_any_more_gives_no_role(
     assert "of alice@example.com, who may no longer invite" in page
 
 
+DECISIONS: dict[str, Role | None] = {"removed": None, "a viewer": Role.VIEWER, "a curator": Role.CURATOR}
+
+
+@pytest.mark.parametrize("role", DECISIONS.values(), ids=DECISIONS)
+def test_an_invitation_that_was_left_over_gives_nobody_the_role_back_that_they_lost(
+    store: MemoryStore, alice: User, charlie: User, role: Role | None
+) -> None:
+    """Invited twice, because the first link seemed lost; or invited, and then added by a superuser."""
+    other = new_store()
+    access.set_role(other, alice, Role.ADMIN, **BY)
+    links = [
+        people.invite(email=email, store=where, role=Role.ADMIN, **by(alice))[1]
+        for email, where in ((charlie.email, store), (charlie.email, store), (charlie.email, other), ("e@f.gh", store))
+    ]
+    people.join(charlie, links[0], at=timezone.now())
+    _, late = people.invite(email=charlie.email, store=store, role=Role.ADMIN, **by(alice))
+    access.set_role(store, charlie, role, **by(alice))
+    for token in (links[1], late):
+        with pytest.raises(people.InvitationSpent):
+            people.join(charlie, token, at=timezone.now())
+    assert charlie.role_in(store) == role
+    assert [entry["email"] for entry in told(store.id, "withdraw_invitation")] == [charlie.email] * 2
+    assert people.join(charlie, links[2], at=timezone.now()) == other
+    assert opens(links[3])
+    _, again = people.invite(email=charlie.email, store=store, role=Role.ADMIN, **by(alice))
+    assert people.join(charlie, again, at=timezone.now()) == store
+
+
 def test_even_an_invitation_that_nobody_withdrew_needs_a_maker_who_may_still_grant_it(
     store: MemoryStore, alice: User, superuser: User
 ) -> None:
