@@ -10,7 +10,6 @@ from memoryhub.actions.tree import Tree
 from memoryhub.models import Import, ImportItem, Memory
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
-from memoryhub.transfer import reading
 
 NEW, TRASH, SAME, CONFLICT, REFUSED = "new", "trash", "same", "conflict", "refused"
 TAKE, SKIP, BESIDE = "take", "skip", "beside"
@@ -64,9 +63,8 @@ def _look_at(
 
 def require_path(path: str) -> None:
     """Raises the ToolError of a path at which no memory can be."""
-    if reading.refusal_of(path) is not None:
-        paths.from_tool(paths.to_tool(path), creates=True)
-        raise ToolError(results.path_not_allowed(paths.to_tool(path), "the name is reserved"))
+    if paths.from_tool(paths.to_tool(path), creates=True) != path or not path:
+        raise ToolError(results.path_not_allowed(paths.to_tool(path), "it is not written as paths are stored"))
 
 
 def require_free(store: Tree, path: str) -> None:

@@ -46,6 +46,9 @@ def read(data: Data, bounds: Bounds) -> Read:
     reading.require_size(data, bounds)
     stream = _Stream(data, bounds)
     stream.run()
+    for one in stream.told:
+        if not stream.ours and reading.is_marker(one.path):
+            one.why = reading.MARKED
     told = [BundledMemory(one.id, one.path, tuple(one.versions)) for one in stream.told if one.why is None]
     memories, left = histories.checked(told, bounds)
     if stream.ours and not stream.history:

@@ -3,7 +3,7 @@
 import mmap
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Ref
 Data = bytes | mmap.mmap
 """What was brought: bytes in memory, or a file that is read as if it were (which has no methods of texts)."""
 
-RESERVED = "/.anthropic-memory-store"
-"""The marker of the official client's own directory sync: no memory stands there."""
+MARKED = "The name .anthropic-memory-store is reserved."
+"""Why the marker that the SDK puts into its own copies is left; a memory of an export that has this name is taken."""
 
 MOST_PLACE = 4_096
 """Bytes of a place: more than a path has, for an export escapes characters and shortens each name to 200."""
@@ -112,14 +112,17 @@ def require_apart(names: Iterable[str]) -> None:
 
 def refusal_of(path: str) -> str | None:
     """Why no memory can be at a path in the API's form; null: one can."""
-    if path == RESERVED or path.startswith(RESERVED + "/") or path.endswith(RESERVED):
-        return "The name .anthropic-memory-store is reserved."
     try:
         accepted = paths.from_tool(paths.to_tool(path), creates=True)
     except ToolError as error:
         rule = error.message.partition(" is not allowed: ")[2]
         return f"Its path is not allowed: {rule}." if rule else "Its path leads out of the memory store."
     return None if accepted == path and path else "It is not a memory's path."
+
+
+def is_marker(path: str) -> bool:
+    """Whether it is the SDK's marker, which it puts into each of its copies, so into any directory, or beneath one."""
+    return paths.is_sync_marker(path) or path.endswith(paths.SYNC_MARKER)
 
 
 def text_of(content: bytes) -> str | None:
@@ -138,14 +141,21 @@ def why_no_text(content: bytes) -> str:
     return "It is not a text, and memories are texts."
 
 
-def memories_of(texts: Iterable[tuple[str, bytes]]) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Memories of (place, bytes), and what is left of them; a byte order mark stays what it is, a character."""
+def memories_of(
+    texts: Iterable[tuple[str, bytes]], exported: Container[str] = ()
+) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
+    """Memories of (place, bytes), and what is left of them; a byte order mark stays what it is, a character.
+
+    `exported` are the paths that an export says its memories have: these are no marker, whatever their name is.
+    """
     memories: list[BundledMemory] = []
     left: list[Left] = []
     for name, content in texts:
         path = "/" + name
         text = text_of(content)
         why = refusal_of(path) if text is not None else why_no_text(content)
+        if is_marker(path) and path not in exported:
+            why = MARKED
         if why is not None or text is None:
             left.append(Left(path, why or ""))
         else:

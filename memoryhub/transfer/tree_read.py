@@ -123,7 +123,8 @@ def _by_manifest(texts: Mapping[str, bytes], told: Mapping[str, tuple[str, objec
         if not path.startswith("/"):
             raise Refused(f"The path {visible(path)} of the manifest is not a memory's.")
     reading.require_apart(path[1:] for path, _ in at)
-    memories, left = reading.memories_of((path[1:], content) for path, content in at)
+    exported = {path for path, _ in told.values()}
+    memories, left = reading.memories_of(((path[1:], content) for path, content in at), exported)
     return Read(Bundle("zip", memories), left)
 
 

@@ -97,7 +97,7 @@ def _invitation(request: HttpRequest, token: str) -> HttpResponse:
 def _taken(invitation: Invitation) -> str:
     if invitation.store is None:
         return _("Somebody has this e-mail address already.")
-    return _("This address has an account already. If it is yours, sign in, then open this link again.")
+    return _("This address has an account already. If it is yours, sign in with it, then open this link again.")
 
 
 def _join(request: HttpRequest, invitation: Invitation, token: str, user: User) -> HttpResponse:

@@ -1,15 +1,18 @@
 """A store taken out of the hub and brought into an empty one is the same store: in all formats that carry a history."""
 
+import io
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 from django.db.models import Sum
 from django.urls import reverse
 
-from memoryhub.actions import access, deleting, figures
+from memoryhub.actions import access, curation, deleting, exporting, figures, importing
 from memoryhub.models import AuditEntry, Growth, Import, ImportItem, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.transfer import reading, tree_read
 from tests.fixtures import BY, new_person, signed_in
 from tests.transfer import trips
 
@@ -58,6 +61,46 @@ def test_what_comes_back_is_what_was_there(form: str, own_checkpoints: Path) -> 
     assert trips.facts(target) == again, "what is there already is not brought twice"
     assert not set(trips.outcomes(second).values()) - {"same"}
     trips.require_verified(target, own_checkpoints)
+
+
+MARKED = ("/.anthropic-memory-store", "/.anthropic-memory-store.d/x.md", "/notes/.anthropic-memory-store")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("form", FORMS)
+def test_a_memory_named_like_the_marker_of_the_sdk_comes_back_from_an_export(form: str, own_checkpoints: Path) -> None:
+    source = trips.new_store()
+    for path in MARKED:
+        curation.create(source.pk, path, f"at {path}\n", trips.act(1))
+    before = trips.facts(source)
+    whole = trips.exported(source, form)
+    newest = b"".join(exporting.begin(source.pk, exporting.Wanted(form, history=False), trips.act(30)).body())
+    emptied(source)
+    target = trips.new_store("Target")
+    assert set(trips.outcomes(trips.run(trips.prepared(target, whole))).values()) == {"taken"}
+    assert trips.facts(target) == before
+    trips.require_verified(target, own_checkpoints)
+    other = trips.new_store("Of the newest versions")
+    trips.run(trips.prepared(other, newest), 50)
+    assert tuple(Memory.objects.filter(store=other).order_by("path").values_list("path", flat=True)) == MARKED
+
+
+@pytest.mark.django_db
+def test_a_marker_of_the_sdk_that_is_no_memory_of_an_export_is_left() -> None:
+    stream = (b"commit refs/heads/main", b"committer A <a@example.com> 1700000000 +0000", b"data 1", b"x",
+              b"M 100644 inline notes/.anthropic-memory-store", b"data 2", b"x", b"",
+              b"M 100644 inline a.md", b"data 2", b"a", b"", b"done", b"")  # fmt: skip
+    brought = trips.read(b"\n".join(stream))
+    assert [memory.path for memory in brought.bundle.memories] == ["/a.md"]
+    assert [(left.path, left.why) for left in brought.left] == [("/notes/.anthropic-memory-store", reading.MARKED)]
+    source = trips.new_store()
+    curation.create(source.pk, "/notes/a.md", "a\n", trips.act(1))
+    unpacked = {"notes/a.md": b"a\n", "notes/.anthropic-memory-store": b"{}"}
+    with zipfile.ZipFile(io.BytesIO(trips.exported(source, "zip"))) as archive:
+        unpacked |= {name: archive.read(name) for name in archive.namelist() if name.startswith(".memoryhub/")}
+    read = tree_read.read_texts(unpacked, importing.bounds(), False, "directory")
+    assert [memory.path for memory in read.bundle.memories] == ["/notes/a.md"]
+    assert ("/notes/.anthropic-memory-store", reading.MARKED) in [(left.path, left.why) for left in read.left]
 
 
 @pytest.mark.django_db

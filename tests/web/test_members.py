@@ -125,7 +125,7 @@ def test_somebody_who_has_an_account_accepts_while_signed_in(
 ) -> None:
     link = link_in(signed_in(alice).post(at(store), {"email": "charlie@example.com", "role": "curator"}))
     joins = {"name": "Eve", "password": "a wholly different one", "again": "a wholly different one"}
-    assert "sign in, then open this link again" in text(Client().post(link, joins))
+    assert "sign in with it, then open this link again" in text(Client().post(link, joins))
     assert "Create the account" in text(signed_in(bob).get(link)) and "Accept" not in text(signed_in(bob).get(link))
     client = signed_in(charlie)
     assert "You are signed in as charlie@example.com" in text(client.get(link))
@@ -170,6 +170,23 @@ def test_somebody_without_an_account_is_invited(store: MemoryStore, alice: User)
     dora = User.objects.get(email="dora@example.com")
     assert (dora.role_in(store), dora.is_superuser) == (Role.CURATOR, False)
     assert HOSTILE not in client.get(at(store)).content.decode()
+
+
+def test_a_link_says_that_somebody_with_an_account_accepts_and_lets_anybody_else_who_is_signed_in_go(
+    store: MemoryStore, alice: User, charlie: User
+) -> None:
+    """Who has an account is for the admins of other memory stores a secret: the link says the same of both."""
+    said = []
+    for email in ("dora@example.com", charlie.email):
+        response = signed_in(alice).post(at(store), {"email": email, "role": "viewer", "form": email})
+        said.append(text(response).replace(email, "…"))
+        link = re.search(r"http://127\.0\.0\.1:8000(/invitations/[\w-]+)", text(response))
+        assert link is not None and "accepts while signed in to the account that this address has" in said[-1]
+    page = text(signed_in(alice).get(link[1]))
+    assert f"You are signed in as {alice.email}" in page and 'action="/sign-out"' in page
+    assert 'href="/sign-in"' not in page, "it leads somebody who is signed in away from the link"
+    assert 'href="/sign-in"' in text(Client().get(link[1]))
+    assert "You are signed in as charlie@" in text(signed_in(charlie).get(link[1]))
 
 
 def test_an_invitation_is_withdrawn_by_an_admin_of_its_store(

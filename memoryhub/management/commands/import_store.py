@@ -176,10 +176,8 @@ class Command(HubCommand):
         numbers = list(conflicts.values_list("number", "path"))
         if numbers and not sys.stdin.isatty():
             importing.cancel(job.pk, self._now())
-            raise CommandError(
-                f"{len(numbers)} memories meet another text. Nothing was imported; say --on-conflict skip, replace or"
-                " beside."
-            )
+            meet = "1 memory meets" if len(numbers) == 1 else f"{len(numbers):,} memories meet"
+            raise CommandError(f"{meet} another text. Nothing was imported; say --on-conflict skip, replace or beside.")
         for number, path in numbers:
             answer = ""
             while answer not in CHOICES:
