@@ -4,11 +4,16 @@ What granian is given to send in pieces it keeps in memory without a bound, and 
 would be held by it. So an answer is made to its end first: a small one goes from memory, a larger one from a file,
 which granian reads as quickly as the client takes it. It has a length then, by which a client knows that a download is
 whole, and one that fails while it is made is an error and not half a file.
+
+The invariant: the files of all answers that are on their way never have more than half of the disk that would be free
+without them. A file keeps its name for as long as granian has it open, so that every worker sees what all of them have.
 """
 
+import contextlib
 import itertools
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections import deque
@@ -20,9 +25,10 @@ from django.http import HttpResponseBase
 
 IN_MEMORY = 256 * 1024
 KEPT_FREE = 0.5
-"""Of the disk space that is free when an answer is begun, so much stays free."""
+"""Of the disk that would be free without the answers, so much stays free, however slowly clients take them."""
 OPENED_WITHIN = 60.0
-"""granian opens a file a moment after it is named; what it has opened it can read when the name is gone."""
+"""granian opens a file a moment after it is named; after so long it is looked at whether it still has it open."""
+LOOK_EVERY = 5.0
 
 Headers = list[tuple[str, str]]
 
@@ -35,9 +41,10 @@ class Answers:
     """Sends answers; `directory` is this process's own, for those that are too large for memory."""
 
     def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self._named: deque[tuple[float, str]] = deque()
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.directory = directory.resolve()
+        self._named: deque[tuple[float, str]] = deque()
+        self._looked = 0.0
         for left in directory.glob("*.answer"):
             if not _is_running(left.name.partition("-")[0]):
                 left.unlink(missing_ok=True)
@@ -76,12 +83,28 @@ class Answers:
         self._named.append((time.monotonic() + OPENED_WITHIN, name))
 
     def forget(self) -> None:
-        """Removes the names of files that granian has opened by now."""
-        while self._named and self._named[0][0] < time.monotonic():
-            Path(self._named.popleft()[1]).unlink(missing_ok=True)
+        """Removes the files of answers that are over."""
+        now = time.monotonic()
+        if not self._named or self._named[0][0] >= now or now - self._looked < LOOK_EVERY:
+            return
+        self._looked, still_open = now, _open_files()
+        while self._named and self._named[0][0] < now:
+            name = self._named.popleft()[1]
+            if name in still_open:
+                self._named.append((now + OPENED_WITHIN, name))
+            else:
+                Path(name).unlink(missing_ok=True)
+
+    def _room(self) -> float:
+        """How many bytes one more answer may have."""
+        taken = 0
+        for file in self.directory.glob("*.answer"):
+            with contextlib.suppress(FileNotFoundError):
+                taken += file.stat().st_size
+        return (shutil.disk_usage(self.directory).free + taken) * (1 - KEPT_FREE) - taken
 
     def _write(self, file: Any, chunks: Iterable[bytes]) -> None:
-        room = shutil.disk_usage(self.directory).free * (1 - KEPT_FREE)
+        room = self._room()
         for chunk in chunks:
             room -= len(chunk)
             if room < 0:
@@ -110,6 +133,15 @@ def headers_of_own(response: HttpResponseBase) -> Headers:
 
 def headers_of(response: HttpResponseBase) -> Headers:
     return [*response.items(), *(("Set-Cookie", cookie.OutputString()) for cookie in response.cookies.values())]
+
+
+def _open_files() -> set[str]:
+    """The names of the files that this process has open; none where the system does not say."""
+    found: set[str] = set()
+    for number in Path("/proc/self/fd").iterdir() if sys.platform == "linux" else ():
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(number))  # noqa: PTH115 - what it names is no path
+    return found
 
 
 def _is_running(process: str) -> bool:
