@@ -15,7 +15,7 @@ class MemoryHubConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        register(checks.environment)
+        register(checks.environment, checks.OWN)
         # Signing in is an action with its audit entry, and writes the moment itself.
         user_logged_in.disconnect(dispatch_uid="update_last_login")
         connection_created.connect(database.configure, dispatch_uid="memoryhub.database.configure")

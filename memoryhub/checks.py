@@ -13,6 +13,9 @@ from django.core.checks import Warning as Concern
 
 from memoryhub import private_files
 
+OWN = "memoryhub"
+"""The tag of the hub's own check; Django's look at its code, which does not change between two commands."""
+
 
 def environment(**_: object) -> list[CheckMessage]:
     """Looks at every value that comes from the environment."""

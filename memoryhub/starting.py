@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-from memoryhub import private_files
+from memoryhub import checks, private_files
 from memoryhub.actions import installation
 
 APP = "memoryhub"
@@ -52,6 +52,7 @@ def _quoted(text: str) -> str:
 class HubCommand(BaseCommand):
     """A command on a hub that is there; one that `writes` has the hub's secrets too."""
 
+    requires_system_checks: Any = (checks.OWN,)
     writes = True
 
     def execute(self, *args: Any, **options: Any) -> str | None:

@@ -49,7 +49,7 @@ def test_a_backup_can_be_made_every_day_and_put_back_after_a_crash_and_the_audit
     hub = Hub(place / "data")
     hub.start()
     try:
-        with Load(hub, place / "journal", clients=2) as load:
+        with Load(hub, place / "journal", clients=1) as load:
             load.wait_for(5)
             for _ in range(2):
                 assert typed(BACKUP, place).returncode == 0

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,9 +26,10 @@ OWN = {"DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "memoryhub.settings"}
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `--keep` names, with one of the two hubs."""
+    """What `--keep` names, with both hubs; one is a copy of the other."""
     kept = tmp_path_factory.mktemp("pages")
     made(kept / "small", TINY, OWN)
+    shutil.copytree(kept / "small", kept / "large")
     return kept
 
 

@@ -71,7 +71,7 @@ class TestAHubThatIsThere:
     def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         home = tmp_path_factory.mktemp("hub") / "data"
         home.mkdir(mode=0o755)
-        with served(home) as server:
+        with served(home, address="") as server:
             server.command("create_store", "First")
             file = home / "memoryhub.sqlite3"
             for private in (file, Path(f"{file}-wal"), home / "secret_key", home / "audit_key", home / "lock"):

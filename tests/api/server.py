@@ -1,8 +1,10 @@
 """A hub in processes of its own, as `serve` starts it, with a fresh data directory and database."""
 
+import fcntl
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +19,8 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from django.conf import settings
+
+from tests.directory import run_directory
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,9 +46,8 @@ class Server:
         )  # fmt: skip
 
     def new_store(self) -> tuple[str, str]:
-        """(store id, secret) of a new store."""
-        store = self.command("create_store", "Served")
-        return store, self.command("issue_key", "Tester", "--store", store)
+        """(store id, secret of a key that may write there) of a new store."""
+        return made_store(self.environment)
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self.host, self.port, timeout=60)
@@ -75,14 +78,22 @@ class Agent:
         self.connection.close()
 
 
+def made_store(environment: dict[str, str]) -> tuple[str, str]:
+    """(store id, secret of a key that may write there) of a new store in the hub of an environment."""
+    command = [sys.executable, "-m", "tests.api.new_store"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, text=True, stdout=subprocess.PIPE)
+    store, secret = done.stdout.split()
+    return store, secret
+
+
 @contextmanager
 def served(
     directory: Path, *options: str, descriptors: int | None = None, address: str | None = None, host: str = "",
     **more: str,
 ) -> Iterator[Server]:  # fmt: skip
-    """A hub that answers until the block ends, on a new database or on that of an address; `descriptors` are as many
-    as a process of it may have, `host` is where it answers if not at 127.0.0.1, `more` goes to its environment."""
-    with _database() if address is None else nullcontext(address) as url:
+    """A hub that answers until the block ends, on a migrated database or on what is at an address; `descriptors` are as
+    many as a process of it may have, `host` is where it answers if not at 127.0.0.1, `more` goes to its environment."""
+    with _migrated(directory) if address is None else nullcontext(address) as url:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -107,24 +118,59 @@ def served(
 
 
 @contextmanager
-def _database() -> Iterator[str]:
-    """The URL of a new database beside the tests' own; empty for SQLite in the data directory."""
+def _migrated(directory: Path) -> Iterator[str]:
+    """Puts a hub that was migrated once for all into a directory, and gives the URL of its database; empty for SQLite
+    in the directory."""
     default = settings.DATABASES["default"]
     if "sqlite" in default["ENGINE"]:
+        put_migrated(directory)
         yield ""
         return
     import psycopg
 
-    name = f"served_{uuid4().hex[:12]}"
     place = {"host": default["HOST"], "port": default["PORT"] or 5432, "user": default["USER"]}
     password = default["PASSWORD"]
+    user = quote(default["USER"]) + (f":{quote(password)}" if password else "")
+    server = f"postgres://{user}@{quote(default['HOST'], safe='')}:{place['port']}/"
+    name, template = f"served_{uuid4().hex[:12]}", run_directory() / "migrated-postgres"
     with psycopg.connect(dbname="postgres", password=password or None, autocommit=True, **place) as connection:
-        connection.execute(f'create database "{name}"')
+        with _only_one(template) as first:
+            if first:
+                connection.execute("create database served_template")
+                _migrate(template, server + "served_template")
+            connection.execute(f'create database "{name}" template served_template')
+        shutil.copytree(template, directory, dirs_exist_ok=True)
         try:
-            user = quote(default["USER"]) + (f":{quote(password)}" if password else "")
-            yield f"postgres://{user}@{quote(default['HOST'], safe='')}:{place['port']}/{name}"
+            yield server + name
         finally:
             connection.execute(f'drop database "{name}" with (force)')
+
+
+def put_migrated(directory: Path) -> None:
+    """Puts a hub on SQLite, which was migrated once for all tests of the run, into a directory."""
+    template = run_directory() / "migrated-sqlite"
+    with _only_one(template) as first:
+        if first:
+            _migrate(template, "")
+    shutil.copytree(template, directory, dirs_exist_ok=True)
+
+
+@contextmanager
+def _only_one(directory: Path) -> Iterator[bool]:
+    """Keeps other processes of the run out until the block ends; true for the first, which makes the directory."""
+    with directory.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first = not directory.exists()
+        if first:
+            directory.mkdir(mode=0o700)
+        yield first
+
+
+def _migrate(directory: Path, url: str) -> None:
+    own = {"MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_STATIC_ROOT": str(directory / "static")}
+    for command in (["migrate", "--verbosity", "0"], ["collectstatic", "--no-input", "--verbosity", "0"]):
+        environment = os.environ | own | {"DATABASE_URL": url}
+        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True)
 
 
 def _wait(server: Server) -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.api.server import ROOT, made_store, put_migrated
 
 
 class Hub:
@@ -32,7 +32,9 @@ class Hub:
         return self.directory / "memoryhub.sqlite3"
 
     def start(self, seconds: float = 90) -> None:
-        """Starts it and waits until it answers."""
+        """Starts it, a new one on a database that is migrated, and waits until it answers."""
+        if not self.url and not self.directory.exists():
+            put_migrated(self.directory)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve", "--port", str(self.port)], cwd=ROOT, env=self.environment,
@@ -84,6 +86,5 @@ class Hub:
         )  # fmt: skip
 
     def new_store(self) -> tuple[str, str]:
-        """(store, secret of a key that may write there)."""
-        store = self.command("create_store", "Faults").stdout.split()[-1]
-        return store, self.command("issue_key", "Writer", "--store", store).stdout.split()[-1]
+        """(store id, secret of a key that may write there) of a new store."""
+        return made_store(self.environment)
