@@ -23,7 +23,7 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.web import erasure_forms, erasure_found
 from memoryhub.web.door import act, in_store
 from memoryhub.web.erasure_forms import BadTerms, EraseForm
-from memoryhub.web.sentences import for_people
+from memoryhub.web.sentences import in_words
 from memoryhub.web.stores_pages import context, see_other
 
 MOST_HOLDS = 20
@@ -44,7 +44,7 @@ def erase(request: HttpRequest, store: MemoryStore) -> HttpResponse:
         return _list(request, store, asked, _search(store, asked))
     except (BadTerms, ToolError) as error:
         typed = [line for line in _typed(request.POST) if line]
-        said = for_people(error) if isinstance(error, ToolError) else str(error)
+        said = in_words(error) if isinstance(error, ToolError) else str(error)
         return _ask(request, store, "\n".join(typed), said)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -59,7 +60,7 @@ def _shown(request: HttpRequest, stores: Sequence[str], here: str) -> dict[str, 
         problem = str(malformed)
     except BadPlace:
         problem = _("This address names a place in the findings that there is not. Start again from the newest.")
-    items = items_of(found.ids, person(request))
+    items = items_of(found.ids, person(request), timezone.now())
     return {
         "filter": wanted, "bar": request.GET.get("q") or wanted.words, "chips": _chips(wanted, stores),
         "items": items, "problem": problem, "page": found, "next": found.next and wanted.query(before=found.next),

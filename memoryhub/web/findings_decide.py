@@ -92,8 +92,8 @@ def _ask(request: HttpRequest, chosen: Sequence[str], note: str) -> HttpResponse
     elif request.POST.get("asked"):
         problem = _("Say why: whoever finds this later will want to know.")
     return render(request, "findings/dismiss.html", {
-        "items": items_of(chosen, person(request)), "note": note, "problem": problem, "next": next_of(request),
-        "action": request.path,
+        "items": items_of(chosen, person(request), timezone.now()), "note": note, "problem": problem,
+        "next": next_of(request), "action": request.path,
     })  # fmt: skip
 
 

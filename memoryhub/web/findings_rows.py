@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import reduce
 from operator import or_
 
@@ -10,6 +11,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from memoryhub.actions.holds import holds_of
 from memoryhub.models import (
     AuditEntry,
     Finding,
@@ -59,6 +61,7 @@ class Item:
     session: str | None
     standing: Standing | None
     may_decide: bool
+    may_edit: bool
     url: str
 
     @property
@@ -74,7 +77,7 @@ class Item:
         return self.finding.state == FindingState.OPEN
 
 
-def items_of(ids: Sequence[str], user: User) -> list[Item]:
+def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
     """The items of some findings, in their order, with a few questions for all of them."""
     found = {f.pk: f for f in Finding.objects.filter(pk__in=ids).select_related("store", "decided_by")}
     findings = [found[id] for id in ids if id in found]
@@ -87,18 +90,22 @@ def items_of(ids: Sequence[str], user: User) -> list[Item]:
     entries = _entries(findings, versions)
     named = {entry.session for entry in entries.values() if entry.session}
     sessions = dict(Session.objects.filter(pk__in=named).values_list("id", "name"))
-    roles = roles_in(user, {finding.store_id for finding in findings})
+    roles = roles_in(user, stores)
+    held = {store: holds_of(store, at) for store in stores}
     items = []
     for finding in findings:
         version = versions.get(finding.version_id)
         entry = entries.get((finding.store_id, version.seq)) if version else None
         role = roles.get(finding.store_id, Role.VIEWER)
+        memory = memories[finding.memory_id]
+        is_frozen = held[finding.store_id].stops_changes(memory.pk, memory.path) is not None
         items.append(Item(
-            finding=finding, store=finding.store, memory=memories[finding.memory_id], version=version,
+            finding=finding, store=finding.store, memory=memory, version=version,
             group=findings_words.group_of(finding.kind), label=findings_words.label(finding.kind),
             icon=findings_words.icon_of(finding.kind), shown=_shown(finding, version, texts), entry=entry,
             session=sessions.get(entry.session or "", entry.session) if entry else None,
             standing=standing.get(finding.pk), may_decide=user.is_superuser or role.includes(Role.CURATOR),
+            may_edit=memory.is_live and not finding.store.is_archived and not is_frozen,
             url=_url(finding, standing.get(finding.pk)),
         ))  # fmt: skip
     return items

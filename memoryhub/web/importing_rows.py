@@ -15,7 +15,7 @@ from memoryhub.actions.plans import in_parts
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.findings_words import label
-from memoryhub.web.sentences import for_people
+from memoryhub.web.sentences import in_words
 
 SIZE = 100
 
@@ -172,7 +172,7 @@ def _row(job: Import, item: ImportItem, made: dict[int, tuple[str | None, str | 
 def _reason(item: ImportItem) -> str:
     """Why it is left out, or what is found in it."""
     if item.found == "refused" or item.outcome == "refused" or not item.reason:
-        return for_people(ToolError(item.reason)) if item.reason else ""
+        return in_words(ToolError(item.reason)) if item.reason else ""
     words = {"masked": gettext("Will be masked: %s"), "flagged": gettext("Flagged: %s")}
     parts = [part.partition(": ") for part in item.reason.split("; ")]
     told = [

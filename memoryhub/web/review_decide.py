@@ -24,7 +24,7 @@ from memoryhub.web.door import act, in_store, person
 from memoryhub.web.memories_forms import LONGEST_NOTE
 from memoryhub.web.review_inbox import Row
 from memoryhub.web.review_items import Item, items_of
-from memoryhub.web.sentences import for_people
+from memoryhub.web.sentences import for_people, in_words
 from memoryhub.web.stores_pages import see_other
 
 DECISIONS = ("approve", "revert", "flag", "unflag")
@@ -200,7 +200,7 @@ def _why(error: Exception) -> Refusal:
             count,
         )
         return Refusal(told % {"count": count})
-    return Refusal(for_people(error)) if isinstance(error, ToolError) else Refusal()
+    return Refusal(in_words(error)) if isinstance(error, ToolError) else Refusal()
 
 
 def _done(request: HttpRequest, version: MemoryVersion, given: Given, done: review.Done | None) -> HttpResponse:

@@ -10,6 +10,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from memoryhub.actions.blame_history import line_counts
+from memoryhub.actions.holds import holds_of
 from memoryhub.actions.review import LOOK_BACK
 from memoryhub.diffs import REQUEST_WORK, Diff, unified
 from memoryhub.matching import Work
@@ -17,6 +18,7 @@ from memoryhub.models import (
     AuditEntry,
     Claim,
     Decision,
+    Hold,
     Member,
     Memory,
     MemoryStore,
@@ -54,7 +56,7 @@ class Item:
 
     `diff` is null where a text was redacted or is too much to be compared on this page (`too_large`); `hidden_rows` are
     left out of it. `earlier` versions of the memory are approved with it. `claim` is somebody else's. `flagged` is the
-    flag that stands on the memory.
+    flag that stands on the memory, `frozen` the legal hold that keeps its text as it is.
     """
 
     store: MemoryStore
@@ -71,6 +73,7 @@ class Item:
     reads: tuple[Read, ...] = ()
     claim: Claim | None = None
     flagged: Review | None = None
+    frozen: Hold | None = None
     decided: Review | None = None
     cover: masking.Cover = masking.NOTHING
 
@@ -94,7 +97,7 @@ class Item:
 
     @property
     def may_edit(self) -> bool:
-        return self.may_decide and self.memory.is_live and not self.store.is_archived
+        return self.may_decide and self.memory.is_live and not self.store.is_archived and self.frozen is None
 
     @property
     def since(self) -> int:
@@ -140,6 +143,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
     claims = _claims(store.pk, memories, user, at)
     flags = _flags(store.pk, [memory.pk for memory in memories.values() if memory.flagged])
     covers = masking.covers(store.pk, memories)
+    held = holds_of(store.pk, at)
     decided = _decided(store.pk, [v.pk for v in versions if v.review_state != ReviewState.UNREVIEWED], memories)
     return [
         Item(
@@ -147,8 +151,9 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
             entry=(entry := entries.get(version.seq)),
             session=sessions.get(entry.session or "", entry.session) if entry else None, may_decide=may_decide,
             earlier=version.earlier, reads=reads.before(entry), claim=claims.get(version.memory_id),
-            flagged=flags.get(version.memory_id), decided=decided.get(version.pk),
-            cover=covers.get(version.memory_id, masking.NOTHING),
+            flagged=flags.get(version.memory_id),
+            frozen=held.stops_changes(version.memory_id, memories[version.memory_id].path),
+            decided=decided.get(version.pk), cover=covers.get(version.memory_id, masking.NOTHING),
         )
         for version in versions
     ]  # fmt: skip

@@ -20,7 +20,7 @@ from memoryhub.web import exporting as web_exporting
 from memoryhub.web import selection_restore, stores_pages, tree_addresses, tree_branches
 from memoryhub.web.door import act, in_store
 from memoryhub.web.selection_forms import DeleteForm, MoveForm, Posted
-from memoryhub.web.sentences import for_people
+from memoryhub.web.sentences import in_words
 from memoryhub.web.stores_pages import see_other
 from memoryhub.web.undo import tell_done
 
@@ -58,7 +58,7 @@ def _delete(request: HttpRequest, store: MemoryStore, posted: Posted) -> HttpRes
         except NotDone as error:
             problem = _faster() if error.changed else _nothing_left()
         except ToolError as error:
-            problem = for_people(error)
+            problem = in_words(error)
         else:
             said = ngettext(
                 "%(count)s memory is in the trash now.", "%(count)s memories are in the trash now.", done.count
@@ -84,7 +84,7 @@ def _move(request: HttpRequest, store: MemoryStore, posted: Posted) -> HttpRespo
             except NotDone as error:
                 problem = _faster() if error.changed else ""
             except ToolError as error:
-                problem = for_people(error)
+                problem = in_words(error)
         plan = move_plan(store.pk, posted.chosen, into)
     found = plan.selected if plan else selection.selected(store.pk, posted.chosen)
     if not found.items:

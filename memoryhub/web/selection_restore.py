@@ -17,7 +17,7 @@ from memoryhub.web import stores_pages
 from memoryhub.web.door import act
 from memoryhub.web.memories_forms import LONGEST_NOTE, PathField
 from memoryhub.web.selection_forms import Posted
-from memoryhub.web.sentences import for_people
+from memoryhub.web.sentences import in_words
 from memoryhub.web.stores_pages import see_other
 from memoryhub.web.undo import tell_done
 
@@ -53,7 +53,7 @@ def answer(request: HttpRequest, store: MemoryStore, posted: Posted) -> HttpResp
             final = error.plan
             problem = _changed() if error.changed else ""
         except ToolError as error:
-            problem = for_people(error)
+            problem = in_words(error)
         else:
             said = ngettext("%(count)s memory was restored.", "%(count)s memories were restored.", done.count)
             tell_done(request, store, said % {"count": done.count}, done.seq)

@@ -9,15 +9,27 @@ from django.utils.translation import gettext_lazy as _
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
 from memoryhub.protocol.plain import without_root
+from memoryhub.templatetags.visible import isolated
+from memoryhub.visible import without_hidden
 from memoryhub.web.sentences_kinds import KIND_PHRASES
 
 
 def for_people(error: ToolError) -> str:
-    """The sentence of a refusal; one that is not known here is shown as the tool says it, its paths shortened."""
+    """The sentence of a refusal, for a message or the error of a form: nothing in it is hidden, names are isolated."""
+    return _said(error, lambda text: isolated(without_hidden(text)))
+
+
+def in_words(error: ToolError) -> str:
+    """The sentence of a refusal, for a template that shows it with `visible`."""
+    return _said(error, str)
+
+
+def _said(error: ToolError, show: Callable[[str], str]) -> str:
+    """A sentence that is not known here is shown as the tool says it, its paths shortened."""
     for pattern, sentence in _SENTENCES:
         if match := pattern.fullmatch(error.message):
-            return str(sentence) % {name: _shown(name, value) for name, value in match.groupdict().items()}
-    return without_root(error.message)
+            return str(sentence) % {name: show(_shown(name, value)) for name, value in match.groupdict().items()}
+    return show(without_root(error.message))
 
 
 def _shown(name: str, value: str) -> str:

@@ -13,7 +13,7 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.web import moments_choice, stores_pages, undo_banner, undo_rows, undo_tasks
 from memoryhub.web.door import act, in_store
 from memoryhub.web.moments_addresses import Scope, of_restore
-from memoryhub.web.sentences import for_people
+from memoryhub.web.sentences import in_words
 from memoryhub.web.stores_pages import May, see_other
 from memoryhub.web.undo_brief import brief_rows
 from memoryhub.web.undo_form import MOST_NOTE, Given, rest_options
@@ -79,7 +79,7 @@ def _apply(request: HttpRequest, store: MemoryStore, task: Task, given: Given) -
         sentence = _("Something was written since you opened this page, and nothing was done. Look at it again.")
         return _page(request, store, task, changed.plan, given, sentence)
     except ToolError as error:
-        return _page(request, store, task, task.plan(), given, for_people(error))
+        return _page(request, store, task, task.plan(), given, in_words(error))
     tell_done(request, store, _said(task, done), done.seq)
     if done.memory:
         return see_other("memory", store.id, done.memory)

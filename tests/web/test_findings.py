@@ -128,7 +128,7 @@ def test_a_dismissal_asks_why_and_leaves_an_entry(caller: Caller, curator: User)
     one, client = finding(caller.store), signed_in(curator)
     asked = decide(client, caller.store, one=f"dismiss:{one.pk}")
     assert asked.status_code == 200  # type: ignore[attr-defined]
-    assert "Why are they harmless?" in asked.content.decode()  # type: ignore[attr-defined]
+    assert "Why is it harmless?" in asked.content.decode()  # type: ignore[attr-defined]
     has_no_digits(asked)
     empty = decide(client, caller.store, decision="dismiss", finding=[one.pk], note=" ", asked="1")
     assert "Say why" in empty.content.decode()  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from memoryhub.actions import holds
 from memoryhub.models import Access, Hold, HoldKind, Import, Memory, MemoryStore, MemoryVersion, User
@@ -12,7 +13,10 @@ from tests.api.harness import Hub, new_secret
 from tests.fixtures import signed_in
 from tests.mcp.messages import call, text_of
 from tests.transfer.hostile import archive
+from tests.web.flagged import with_card
+from tests.web.history import Caller
 from tests.web.memory_pages import act, write
+from tests.web.reviewing import inbox
 from tests.web.test_importing import act_on, brought, finished
 from tests.web.test_importing import text_of as page_of
 from tests.web.test_selection import ask, confirm
@@ -68,3 +72,29 @@ def test_a_frozen_text_is_refused_with_its_reason_and_nothing_changed(
     before = rows()
     door(store, memory, signed_in(alice))
     assert rows() == before and Hold.objects.count() == 1
+
+
+def test_the_inbox_and_the_findings_offer_nothing_that_the_hold_refuses(
+    store: MemoryStore, key: str, alice: User
+) -> None:
+    with_card(Caller(store, key, session="run"), "/case/a.md")
+    with_card(Caller(store, key, session="run"), "/free/a.md")
+    holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path="/case", freezes=True)
+    client = signed_in(alice)
+    for item in inbox(client).context["items"]:
+        assert item.may_edit == (item.memory.path == "/free/a.md")
+    html = inbox(client, path="/case/").content.decode()
+    assert "freezes this memory" in html and reverse("holds", args=[store.pk]) in html
+    assert 'value="approve"' in html and 'data-review-key="r"' not in html and "Edit and approve" not in html
+    assert 'data-review-key="r"' in inbox(client, path="/free/").content.decode()
+    listed = client.get(reverse("store_findings", args=[store.pk])).content.decode()
+    edits = {memory.path: reverse("edit_memory", args=[store.pk, memory.pk]) for memory in Memory.objects.all()}
+    assert edits["/free/a.md"] in listed and edits["/case/a.md"] not in listed
+
+
+def test_the_sentence_of_a_refusal_isolates_the_names_in_it(store: MemoryStore, alice: User) -> None:
+    write(store, "/תיק/אחד.md")
+    other = write(store, "/b.md")
+    client = signed_in(alice)
+    answer = client.post(reverse("rename_memory", args=[store.pk, other.pk]), {"new_path": "/תיק/אחד.md"})
+    assert "at /\u2068תיק\u2069/\u2068אחד.md\u2069." in answer.content.decode()
