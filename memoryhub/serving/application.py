@@ -222,7 +222,7 @@ class Application:
         self.answers.forget()
         now, memory = self.loop.time(), sum(body.in_memory for body in self.bodies) - MOST_IN_MEMORY
         disk = sum(body.on_disk for body in self.bodies) - MOST_ON_DISK
-        for task, body in reversed(self.reading.items()):  # the newest first
+        for task, body in sorted(self.reading.items(), key=lambda one: one[1].last):  # the longest pause first
             is_too_much = (memory > 0 and body.in_memory) or (disk > 0 and body.on_disk)
             if self.stopping or is_too_much or body.is_too_slow(now):
                 task.cancel()
