@@ -1,6 +1,7 @@
 """The one way to write: a transaction that is the only writer of what it locks."""
 
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,9 +28,11 @@ _thread = threading.local()
 
 
 class _Last:
-    """When this process last committed a write, by the monotonic clock."""
+    """When this process last committed a write, and when it last began to wait in vain for the write lock of SQLite,
+    which another process had; by the monotonic clock."""
 
     committed = float("-inf")
+    in_vain = float("-inf")
 
 
 class ReadOnly(Exception):
@@ -53,11 +56,24 @@ def writing() -> Iterator[None]:
         yield
     elif connection.vendor == "sqlite":
         _give_up_turn()
-        with write_lock, _transaction():
-            yield
+        arrived = time.monotonic()
+        with write_lock:
+            _require_a_chance(arrived)
+            with _transaction():
+                yield
     else:
         with _transaction():
             yield
+
+
+def _require_a_chance(arrived: float) -> None:
+    """Raises the error of whoever waited in vain for SQLite's write lock, where this thread waited just as long.
+
+    So a thread waits for another process at most twice as long as SQLite does, however many are in line: each of them
+    would otherwise begin that wait anew, one after the other.
+    """
+    if arrived <= _Last.in_vain:
+        raise OperationalError("database is locked")
 
 
 class RoomMade(OperationalError):
@@ -66,6 +82,7 @@ class RoomMade(OperationalError):
 
 @contextmanager
 def _transaction() -> Iterator[None]:
+    began = time.monotonic()
     try:
         with connection.wrap_database_errors, transaction.atomic():
             sql.connect()
@@ -80,6 +97,8 @@ def _transaction() -> Iterator[None]:
     except OperationalError as error:
         if disk_space.give_up(error):
             raise RoomMade(*error.args) from error
+        if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            _Last.in_vain = began
         raise
     database.require_same_file()
     _Last.committed = time.monotonic()

@@ -1,5 +1,6 @@
 """Group commit when something fails: nobody waits for ever, nobody is answered for what is not committed."""
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -42,6 +43,41 @@ def test_a_locked_database_is_waited_for_once_and_not_once_for_each(monkeypatch:
     _commit(jobs)
     assert len(waits) == 1
     assert all(isinstance(job.error, OperationalError) for job in jobs)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL locks rows")
+@pytest.mark.django_db(transaction=True)
+def test_threads_that_wait_for_another_process_do_not_wait_one_after_the_other() -> None:
+    wait, waited, errors = 0.5, [], []
+
+    def write() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+        ready.wait()
+        began = time.monotonic()
+        try:
+            with transactions.writing():
+                pass
+        except OperationalError as error:
+            errors.append(str(error))
+        finally:
+            waited.append(time.monotonic() - began)
+            connection.close()
+
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    ready = threading.Barrier(8)
+    threads = [threading.Thread(target=write) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    other.execute("ROLLBACK")
+    other.close()
+    assert errors == ["database is locked"] * 8
+    assert max(waited) < 4 * wait, "each would wait for itself: eight times as long"
+    with transactions.writing():
+        pass
 
 
 @pytest.mark.django_db

@@ -175,6 +175,7 @@ NO_TIME = "must be a time of RFC 3339, such as 2026-01-31T14:30:00Z."
 BAD_QUERIES = (
     ("limit=0", "`limit` must be at least 1."),
     ("limit=101", "`limit` must be at most 100."),
+    ("limit=1000000000", "`limit` must be at most 100."),
     ("limit=2.0", "`limit` must be a whole number."),
     ("limit=", "`limit` must be a whole number."),
     ("limit=1&limit=1", "The query parameter `limit` stands twice."),
