@@ -16,6 +16,9 @@ from memoryhub import private_files
 OWN = "memoryhub"
 """The tag of the hub's own check; Django's look at its code, which does not change between two commands."""
 
+WRONG_DATABASE = "DATABASE_URL is not the address of a database that the hub runs on."  # which may hold a password
+RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite:////path/to/memoryhub.sqlite3."
+
 
 def environment(**_: object) -> list[CheckMessage]:
     """Looks at every value that comes from the environment."""
@@ -77,8 +80,8 @@ def _limits() -> Iterator[CheckMessage]:
 def _database() -> Iterator[CheckMessage]:
     if settings.DATABASES["default"]["ENGINE"] == "django.db.backends.dummy":
         yield Error(
-            "DATABASE_URL is not the address of a database that the hub runs on.",  # which may hold a password
-            hint="For example postgres://user:password@host:5432/name, or sqlite:////path/to/memoryhub.sqlite3.",
+            WRONG_DATABASE,
+            hint=RIGHT_DATABASE,
             id="memoryhub.E005",
         )
 

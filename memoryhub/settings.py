@@ -20,6 +20,10 @@ DATA_DIR = Path(os.environ.get("MEMORYHUB_DATA_DIR") or BASE_DIR / "data").resol
 USES_A_HUB = Path(sys.argv[0]).name == "manage.py" and sys.argv[1:2] not in (["serve"], ["migrate"])
 
 
+MEMORYHUB_ABSENT_SECRETS: list[str] = []
+"""The secrets that a command did not find; what it has in their place is not the hub's."""
+
+
 def kept_secret(variable: str, file_name: str) -> str:
     """The value of an environment variable, or one that is made once and kept in the data directory (mode 0600)."""
     if value := os.environ.get(variable):
@@ -28,10 +32,13 @@ def kept_secret(variable: str, file_name: str) -> str:
     try:
         if not path.exists():
             if USES_A_HUB:
+                MEMORYHUB_ABSENT_SECRETS.append(variable)
                 return secrets.token_urlsafe(48)
             DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
             make_secret(path)
-        return path.read_text().strip()
+        if value := path.read_bytes().decode(errors="replace").strip():
+            return value
+        raise SystemExit(f"{path} is empty: put it back from a backup, or set {variable} to what it was.")
     except OSError as error:
         raise SystemExit(
             f"{path} cannot be kept: {error.strerror}."
@@ -69,6 +76,8 @@ def database_of(url: str) -> dict[str, Any]:
         database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
     except (ValueError, KeyError):
         database = {"ENGINE": ""}
+    if str(database["ENGINE"]).endswith("sqlite3") and database.get("NAME") in ("", ":memory:"):
+        database = {"ENGINE": ""}  # the processes of a hub share their database
     known = ("django.db.backends.sqlite3", "django.db.backends.postgresql")
     return database if database["ENGINE"] in known else {"ENGINE": "django.db.backends.dummy"}
 

@@ -2,17 +2,23 @@
 
 import fcntl
 import os
+import shlex
+import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.loader import MigrationLoader
 
 from memoryhub import checks, private_files
 from memoryhub.actions import installation
 
 APP = "memoryhub"
+FILES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}
+ONE_FOR_ALL = "Every node and every command needs the one of this hub."
 
 _lock: list[int] = []
 """The open file of the lock, which the workers of this process inherit and hold too."""
@@ -25,7 +31,7 @@ class NotStarted(CommandError):
 def before_migrating() -> None:
     """At the start of `serve`: what is made is the owner's alone, one hub has the directory, and knows the database."""
     os.umask(0o077)
-    settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    require_address()
     lock()
     private_files.tighten()
     require_known_schema()
@@ -42,26 +48,67 @@ def line_for_commands() -> str:
     """What to type in another shell before a command; empty where commands find the hub without it."""
     if not os.environ.get("MEMORYHUB_DATA_DIR"):
         return ""
-    return f"In another shell, before a command:  export MEMORYHUB_DATA_DIR={_quoted(str(settings.DATA_DIR))}"
-
-
-def _quoted(text: str) -> str:
-    return text if text.replace("/", "").replace("-", "").replace(".", "").isalnum() else f"'{text}'"
+    return f"In another shell, before a command:  export MEMORYHUB_DATA_DIR={shlex.quote(str(settings.DATA_DIR))}"
 
 
 class HubCommand(BaseCommand):
-    """A command on a hub that is there; one that `writes` has the hub's secrets too."""
+    """A command on a hub that is there, with the secrets that it `needs`: whatever writes needs the audit key.
+
+    It ends with the code `not_done` where it could not do its work, for the directory, the database, a secret or the
+    output.
+    """
 
     requires_system_checks: Any = (checks.OWN,)
-    writes = True
+    needs: tuple[str, ...] = ("MEMORYHUB_AUDIT_KEY", "SECRET_KEY")
+    not_done = 1
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         os.umask(0o077)
-        require_hub()
-        require_known_schema(for_command=True)
-        if self.writes:
-            require_own_secrets()
-        return super().execute(*args, **options)
+        with self._explained():
+            try:
+                require_address()
+                require_hub()
+                require_known_schema(for_command=True)
+                require_own_secrets(self.needs)
+            except NotStarted as error:
+                error.returncode = self.not_done
+                raise
+            done = super().execute(*args, **options)
+            sys.stdout.flush()
+            return done
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What the database, a file or the output refuses is one sentence and no traceback."""
+        try:
+            yield
+        except (DatabaseError, InterfaceError) as error:
+            told = f"The database does not answer, or refuses: {error}"
+            raise CommandError(told, returncode=self.not_done) from error
+        except BrokenPipeError:  # as `| head` does: whoever read has seen enough
+            _drop_output()
+            raise SystemExit(self.not_done) from None
+        except OSError as error:
+            _drop_output()
+            where = error.filename or "The output"
+            raise CommandError(f"{where}: {error.strerror or error}", returncode=self.not_done) from error
+
+
+def _drop_output() -> None:
+    """What can still be written is; the rest is not, so that the end of the process does not fail for it."""
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(descriptor, sys.stdout.fileno())
+    finally:
+        os.close(descriptor)
+
+
+def require_address() -> None:
+    """DATABASE_URL names a database, whatever else comes of it."""
+    if connection.settings_dict["ENGINE"] == "django.db.backends.dummy":
+        raise NotStarted(f"{checks.WRONG_DATABASE} {checks.RIGHT_DATABASE}")
 
 
 # ------------------------------------------------------------------------------------------------ the data directory
@@ -71,7 +118,14 @@ def lock() -> None:
     """Holds the data directory for as long as this process and its workers live."""
     if _lock:
         return
-    descriptor = os.open(settings.DATA_DIR / private_files.LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        settings.DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(settings.DATA_DIR / private_files.LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise NotStarted(
+            f"The hub cannot write to its data directory: {error.filename}: {error.strerror}. It needs a directory that"
+            " belongs to the user who runs it, on a disk that takes writes."
+        ) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -91,6 +145,8 @@ def require_hub() -> None:
     file = private_files.database_file()
     if file is None or (file.is_file() and file.stat().st_size):
         return
+    if os.environ.get("DATABASE_URL"):
+        raise NotStarted(f"There is no hub in the file that DATABASE_URL names, {file.resolve()}; nothing was made.")
     said = f"is set to {settings.DATA_DIR}" if os.environ.get("MEMORYHUB_DATA_DIR") else "is not set"
     raise NotStarted(
         f"There is no hub in {file.parent}, and nothing was made: MEMORYHUB_DATA_DIR {said}."
@@ -115,14 +171,16 @@ def require_known_schema(*, for_command: bool = False) -> None:
         )
 
 
-def require_own_secrets() -> None:
-    """Raises NotStarted with the name and the file of a secret that is not the hub's."""
-    for name in installation.wrong_secrets():
+def require_own_secrets(needed: Collection[str] = FILES) -> None:
+    """Raises NotStarted with the name and the file of a secret that is not there, or is not the hub's."""
+    for name in needed:
+        if name in settings.MEMORYHUB_ABSENT_SECRETS:
+            raise NotStarted(f"{settings.DATA_DIR / FILES[name]} is not there, and {name} is not set. {ONE_FOR_ALL}")
+    for name in (wrong for wrong in installation.wrong_secrets() if wrong in needed):
         place = f"{name}" if os.environ.get(name) else str(settings.DATA_DIR / FILES[name])
         raise NotStarted(f"{place} is not {MEANING[name]}")
 
 
-FILES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}
 MEANING = {
     "MEMORYHUB_AUDIT_KEY": (
         "the audit key of this database: what it writes could not be verified. Every node needs the same one, in"

@@ -30,6 +30,9 @@ OPENED_WITHIN = 60.0
 """granian opens a file a moment after it is named; after so long it is looked at whether it still has it open."""
 LOOK_EVERY = 5.0
 
+NAME = "answers"
+"""The directory of these files, in the data directory."""
+
 Headers = list[tuple[str, str]]
 
 
@@ -113,6 +116,12 @@ class Answers:
                 file.write(chunk)
             except OSError as error:
                 raise NoRoom from error
+
+
+def remove_left(directory: Path) -> None:
+    """Before there is a worker: removes what those of a killed hub have left, whoever has their numbers now."""
+    for left in directory.glob("*.answer"):
+        left.unlink(missing_ok=True)
 
 
 def _up_to(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ from memoryhub import health, tasks
 from memoryhub.api.app import find
 from memoryhub.api.door import PREFIX
 from memoryhub.machines import requests
-from memoryhub.serving import heavy, refusals
+from memoryhub.serving import answers, heavy, processes, refusals
 from memoryhub.serving.answers import Answers, headers_of_own
 from memoryhub.serving.bodies import Body, End
 from memoryhub.serving.connections import Guard, Limits, room_for_connections
@@ -55,7 +55,7 @@ class Application:
         self.options = Options.of_environment()
         self.pool, self.heavy = Pool(self.options.threads), heavy.pool()
         self.readiness = health.Readiness()
-        self.answers = Answers(settings.DATA_DIR / "answers")
+        self.answers = Answers(settings.DATA_DIR / answers.NAME)
         self.django = DjangoSide(self.answers)
         self.in_hand: dict[str, object] = {}
         self.bodies: set[Body] = set()
@@ -67,6 +67,7 @@ class Application:
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        processes.end_with_parent()
         tasks.start(threading.Event())
         limits = Limits(room_for_connections(), self.options.by_address, self.options.trusted)
         self.guard = Guard(self.options.port, limits, self.in_hand, lambda: _wake(loop, self._stop))

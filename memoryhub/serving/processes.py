@@ -1,5 +1,9 @@
-"""The worker processes of `serve`: one that dies is started again, however often that happens."""
+"""The worker processes of `serve`: one that dies is started again, however often that happens, and none outlives it."""
 
+import multiprocessing
+import os
+import signal
+import threading
 import time
 from typing import Any
 
@@ -8,6 +12,9 @@ from granian.server.mp import MPServer
 STARTED_AFTER = 10.0
 LONGEST_PAUSE = 10.0
 YOUNG = 60.0
+LOOK_EVERY = 1.0
+KILLED_AFTER = 20
+"""Seconds that a worker process has to end by itself."""
 
 
 class Server(MPServer):
@@ -34,3 +41,21 @@ class Server(MPServer):
         super()._respawn_workers(workers, *args, **options)
         if now - self._begun > STARTED_AFTER:
             self.respawned_wrks.clear()
+
+
+def end_with_parent() -> None:
+    """In a worker: where the process that started it is gone, as after kill -9, it ends as if it had been stopped.
+
+    It would hold the port and the data directory, so that `serve` could not start again, and nobody would start it
+    again when it dies.
+    """
+    if (parent := multiprocessing.parent_process()) is not None and parent.pid is not None:
+        threading.Thread(target=_end_after, args=(parent.pid,), name="parent", daemon=True).start()
+
+
+def _end_after(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK_EVERY)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(KILLED_AFTER)
+    os.kill(os.getpid(), signal.SIGKILL)

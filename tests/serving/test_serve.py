@@ -66,6 +66,16 @@ def test_probes_need_no_host_that_is_allowed_and_take_no_other_method(server: Se
         assert httpx.post(address + path, timeout=30).status_code == 405
 
 
+def test_downloads_that_a_killed_hub_has_left_on_the_disk_are_gone_though_another_process_has_its_number(
+    tmp_path: Path,
+) -> None:
+    left = tmp_path / "answers" / f"{os.getpid()}-left.answer"
+    left.parent.mkdir()
+    left.write_text("what has been redacted since")
+    with served(tmp_path):
+        assert not left.exists()
+
+
 def test_an_upload_that_hangs_does_not_keep_the_hub_from_stopping(tmp_path: Path) -> None:
     with served(tmp_path) as server, ExitStack() as stack:
         desk = Desk(server, *server.new_store())
@@ -112,6 +122,23 @@ def test_a_worker_that_is_killed_is_started_again_and_so_is_one_that_dies_young(
                 time.sleep(0.5)
         else:
             raise AssertionError(server.log.read_text())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the children of a process are read from /proc")
+def test_the_workers_of_a_serve_that_was_killed_end_so_that_it_can_be_started_again(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        desk = Desk(server, *server.new_store())
+        assert desk.agent().call("before", command="view", path="/memories")[0] == "ok"
+        workers = children_of(server.process.pid)
+        assert workers
+        server.process.kill()
+        server.process.wait()
+        deadline = time.monotonic() + 20
+        while left := {worker for worker in workers if Path(f"/proc/{worker}").exists()}:
+            assert time.monotonic() < deadline, left
+            time.sleep(0.1)
+        with served(tmp_path, address=server.environment["DATABASE_URL"]) as again:
+            assert get(again, "/readyz").status_code == 200
 
 
 def children_of(process: int) -> set[int]:

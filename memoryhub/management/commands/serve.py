@@ -7,20 +7,19 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, connection
+from django.db import Error, OperationalError, connection
 from django.utils import timezone
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
 from memoryhub import starting
 from memoryhub.actions import checkpoints, people, sql
-from memoryhub.serving import listening, options
+from memoryhub.serving import answers, listening, options
 from memoryhub.serving.connections import room_for_connections
-from memoryhub.serving.processes import Server
+from memoryhub.serving.processes import KILLED_AFTER, Server
+from memoryhub.task_runner import sentence
 
 BACKLOG = 4096
-KILLED_AFTER = 20
-"""Seconds that a worker process has to end by itself."""
 
 
 class Command(BaseCommand):
@@ -66,10 +65,11 @@ class Command(BaseCommand):
         self.stdout.flush()
         with reserved:
             server.serve()
-        checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now())
+        write_last_checkpoint()
 
     def _prepare(self, demo: bool) -> None:
         starting.before_migrating()
+        answers.remove_left(settings.DATA_DIR / answers.NAME)
         call_command("check", fail_level="ERROR")
         require_writable()
         call_command("migrate", interactive=False, verbosity=0)
@@ -81,6 +81,14 @@ class Command(BaseCommand):
         if token is not None:
             self.stdout.write("Make the first administrator with this link, which works once:")
             self.stdout.write(f"  {settings.MEMORYHUB_URL}/invitations/{token}")
+
+
+def write_last_checkpoint() -> None:
+    """At the end, of what the workers have written; the next start writes it where the disk or the database refuses."""
+    try:
+        checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now())
+    except (Error, OSError) as error:
+        raise CommandError(f"The hub has stopped without its last checkpoint. {sentence(error)}") from error
 
 
 def require_writable() -> None:

@@ -12,7 +12,8 @@ from memoryhub.starting import HubCommand
 
 
 class Command(HubCommand):
-    writes = False
+    needs = ("MEMORYHUB_AUDIT_KEY",)
+    not_done = 2
     help = "Says whether this hub wrote the receipt of an erasure, and nobody has changed it since."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
