@@ -1,5 +1,6 @@
 """What every test shares: the run's directory and database, the write guard, the people and the browser."""
 
+import gc
 import os
 import warnings
 from collections.abc import Iterator
@@ -37,6 +38,13 @@ LOOKS = {"test_look", "test_markdown"}
 """Modules about pages that ask no database."""
 BROWSED_ON_BOTH = {"test_browser_day"}
 """A browser speaks HTTP to the hub: on PostgreSQL one module of what people do with it is enough."""
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: the collector need not look at it again after each few hundred objects."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -105,8 +105,11 @@ class Removed:
     entries: int
 
     def __str__(self) -> str:
-        counts = {"redacted values": self.values, "removed versions": self.versions, "removed entries": self.entries}
-        return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        counts = {"redacted value": self.values, "removed version": self.versions}
+        told = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
+        if self.entries:
+            told.append(f"{self.entries} removed {'entry' if self.entries == 1 else 'entries'}")
+        return ", ".join(told)
 
 
 def removed(chain_id: str) -> Removed:

@@ -14,7 +14,7 @@ from memoryhub.machines.errors import Problem
 
 _NO_MOMENT = "must be a time of RFC 3339, such as 2026-01-31T14:30:00Z"
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 _MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:([Zz])|([+-]\d\d:\d\d))", re.ASCII
 )  # fmt: skip

@@ -177,6 +177,7 @@ BAD_QUERIES = (
     ("limit=101", "`limit` must be at most 100."),
     ("limit=1000000000", "`limit` must be at most 100."),
     ("limit=2.0", "`limit` must be a whole number."),
+    ("limit=%2B5", "`limit` must be a whole number."),
     ("limit=", "`limit` must be a whole number."),
     ("limit=1&limit=1", "The query parameter `limit` stands twice."),
     ("include_archived=yes", "`include_archived` must be `true` or `false`."),

@@ -122,7 +122,8 @@ def test_a_hold_refuses_to_delete_and_says_so_with_a_link(client: Client, store:
     memory = write(store, "/notes/a.md")
     holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path="/notes")
     address = url("delete_memory", store.pk, memory.pk)
-    assert "Case 17" in page(client, address)
+    asked = page(client, address)
+    assert "Case 17" in asked and "goes to the trash" not in asked and "Back to the memory" in asked
     html = client.post(address).content.decode()
     assert url("holds", store.pk) in html and Memory.objects.live().count() == 1
     directory = url("delete_directory", store.pk, "notes")
