@@ -73,7 +73,7 @@ def test_a_query_that_the_database_refuses_is_called_that_and_not_tampering(
         out = StringIO()
         with connection.execute_wrapper(refuse), pytest.raises(CommandError) as stopped:
             call_command("verify_audit", stdout=out)
-        assert str(stopped.value) == "The database refused to answer: disk I/O error", model
+        assert str(stopped.value) == "The database does not answer, or refuses: disk I/O error", model
         assert stopped.value.returncode == 2
         assert "changed" not in out.getvalue()
         refused += 1
