@@ -246,6 +246,7 @@ MEMORYHUB_IMPORT_HOURS = 24
 MEMORYHUB_IDEMPOTENCY_DAYS = 7
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = [
+    "memoryhub.web.uploads.OnlySoManyParts",
     "memoryhub.web.uploads.OnlySoLarge",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
