@@ -23,6 +23,9 @@ ROTATION = timedelta(hours=24)
 LEASE = timedelta(seconds=60)
 """So long one process has a webhook for itself while it sends; after that its process is taken to be gone."""
 
+NO_WAIT_IS_LONGER = timedelta(days=2)
+"""A next try that is further ahead was set while the clock was wrong, and is due; so is what a LEASE cannot explain."""
+
 
 @dataclass(frozen=True, slots=True)
 class Next:

@@ -100,7 +100,7 @@ def step(store_id: str, at: datetime) -> bool:
     if not _told(store_id):
         return False
     with writing():
-        MemoryStore.every.filter(pk=store_id, deleted_at__lte=at).delete()
+        MemoryStore.every.filter(pk=store_id, deleted_at__isnull=False).delete()
     return False
 
 

@@ -226,7 +226,7 @@ def lists_of(store_id: str) -> dict[str, Any]:
 def make_lists(at: datetime, most: int = 10) -> None:
     """Makes the lists of stores, at most so many, that have been counted further since; of large ones not too often."""
     due = Figures.objects.filter(seq__gt=F("listed_seq")).filter(
-        Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(store__memory_count__lte=SMALL)
+        Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(listed_at__gt=at) | Q(store__memory_count__lte=SMALL)
     )
     for store_id, seq in list(due.order_by("listed_at", "pk").values_list("pk", "seq")[:most]):
         lists = lists_of(store_id)

@@ -25,6 +25,12 @@ def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
     return there + (now - there) * min(1.0, elapsed / CATCH_UP)
 
 
+def at_most(now: datetime) -> datetime:
+    """The moment by the clock that is kept, which a jump of the computer's does not move; never later than that."""
+    kept = Installation.objects.filter(pk=1).values_list("clock", flat=True).first()
+    return now if kept is None else min(now, kept)
+
+
 def advance(now: datetime, elapsed: timedelta) -> datetime:
     """Moves the clock that is kept by the time since this process did so last, and gives where it stands."""
     kept = Installation.objects.filter(pk=1).values_list("clock", flat=True).first()

@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from memoryhub import chain
 from memoryhub.actions import audit
 from memoryhub.actions.audit import Act, Actor, Record
@@ -38,7 +40,7 @@ def write_counted(at: datetime, most: int = 100) -> int:
     """Writes what has been counted in minutes that are over, and forgets those; gives of how many keys."""
     with writing():
         head = audit.lock_hub()
-        over = list(RefusalWindow.objects.filter(since__lte=at - MINUTE)[:most])
+        over = list(RefusalWindow.objects.filter(Q(since__lte=at - MINUTE) | Q(since__gt=at + MINUTE))[:most])
         agents = Key.objects.select_related("agent").in_bulk([window.key for window in over])
         for window in over:
             key = agents.get(window.key)

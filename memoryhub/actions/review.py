@@ -2,9 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-
-from django.db.models import Q
+from datetime import datetime
 
 from memoryhub import ids
 from memoryhub.actions import audit, tree
@@ -15,6 +13,7 @@ from memoryhub.actions.tree import Tree
 from memoryhub.models import Claim, Decision, Memory, MemoryVersion, Review, ReviewState, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.models.review import CLAIM
 
 STATES = {
     Decision.APPROVED: ReviewState.APPROVED,
@@ -29,8 +28,6 @@ LOOK_BACK = 500
 
 MOST = 1000
 """So many versions are decided in one act."""
-
-CLAIM = timedelta(minutes=5)
 
 
 class Decided(Exception):
@@ -257,7 +254,7 @@ def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
         own = Claim(store_id=store_id, memory_id=memory_id, by=user, expires_at=at + CLAIM)
         Claim.objects.bulk_create([own], ignore_conflicts=True)
         there = Claim.objects.filter(store_id=store_id, memory_id=memory_id)
-        there.filter(Q(by=user) | Q(expires_at__lte=at)).update(by=user, expires_at=at + CLAIM)
+        (there.filter(by=user) | there.over(at)).update(by=user, expires_at=at + CLAIM)
         return there.select_related("by").first() or own  # another's may have been released since the first look
 
 

@@ -11,14 +11,12 @@ MOST = timedelta(hours=24)
 
 
 def has_moved(at: datetime) -> bool:
-    """Whether the clock differs by more than a day from the last look that was accepted, or from the audit.
+    """Whether the clock differs by more than a day from the last look that was accepted.
 
-    Before the first look the newest entry counts; an entry from the future always does.
+    Before the first look the newest entry of the audit counts. Afterwards it does not: entries that were written while
+    the clock was ahead stay the newest of chains in which nothing happens any more, for as long as it was ahead.
     """
-    newest = newest_entry()
-    trusted = HubSettings.current().checked_at or newest
-    if newest is not None and newest - at > MOST:
-        return True
+    trusted = HubSettings.current().checked_at or newest_entry()
     return trusted is not None and abs(at - trusted) > MOST
 
 

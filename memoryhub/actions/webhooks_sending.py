@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, F, Q
 
 from memoryhub import webhook_schedule, webhook_signing
-from memoryhub.actions import tree, webhooks, webhooks_reading
+from memoryhub.actions import hub_clock, tree, webhooks, webhooks_reading
 from memoryhub.actions.audit import Act, Actor, Record, to_json
 from memoryhub.actions.transactions import is_open, my_turn, together, writing
 from memoryhub.models import Attempt, Delivery, DeliveryState, Door, Pause, Webhook
@@ -107,9 +107,11 @@ def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
     """From the oldest that nothing may pass, in order, once it is due; else of those that are aside."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = list(waiting.filter(aside=False).order_by("id")[:most])
-    if first and first[0].next_at <= at:
+    beyond = at + webhook_schedule.NO_WAIT_IS_LONGER
+    if first and not at < first[0].next_at <= beyond:
         return first
-    return list(waiting.filter(aside=True, next_at__lte=at).order_by("next_at", "id")[:most])
+    aside = waiting.filter(aside=True).order_by("next_at", "id")
+    return list(aside.filter(next_at__lte=at)[:most]) or list(aside.filter(next_at__gt=beyond)[:most])
 
 
 def send(message: Message, sender: Sender, at: datetime) -> Answer:
@@ -135,7 +137,7 @@ def _settle(results: Sequence[Result], chance: Callable[[], float]) -> None:
         if webhook is None:
             return
         _, last, at = results[-1]
-        why = _pause_for(webhook, last, at)
+        why = _pause_for(webhook, last, hub_clock.at_most(at))
         if why is not None:
             _pause(webhook, why, at)
         kept = [result for result in results if result[0].delivery in there]
@@ -185,13 +187,13 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
         if answer.is_delivered:
             webhook.delivered_at, webhook.failing_since = at, None
         else:
-            webhook.failing_since = webhook.failing_since or at
+            webhook.failing_since = min(webhook.failing_since or at, at)
     webhook.next_at, webhook.leased_until = webhooks_reading.next_of(webhook.pk), None
     webhook.save(update_fields=["delivered_at", "failing_since", "problem", "status", "next_at", "leased_until"])
 
 
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
-    """Why an answer pauses an active webhook, if it does."""
+    """Why an answer pauses an active webhook, if it does; time in which the hub tried nothing does not count."""
     if webhook.paused_at is not None or answer.is_delivered:
         return None
     if answer.status == 410:

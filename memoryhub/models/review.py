@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models.access import User
@@ -61,10 +62,18 @@ class Review(RowOfStore):
         return f"{self.decision} {self.version_id}"
 
 
+CLAIM = timedelta(minutes=5)
+"""So long a claim lasts; one that would last longer was made while the clock was ahead, and is over."""
+
+
 class ClaimQuerySet(models.QuerySet["Claim"]):
     def open(self, at: datetime) -> ClaimQuerySet:
         """Those that have not expired at that moment."""
-        return self.filter(expires_at__gt=at)
+        return self.filter(expires_at__gt=at, expires_at__lte=at + 2 * CLAIM)
+
+    def over(self, at: datetime) -> ClaimQuerySet:
+        """The others."""
+        return self.filter(Q(expires_at__lte=at) | Q(expires_at__gt=at + 2 * CLAIM))
 
 
 class Claim(RowOfStore):

@@ -1,6 +1,6 @@
 """Deleting a memory store: gone at once, removed in pieces, its audit closed and right."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -84,6 +84,12 @@ def test_the_audit_of_a_deleted_store_is_right_before_while_and_after_its_rows_g
 def close(store_id: str, at: datetime | None) -> None:
     with tampering():
         AuditChain.objects.filter(pk=store_id).update(closed_at=at)
+
+
+def test_a_store_that_was_deleted_while_the_clock_was_ahead_goes_once_it_is_right(filled: Hub) -> None:
+    deleting.delete_store(filled.store.pk, act=act()._replace(at=timezone.now() + timedelta(days=400)))
+    removed(filled.store.pk)
+    assert not MemoryStore.every.filter(pk=filled.store.pk).exists()
 
 
 def test_the_audit_notices_a_closed_chain_that_no_deletion_closed_and_the_other_way_round(filled: Hub) -> None:

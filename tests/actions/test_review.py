@@ -228,6 +228,15 @@ def test_approving_many_takes_the_earlier_ones_and_leaves_what_is_decided(caller
     assert is_right(caller.store)
 
 
+def test_a_claim_from_when_the_clock_was_ahead_keeps_nobody_away_once_it_is_right(
+    caller: Caller, alice: User, bob: User
+) -> None:
+    memory = caller.create("/a.md", "a\n")
+    review.claim(caller.store.id, memory.pk, bob, LATER + timedelta(days=400))  # the clock is ahead, and put right
+    assert not Claim.objects.open(LATER + timedelta(minutes=20)).exists()
+    assert review.claim(caller.store.id, memory.pk, alice, LATER + timedelta(minutes=20)).by == alice
+
+
 def test_a_claim_is_one_persons_until_it_expires(caller: Caller, alice: User, bob: User) -> None:
     memory = caller.create("/a.md", "a\n")
     claim = review.claim(caller.store.id, memory.pk, alice, LATER)

@@ -20,7 +20,7 @@ from memoryhub.models import (
 )
 from memoryhub.protocol.commands import Create
 from tests.actions.gardens import LATER, expire, garden, live, newest, no_plans, started, to_the_end, told
-from tests.actions.retention_stores import BEGIN, DAY, YEAR, act, do
+from tests.actions.retention_stores import BEGIN, DAY, YEAR, act, do, new_store
 
 __all__ = ["garden", "no_plans"]
 pytestmark = pytest.mark.django_db
@@ -72,8 +72,16 @@ def test_a_clock_that_went_back_a_year_stops_too(garden: MemoryStore) -> None:
     assert not run_clock.has_moved(LATER + timedelta(hours=24)) and not run_clock.has_moved(LATER - DAY)
     run_clock.accept(LATER + 3 * DAY)
     assert run_clock.has_moved(LATER) and not run_clock.has_moved(LATER + 2 * DAY)
-    run_clock.accept(LATER - 3 * DAY)  # an entry from the future
-    assert run_clock.has_moved(LATER - 3 * DAY)
+
+
+def test_entries_from_when_the_clock_was_ahead_stop_no_run_for_a_year_once_it_is_right(garden: MemoryStore) -> None:
+    expire(garden)
+    run_clock.accept(LATER)
+    quiet = new_store()
+    do(quiet, Create("/a.md", "x\n"), LATER + YEAR)  # its newest entry from now on
+    [run] = runs.due_runs(LATER + timedelta(hours=1))
+    assert (run.guard, run.state) == ("", RunState.RUNNING)
+    assert not runs.due_runs(LATER + timedelta(hours=2)) and not run_clock.has_moved(LATER + timedelta(hours=3))
 
 
 def test_nobody_is_asked_again_for_a_day_after_a_run_was_cancelled(garden: MemoryStore) -> None:

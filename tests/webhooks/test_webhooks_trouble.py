@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from memoryhub import webhook_worker
-from memoryhub.actions import webhooks, webhooks_sending
+from memoryhub.actions import hub_clock, webhooks, webhooks_sending
 from memoryhub.actions.transactions import writing
 from memoryhub.actions.webhooks import IsPaused
 from memoryhub.models import (
@@ -46,6 +46,65 @@ def test_it_is_given_up_after_days_and_the_webhook_pauses(hub: Hub, there: Recei
     webhooks.resume(hook.pk, act(world.now))
     world.deliver()
     assert states(hook) == ["delivered"] and len(there.arrived) == tries + 1
+
+
+def test_a_clock_that_was_a_year_ahead_keeps_no_delivery_waiting_once_it_is_right(
+    hub: Hub, there: Receiver, world: World
+) -> None:
+    hook = webhook(hub.store, there.url, ["memory.created"], at=world.now)
+    right = world.now = timezone.now()
+    write(hub, "/a.md", "/b.md")
+    there.answer = DOWN
+    world.later(days=400)
+    world.deliver()  # fails, and is to be tried again in 400 days
+    there.answer = status(200)
+    world.now = right + timedelta(minutes=1)
+    world.deliver()
+    assert states(hook) == ["delivered", "delivered"]
+    world.later(days=400)
+    write(hub, "/c.md")
+    world.gather()
+    assert webhooks_sending.claim(hook.pk, world.now)  # and the process is killed while it sends
+    world.now = right + timedelta(minutes=2)
+    world.deliver()
+    assert states(hook) == ["delivered"] * 3
+
+
+def test_what_is_aside_is_tried_again_too_once_a_clock_that_was_ahead_is_right(
+    hub: Hub, there: Receiver, world: World
+) -> None:
+    hook = webhook(hub.store, there.url, ["memory.created"], at=world.now)
+    write(hub, "/a.md")
+    there.answer = status(404)
+    right = world.now = timezone.now()
+    world.later(days=400)
+    world.deliver()
+    there.answer = status(200)
+    world.now = right + timedelta(minutes=1)
+    world.deliver()
+    assert states(hook) == ["delivered"]
+
+
+def test_time_in_which_the_hub_was_stopped_or_its_clock_jumped_pauses_no_webhook(
+    hub: Hub, there: Receiver, world: World
+) -> None:
+    hook = webhook(hub.store, there.url, ["memory.created"], at=world.now)
+    world.now = timezone.now()
+    hub_clock.advance(world.now, timedelta())
+    write(hub, "/a.md")
+    there.answer = DOWN
+    world.deliver()
+    world.later(days=4)
+    hub_clock.advance(world.now, timedelta(seconds=1))
+    world.deliver()
+    hook.refresh_from_db()
+    assert len(there.arrived) == 2 and hook.paused_at is None
+    for _ in range(4):
+        world.later(days=1)
+        hub_clock.advance(world.now, timedelta(days=1))
+        world.deliver()
+    hook.refresh_from_db()
+    assert hook.paused_for == "failing"
 
 
 def test_a_receiver_that_is_gone_pauses_its_webhook_at_once(hub: Hub, there: Receiver, world: World) -> None:
