@@ -15,6 +15,7 @@ from memoryhub.actions import checkpoints, curation, stores, verification
 from memoryhub.actions.audit import Act, Actor
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion
 from tests.api.harness import AT, BY, Hub, new_hub
+from tests.long import tried
 from tests.tampering import cells, edited, undone
 
 
@@ -146,7 +147,7 @@ def test_an_edited_memory_is_noticed(told: Hub, column: str) -> None:
 
 @pytest.mark.django_db
 @hypothesis_settings(
-    max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=tried(300), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 @given(data=st.data())
 def test_any_edit_of_any_row_is_noticed(data: st.DataObject) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from memoryhub.actions.limits import Seconds, calls_within, count_calls
 from tests.api.harness import AT
+from tests.long import tried
 
 
 def at(seconds: float) -> datetime:
@@ -83,14 +84,14 @@ def test_what_is_kept_does_not_grow() -> None:
 TIMES = st.lists(st.tuples(st.floats(0, 240, width=32), st.integers(1, 4)), max_size=60)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tried(300), deadline=None)
 @given(TIMES, st.integers(1, 12))
 def test_no_minute_is_ever_too_full(times: list[tuple[float, int]], limit: int) -> None:
     accepted = made(sorted(times), limit)
     assert most_in_a_minute(accepted) <= limit
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tried(300), deadline=None)
 @given(TIMES, st.lists(st.floats(0, 59, width=32), min_size=60, max_size=60), st.integers(1, 12))
 def test_nor_where_calls_are_counted_out_of_order(
     times: list[tuple[float, int]], delays: list[float], limit: int
@@ -100,7 +101,7 @@ def test_nor_where_calls_are_counted_out_of_order(
     assert most_in_a_minute(made([call for call, _ in late], limit)) <= limit
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tried(200), deadline=None)
 @given(TIMES, st.integers(1, 12))
 def test_who_waits_as_long_as_told_is_let_through(times: list[tuple[float, int]], limit: int) -> None:
     seconds: Seconds = ()

@@ -11,6 +11,7 @@ from memoryhub.models import Memory
 from memoryhub.protocol.errors import ToolError
 from tests.actions.histories import PERSON, History, ids_after, tree_after, tree_now
 from tests.api.harness import BY
+from tests.long import tried
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +22,7 @@ def restore_all(history: History, seq: int, **scope: str) -> changes.Done:
     return changes.restore(history.store.id, seq, chosen, plan.digest, history.act(PERSON), **scope)
 
 
-@pytest.mark.parametrize("seed", range(300 if connection.vendor == "sqlite" else 100))
+@pytest.mark.parametrize("seed", range(tried(300 if connection.vendor == "sqlite" else 100)))
 def test_the_tree_at_every_entry_is_a_replay_and_restoring_to_it_makes_it_so_again(seed: int) -> None:
     history = History(Random(seed)).run(25)
     for seq, tree in history.trees.items():
@@ -39,7 +40,7 @@ def test_the_tree_at_every_entry_is_a_replay_and_restoring_to_it_makes_it_so_aga
     assert verification.verify(history.store.id)[1] is None
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(tried(60)))
 def test_a_directory_becomes_what_it_was_and_the_rest_is_left_alone(seed: int) -> None:
     history = History(Random(1000 + seed)).run(30)
     seq, place = history.random.randint(1, history.seq), history.random.choice(["/d", "/d/e", "/f"])

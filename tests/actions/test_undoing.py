@@ -13,6 +13,7 @@ from memoryhub.models import AuditEntry, Memory, MemoryVersion, Operation
 from memoryhub.models.memories import ReviewState
 from memoryhub.protocol.errors import ToolError
 from tests.actions.histories import PERSON, History, ids_after, tree_now
+from tests.long import tried
 
 pytestmark = pytest.mark.django_db
 
@@ -251,7 +252,7 @@ def test_undoing_twice_finds_nothing_the_second_time(history: History) -> None:
     assert done.count == 0
 
 
-@pytest.mark.parametrize("seed", range(150 if connection.vendor == "sqlite" else 50))
+@pytest.mark.parametrize("seed", range(tried(150 if connection.vendor == "sqlite" else 50)))
 def test_nothing_that_came_later_is_lost_unless_somebody_chose_so(seed: int) -> None:
     """Every text here is of lines that stand once, so that each line tells who wrote it."""
     history = History(Random(seed)).run(40)
@@ -293,7 +294,7 @@ def _assert_only_the_session_went(history: History, plan: Plan, undone: set[str]
         assert theirs & before <= now | ours, change.path
 
 
-@pytest.mark.parametrize("seed", range(1000, 1200 if connection.vendor == "sqlite" else 1050))
+@pytest.mark.parametrize("seed", range(1000, 1000 + tried(200 if connection.vendor == "sqlite" else 50)))
 def test_what_is_taken_out_are_the_lines_that_a_session_owns_and_no_others(seed: int) -> None:
     """Each memory is compared with a model that only knows which version brought which line."""
     history = History(Random(seed)).run(40)
@@ -336,7 +337,7 @@ def _owned(memory: str, undone: set[str]) -> tuple[set[str], set[str], bool]:
     return ours, set(owners) - ours, is_lost
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(tried(40)))
 def test_undoing_everything_since_a_moment_is_restoring_to_it(seed: int) -> None:
     history = History(Random(500 + seed)).run(25)
     seq = history.random.randint(1, history.seq)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.api.server import Agent, Server
+from tests.long import tried
 
 CLIENTS = 16
-INSERTS = 80
+INSERTS = tried(80)
 
 
 def together(work: Callable[[int], Any], clients: int = CLIENTS) -> list[Any]:

@@ -2,10 +2,9 @@
 
 In each case the clients note what they send and what they are answered, and send again what got no answer; afterwards
 a checker that knows only the tables compares: no call is lost, doubled or falsely acknowledged, and `verify_audit` is
-right. MEMORYHUB_LONG_FAULTS=1 runs the long form (about half an hour).
+right. MEMORYHUB_LONG=1 runs the long form (about half an hour).
 """
 
-import os
 import random
 import shutil
 import socket
@@ -24,8 +23,8 @@ from memoryhub.serving.processes import STARTED_AFTER
 from tests.faults import checker, postgres
 from tests.faults.clients import Load
 from tests.faults.hub import Hub
+from tests.long import LONG
 
-LONG = bool(os.environ.get("MEMORYHUB_LONG_FAULTS"))
 SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
 on_sqlite = pytest.mark.skipif(not SQLITE, reason="SQLite's file is what fails here")
 chance = random.Random(11)

@@ -1,7 +1,7 @@
 """`verify_audit` is right after any walk over the acts of all doors: nothing that the hub does looks like tampering.
 
-`MEMORYHUB_WALKS` says how many walks there are (8; the long form are 2,000 on each database), `MEMORYHUB_FIRST_WALK`
-the seed of the first.
+`MEMORYHUB_WALKS` says how many walks there are (8, and 2,000 in the long form), `MEMORYHUB_FIRST_WALK` the seed of the
+first.
 """
 
 import os
@@ -10,13 +10,14 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.long import LONG
 from tests.redaction import walks, walks_further
 from tests.redaction.walks import Walk
 from tests.tampering import undone
 
 pytestmark = pytest.mark.django_db
 
-WALKS = int(os.environ.get("MEMORYHUB_WALKS", "8"))
+WALKS = int(os.environ.get("MEMORYHUB_WALKS") or (2_000 if LONG else 8))
 FIRST = int(os.environ.get("MEMORYHUB_FIRST_WALK", "1"))
 STEPS = 35
 MANY = 1_000
