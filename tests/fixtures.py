@@ -1,5 +1,6 @@
 """Alice, an admin of a store, Bob, who may look, Charlie, who has no role; the store, and an agent with a key."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from django.test import Client
 from memoryhub.actions import access, people, stores
 from memoryhub.actions.audit import Actor
 from memoryhub.models import Access, Agent, Door, MemoryStore, Role, User
+from tests.api.server import Server, served
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 BY: dict[str, Any] = {"actor": Actor.system("tests"), "door": Door.COMMAND, "at": AT}
@@ -80,3 +82,10 @@ def own_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkpoint file that no other test sees: what one test checkpoints, another one's database does not have."""
     monkeypatch.setattr(settings, "MEMORYHUB_CHECKPOINT_FILE", tmp_path / "checkpoints.jsonl")
     return tmp_path / "checkpoints.jsonl"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A hub in processes of its own, shared by the tests that need real connections."""
+    with served(tmp_path_factory.mktemp("served")) as running:
+        yield running

@@ -1,5 +1,5 @@
-"""Fixtures of the MCP door: the hub of the machines' door, in this process and in one of its own."""
+"""Fixtures of the MCP door: the hub of the machines' door."""
 
-from tests.api.conftest import hub, server
+from tests.api.conftest import hub
 
-__all__ = ["hub", "server"]
+__all__ = ["hub"]

@@ -1,17 +1,9 @@
-"""A hub in processes of its own, whose threads can all be held at once."""
-
-from collections.abc import Iterator
+"""What the tests of the server share: a memory store in the hub that they all use."""
 
 import pytest
 
-from tests.api.server import Server, served
+from tests.api.server import Server
 from tests.serving.clients import Desk
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with served(tmp_path_factory.mktemp("serving")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
