@@ -218,12 +218,14 @@ class Application:
             _resolve(self.finished.popleft(), None)
 
     def _tick(self) -> None:
+        """Gives up bodies that are too slow, and where all are too much those that hold most and have paused longest: a
+        small one stays, however many large ones come on byte by byte."""
         self.loop.call_later(TICK, self._tick)
         self._reap()
         self.answers.forget()
         now, memory = self.loop.time(), sum(body.in_memory for body in self.bodies) - MOST_IN_MEMORY
         disk = sum(body.on_disk for body in self.bodies) - MOST_ON_DISK
-        for task, body in sorted(self.reading.items(), key=lambda one: one[1].last):  # the longest pause first
+        for task, body in sorted(self.reading.items(), key=lambda one: -one[1].kept * (now - one[1].last)):
             is_too_much = (memory > 0 and body.in_memory) or (disk > 0 and body.on_disk)
             if self.stopping or is_too_much or body.is_too_slow(now):
                 task.cancel()
