@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
 from django.db.models import Q
 
 from memoryhub import ids
@@ -226,8 +228,9 @@ def set_active(
 ) -> None:  # fmt: skip
     """Lets a person in or keeps them out; what they did stays theirs. Nothing where it already is so.
 
-    With a deactivation end, in the same transaction, the invitations that the person made, the links to set a password
-    for them, and the keys in `revoke`. Raises LastAdministrator where the hub would be left without one.
+    With a deactivation end, in the same transaction, the person's sessions in browsers, the invitations that they made,
+    the links to set a password for them, and the keys in `revoke`. Raises LastAdministrator where the hub would be left
+    without one.
     """
     act = Act(actor, door, at)
     with writing():
@@ -240,8 +243,16 @@ def set_active(
         user.is_active = active
         _tell(user, "activate_user" if active else "deactivate_user", actor, door, at)
         if not active:
+            _end_sessions(user, at)
             for link in Invitation.objects.unused(at).filter(user=user):
                 withdrawing.withdraw(link, actor=actor, door=door, at=at)
             withdrawing.withdraw_lapsed(user, act, heads)
         for key in revoke:
             access.revoke_key(key, actor=actor, door=door, at=at)
+
+
+def _end_sessions(user: User, at: datetime) -> None:
+    """Signs a person out everywhere, so that no session of before is one again when they are let in again."""
+    for row in Session.objects.filter(expire_date__gt=at).iterator():
+        if row.get_decoded().get(SESSION_KEY) == user.pk:
+            row.delete()

@@ -313,3 +313,13 @@ def test_roles_from_an_invitation_are_told_by_the_door_web(store: MemoryStore) -
     Client().post(f"/invitations/{token}", JOINS)
     assert AuditEntry.objects.of_chain(store.id).newest()[0].door == Door.WEB
     assert User.objects.get().role_in(store) == Role.ADMIN
+
+
+def test_a_session_of_before_a_deactivation_is_none_again_when_the_person_is_let_in_again(
+    bob: User, superuser: User
+) -> None:
+    browser, other = signed_in(bob), signed_in(superuser)
+    for active in (False, True):
+        people.set_active(bob, active, **BY)
+    assert browser.get("/account").status_code == 302
+    assert other.get("/account").status_code == 200
