@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memoryhub import chain
 from memoryhub.actions import calls
-from memoryhub.models import AuditEntry, MemoryText, MemoryVersion, Redaction
+from memoryhub.models import AuditChain, AuditEntry, MemoryText, MemoryVersion, Redaction
 from memoryhub.web.masking_entries import Entries, Mask
 
 UNKNOWN = "/[redacted]"
@@ -35,14 +35,17 @@ def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
         return None
     version = _versions([entry]).get(entry.version or "")
     text = _text(entry, version)
-    removed = version is None and entry.message is None and entry.version is not None and _was_removed(entry)
+    removed = version is None and entry.message is None and _was_removed(entry)
     redacted = is_redacted(entry, "message")
     seen, is_whole = _seen(entry, version, text, entries), fits(entry, "message", text)
     return Answer(seen, is_whole, redacted, rendered=entry.message is None, removed=removed, masked=seen != text)
 
 
 def _was_removed(entry: AuditEntry) -> bool:
-    """Whether the version that an answer showed has been removed, and the audit says so."""
+    """Whether the version that an answer showed, or the call that it repeats, was removed, and the audit says so."""
+    if entry.version is None:
+        repeated = entry.replay_of
+        return repeated is not None and AuditChain.objects.filter(pk=entry.chain, start_seq__gte=repeated).exists()
     gone = Redaction.objects.of_chain(entry.chain).removed()
     return gone.filter(memory=entry.memory, version=entry.version).exists()
 

@@ -8,12 +8,14 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import OperationalError, connection
+from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions import deleting, redaction, verification
+from memoryhub.actions import deleting, redaction, removal, review, verification
 from memoryhub.actions.audit import Act, Actor
-from memoryhub.models import Access, Door, MemoryVersion
+from memoryhub.models import Access, AuditEntry, Door, MemoryVersion, User
 from tests.api.harness import Hub, new_secret, new_store
+from tests.fixtures import signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +57,21 @@ def test_a_refused_call_that_was_repeated_and_then_redacted_is_no_alarm() -> Non
     for version in MemoryVersion.objects.filter(store=hub.store).order_by("-number"):
         redaction.redact_version(hub.store.pk, version.pk, Act(BY_HUB, Door.API, timezone.now()))
         assert verification.verify(hub.store.pk)[1] is None
+
+
+def test_a_repeated_call_whose_first_was_removed_is_no_alarm(superuser: User) -> None:
+    """Its answer is that of the first, which retention has removed with the oldest entries."""
+    hub = read_through_the_api()
+    block = hub.block(command="str_replace", path="/memories/a.md", old_str="hunter2", new_str="hunter3")
+    for _ in range(2):
+        assert hub.send(block).value["is_error"]
+    repeat = AuditEntry.objects.get(chain=hub.store.pk, replay_of__isnull=False)
+    act = Act(BY_HUB, Door.COMMAND, timezone.now() + timedelta(days=400))
+    review.approve_many(hub.store.pk, list(MemoryVersion.objects.values_list("pk", flat=True)), act)
+    assert removal.remove_entries(hub.store.pk, repeat.seq - 1, act) == repeat.seq - 1
+    assert verification.verify(hub.store.pk)[1] is None
+    page = signed_in(superuser).get(reverse("entry", args=[hub.store.pk, repeat.seq])).content.decode()
+    assert "has been removed by the retention policy" in page and "Alarm" not in page
 
 
 def test_a_query_that_the_database_refuses_is_called_that_and_not_tampering(
