@@ -285,7 +285,7 @@ class _Verification:
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None
-        return self.closed or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
+        return bool(self.closed) or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
 
     def _answer_is_gone(self, entry: AuditEntry, redacted: set[str]) -> bool:
         """Whether an answer that is not stored cannot be rendered as it was: something that it showed is redacted."""
