@@ -180,7 +180,8 @@ def test_a_person_is_deactivated_and_let_in_again(superuser: User, charlie: User
     assert "deactivated and signed out" in text(client.get("/people"))
     assert newest("deactivate_user").actor_id == superuser.id
     client.post(f"/people/{charlie.id}/active", {"active": "1"})
-    assert theirs.get("/account").status_code == 200
+    assert theirs.get("/account").status_code == 302
+    assert signed_in(charlie).get("/account").status_code == 200
     assert newest("activate_user").actor_id == superuser.id
 
 
