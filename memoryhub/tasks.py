@@ -200,7 +200,7 @@ def imports(seconds: float = RUN_FOR) -> Jobs:
 
 def deletions(seconds: float = RUN_FOR) -> Jobs:
     """Goes on with removing the rows of deleted stores."""
-    return Jobs(deleting.deleted_stores, lambda store: deleting.step(store, timezone.now()), seconds)
+    return Jobs(deleting.deleted_stores, deleting.step, seconds)
 
 
 def open_scans(seconds: float = SCAN_FOR) -> Jobs:

@@ -1,7 +1,5 @@
 """Deleting a memory store: it is gone for everybody at once, then its rows go in pieces; its audit stays, closed."""
 
-from datetime import datetime
-
 from django.db import models
 
 from memoryhub.actions import audit, sql, tree
@@ -84,7 +82,7 @@ def deleted_stores() -> list[str]:
     return list(gone.order_by("deleted_at", "pk").values_list("pk", flat=True))
 
 
-def step(store_id: str, at: datetime) -> bool:
+def step(store_id: str) -> bool:
     """Removes the next rows of a deleted store in one short transaction; whether there may be more to do now.
 
     The store's own row goes last, and not before its webhooks have been told.

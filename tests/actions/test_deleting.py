@@ -40,7 +40,7 @@ def act() -> Act:
 def removed(store_id: str) -> int:
     """Removes what is left of a deleted store; gives in how many pieces."""
     steps = 1
-    while deleting.step(store_id, timezone.now()):
+    while deleting.step(store_id):
         steps += 1
     return steps
 
@@ -75,7 +75,7 @@ def test_the_audit_of_a_deleted_store_is_right_before_while_and_after_its_rows_g
     filled.call(command="view", path="/memories/x")
     seq = deleting.delete_store(store, act=act())
     assert verification.verify(store) == (seq, None)
-    deleting.step(store, timezone.now())
+    deleting.step(store)
     assert verification.verify(store) == (seq, None)
     removed(store)
     assert verification.verify(store) == (seq, None)

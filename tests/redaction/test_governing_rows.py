@@ -246,7 +246,7 @@ def test_a_row_of_a_deleted_store_is_nobodys_and_the_store_cannot_come_back(gove
     with undone(), tampering():
         KeyStore.objects.create(key=Key.objects.all()[0], store_id=governed.pk)
         assert "no entry made it" in problems(governed)[0]
-    while deleting.step(governed.pk, LATER):
+    while deleting.step(governed.pk):
         assert problems(governed) == []
 
 

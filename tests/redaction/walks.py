@@ -355,7 +355,7 @@ def _delete_store(walk: Walk) -> None:
     if walk.random.random() < 0.5:
         deleting.delete_store(walk.store.pk, act=walk.act())
         for _ in range(walk.random.choice((0, 3, 40))):
-            deleting.step(walk.store.pk, walk.at + timedelta(days=1))
+            deleting.step(walk.store.pk)
 
 
 def _sign_in(walk: Walk) -> None:

@@ -22,7 +22,7 @@ FORMS = ("zip", "jsonl", "git")
 def emptied(store: MemoryStore) -> None:
     """The hub without the store, as one where nothing was ever kept of it."""
     deleting.delete_store(store.pk, act=trips.act(31))
-    while deleting.step(store.pk, trips.act(32).at):
+    while deleting.step(store.pk):
         pass
 
 
