@@ -6,7 +6,7 @@ from collections import deque
 from benchmarks.ledger import REVIEW_STATE, By, Ledger, Made, Told
 from benchmarks.phrases import WIDE, Phrases
 from memoryhub import ids
-from memoryhub.actions.sql import moment
+from memoryhub.actions.core.sql import moment
 from memoryhub.models import Review
 from memoryhub.protocol import paths, rendering, results
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions import curation, people, stores
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.accounts import people
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
 from memoryhub.models import Door, Memory, MemoryVersion, User
 
 LINE = "- {number}: the customer likes short answers"

@@ -57,8 +57,10 @@ def _stage(at: datetime, seed: int) -> tuple["MemoryStore", Any]:
     from benchmarks.ledger import Author
     from benchmarks.phrases import Phrases
     from benchmarks.story import Cast
-    from memoryhub.actions import access, curation, people, stores
-    from memoryhub.actions.audit import Act, Actor
+    from memoryhub.actions.accounts import keys_and_roles as access, people
+    from memoryhub.actions.core.audit import Act, Actor
+    from memoryhub.actions.memories import curation
+    from memoryhub.actions.stores import stores
     from memoryhub.models import Access, Door, Role
 
     by: dict[str, Any] = {"actor": Actor.system("benchmark"), "door": Door.COMMAND, "at": at}

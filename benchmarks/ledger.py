@@ -9,8 +9,8 @@ from django.conf import settings
 
 from benchmarks.bulk import Bulk
 from memoryhub import chain, ids
-from memoryhub.actions.audit import KEY_NAME, to_json
-from memoryhub.actions.sql import moment
+from memoryhub.actions.core.audit import KEY_NAME, to_json
+from memoryhub.actions.core.sql import moment
 from memoryhub.models import (
     AuditChain,
     AuditEntry,

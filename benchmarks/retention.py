@@ -38,8 +38,8 @@ def timed(work: Callable[[], object]) -> float:
 
 def rehearsals(store_id: str, now: datetime) -> None:
     """Prints what rehearsals of some policies take, and a plain read of all live memories by path."""
-    from memoryhub.actions import rehearsal
-    from memoryhub.actions.policies import PolicySettings
+    from memoryhub.actions.retention import rehearsal
+    from memoryhub.actions.retention.policies import PolicySettings
 
     def read() -> int:
         return sum(1 for _ in rehearsal._live(store_id))
@@ -108,7 +108,7 @@ def calls(port: int, hub: Hub, connections: int, operations: int) -> load.Measur
 
 def while_it_runs(directory: Path, store_id: str, key: str, now: datetime, wanted: int, operations: int) -> None:
     """Prints the percentiles of tool calls, idle and while so many memories expire, for each number of connections."""
-    from memoryhub.actions import runs
+    from memoryhub.actions.retention import runs
 
     hub = Hub(store_id, key)
     with server(directory) as (port, _):
@@ -134,9 +134,9 @@ def while_it_runs(directory: Path, store_id: str, key: str, now: datetime, wante
 
 def expiring(store_id: str, now: datetime, wanted: int) -> str:
     """Starts a run of about so many memories, which the server's background work then does; gives its id."""
-    from memoryhub.actions import policies, rehearsal, runs
-    from memoryhub.actions.audit import Act, Actor
-    from memoryhub.actions.policies import PolicySettings
+    from memoryhub.actions.core.audit import Act, Actor
+    from memoryhub.actions.retention import policies, rehearsal, runs
+    from memoryhub.actions.retention.policies import PolicySettings
     from memoryhub.models import Door, Memory, RetentionPolicy
 
     by = Act(Actor.system("benchmark"), Door.COMMAND, now)
@@ -184,8 +184,8 @@ def measure(directory: Path, arguments: argparse.Namespace) -> None:
     from django.utils import timezone
 
     from benchmarks.story import Size
-    from memoryhub.actions import access
-    from memoryhub.actions.audit import Actor
+    from memoryhub.actions.accounts import keys_and_roles as access
+    from memoryhub.actions.core.audit import Actor
     from memoryhub.models import Access, Agent, Door
 
     call_command("migrate", verbosity=0)

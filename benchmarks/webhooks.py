@@ -51,9 +51,9 @@ def free_port() -> int:
 
 def webhooks_to(store: Any, port: int, down: int) -> list[str]:
     """Three that are told of everything; the last one's receiver is not there."""
-    from memoryhub.actions import webhooks
-    from memoryhub.actions.webhooks import WebhookSettings
-    from memoryhub.webhook_events import EVENTS
+    from memoryhub.actions.webhooks import manage as webhooks
+    from memoryhub.actions.webhooks.manage import WebhookSettings
+    from memoryhub.webhook_rules.events import EVENTS
 
     urls = (f"http://127.0.0.1:{port}/answers", f"http://127.0.0.1:{port}/hangs", f"http://127.0.0.1:{down}/")
     return [webhooks.create_webhook(store.pk, WebhookSettings(url[-10:], url, EVENTS, True), act()).pk for url in urls]
@@ -62,14 +62,14 @@ def webhooks_to(store: Any, port: int, down: int) -> list[str]:
 def act() -> Any:
     from django.utils import timezone
 
-    from memoryhub.actions.audit import Act, Actor
+    from memoryhub.actions.core.audit import Act, Actor
     from memoryhub.models import Door
 
     return Act(Actor.system("benchmark"), Door.COMMAND, timezone.now())
 
 
 def set_active(made: list[str], active: bool) -> None:
-    from memoryhub.actions import webhooks
+    from memoryhub.actions.webhooks import manage as webhooks
 
     for webhook in made:
         (webhooks.resume if active else webhooks.pause)(webhook, act())
@@ -79,7 +79,8 @@ def set_active(made: list[str], active: bool) -> None:
 def measure(directory: Path, arguments: argparse.Namespace) -> None:
     from django.core.management import call_command
 
-    from memoryhub.actions import access, stores
+    from memoryhub.actions.accounts import keys_and_roles as access
+    from memoryhub.actions.stores import stores
     from memoryhub.models import Access, Delivery
 
     call_command("migrate", verbosity=0)

@@ -2,8 +2,8 @@
 
 from django.utils import timezone
 
-from memoryhub.actions import tree
-from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.models import Door
 
 TOGETHER = 1000

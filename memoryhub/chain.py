@@ -66,9 +66,17 @@ def new_salt() -> str:
 
 
 def version_commitment(
-    salt: str, *, id: str, memory: str, number: int, operation: str, path: str, sha256: str | None, at: str,
+    salt: str,
+    *,
+    id: str,
+    memory: str,
+    number: int,
+    operation: str,
+    path: str,
+    sha256: str | None,
+    at: str,
     origin: object = None,
-) -> str:  # fmt: skip
+) -> str:
     """What an entry holds of a memory version; the text is bound through its SHA-256 (null for `deleted`).
 
     `origin` says who wrote a version that an import brought; those without one are as they were before there was any.

@@ -8,8 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info
-from django.core.checks import Warning as Concern
+from django.core.checks import CheckMessage, Error, Info, Warning as Concern
 
 from memoryhub import private_files
 

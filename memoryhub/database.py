@@ -1,55 +1,66 @@
-"""The SQLite write-ahead log: copied into the database by a thread of the server, so that no call waits for it."""
+"""The connections of a server process: SQLite's log is copied by a thread of its own, so that no call waits for it, and
+on PostgreSQL nobody waits long for a lock."""
 
 import logging
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
+from weakref import WeakSet
 
 from django.db import Error, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from memoryhub import sqlite_files
+
 logger = logging.getLogger(__name__)
 
+LONGEST_LOCK = "10s"
+"""A request that waits longer for a lock of PostgreSQL ends with an error: some that waited as long as another session
+likes to hold a row would take all threads, and with them the hub from everybody. It is longer than the hub's own
+transactions take."""
+
 _checkpointer_runs = threading.Event()
+_waits_are_limited = threading.Event()
+_limited: WeakSet[Any] = WeakSet()
 
 
 def configure(connection: BaseDatabaseWrapper, **_: object) -> None:
-    """Tells a new SQLite connection to leave checkpoints to the checkpointer, where one runs in this process."""
-    if connection.vendor == "sqlite" and _checkpointer_runs.is_set():
-        connection.connection.execute("PRAGMA wal_autocheckpoint=0")
+    """Tells a new SQLite connection to leave checkpoints to the checkpointer, where one runs in this process, and one
+    to PostgreSQL not to wait for a lock for ever, where its role or address does not say how long."""
+    driver = connection.connection
+    if connection.vendor == "sqlite":
+        if _checkpointer_runs.is_set():
+            driver.execute("PRAGMA wal_autocheckpoint=0")
+    elif _waits_are_limited.is_set() and driver not in _limited:  # the pool gives the same one out many times
+        limit = "select set_config('lock_timeout', %s, false) where current_setting('lock_timeout') = '0'"
+        driver.execute(limit, [LONGEST_LOCK])
+        _limited.add(driver)
 
 
-_kept: dict[Path, tuple[int, int]] = {}
+def limit_waits() -> None:
+    """From now on no connection that this process opens waits for a lock of PostgreSQL longer than LONGEST_LOCK."""
+    _waits_are_limited.set()
+
+
+_holders: list[BaseDatabaseWrapper] = []
 
 
 def keep_file() -> None:
-    """From now on this process serves SQLite's file as it is now, and no other one that comes to lie at its path."""
-    connection.ensure_connection()
-    path = Path(str(connection.settings_dict["NAME"]))
-    _kept[path] = _identity(path)
+    """From now on this process serves SQLite's file and its write-ahead log as they are now, and no others. A
+    connection that is never closed keeps SQLite from removing the log with the last one."""
+    holder = connection.copy()
+    holder.ensure_connection()
+    holder.connection.execute("select count(*) from sqlite_master").fetchone()  # opens the log
+    _holders.append(holder)
+    sqlite_files.keep(Path(str(connection.settings_dict["NAME"])))
 
 
 def require_same_file() -> None:
-    """Before anything is acknowledged: raises OperationalError where the file at the path is not the one in use.
-
-    What is written to a file that was moved away or replaced would be lost with the process.
-    """
-    for path, identity in _kept.items():
-        if _identity(path) != identity:
-            raise OperationalError(f"{path} was moved or replaced while the hub was running: start the hub again")
-
-
-def is_replaced() -> bool:
-    """Whether the file at the path is not the one in use."""
-    return any(_identity(path) != identity for path, identity in _kept.items())
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return (0, 0)
-    return found.st_dev, found.st_ino
+    """Before a write, and before it is acknowledged: raises OperationalError where a file at its path is not the one in
+    use. What is written to a file that was moved away or replaced would be lost with the process."""
+    if path := sqlite_files.replaced():
+        raise OperationalError(sqlite_files.sentence(path))
 
 
 def start_checkpointer(

@@ -8,16 +8,20 @@ from django.db import Error, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from memoryhub.actions import transactions
+from memoryhub.actions.core import transactions
 
 FRESH_FOR = 1.0
+FULL_FOR = 5.0
 ANSWERED_WITHIN = 2.0
 SILENT = "the database does not answer"
+FULL = "the disk of the database is full"
 
 
 def unready() -> str | None:
     """Why no call could be served; None where one could. A write that was committed within the last second proves it,
-    and without one a write is made."""
+    and without one a write is made; where a write found the disk full within the last five, none does."""
+    if transactions.seconds_since_full() < FULL_FOR:
+        return FULL
     if transactions.seconds_since_commit() < FRESH_FOR:
         return None
     try:

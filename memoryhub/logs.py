@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from django.db import Error
 
-from memoryhub.actions.disk_space import DiskFull
+from memoryhub.actions.core.disk_space import DiskFull
 
 EVERY = 60.0
 

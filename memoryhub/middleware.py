@@ -13,7 +13,7 @@ from memoryhub import proxies
 from memoryhub.api import door
 from memoryhub.machines.errors import Problem
 from memoryhub.mcp import door as mcp_door
-from memoryhub.web import errors
+from memoryhub.web.common import errors
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 

@@ -256,9 +256,12 @@ def _left(end: float, most: float = float("inf")) -> float:
 
 def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
     own = {
-        "Host": target.netloc, "User-Agent": USER_AGENT, "Accept": "*/*", "Content-Length": str(len(body)),
+        "Host": target.netloc,
+        "User-Agent": USER_AGENT,
+        "Accept": "*/*",
+        "Content-Length": str(len(body)),
         "Connection": "close",
-    }  # fmt: skip
+    }
     lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in (own | dict(headers)).items())]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
@@ -307,9 +310,12 @@ def _problem_of(error: Exception) -> str:
     if isinstance(error, Refused):
         return error.code
     kinds: tuple[tuple[type[Exception], str], ...] = (
-        (ssl.SSLError, "tls"), (TimeoutError, "timeout"), (_NoHTTP, "no_http"), (ConnectionRefusedError, "unreachable"),
+        (ssl.SSLError, "tls"),
+        (TimeoutError, "timeout"),
+        (_NoHTTP, "no_http"),
+        (ConnectionRefusedError, "unreachable"),
         (ConnectionError, "closed"),
-    )  # fmt: skip
+    )
     return next((problem for kind, problem in kinds if isinstance(error, kind)), "unreachable")
 
 

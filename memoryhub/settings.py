@@ -11,6 +11,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import dj_database_url
 
+from memoryhub import sqlite_files
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("MEMORYHUB_DATA_DIR") or BASE_DIR / "data").resolve()
 
@@ -186,6 +188,7 @@ SQLITE_SYNCHRONOUS = os.environ.get("MEMORYHUB_SQLITE_SYNCHRONOUS", "FULL").uppe
 SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "timeout": 20,
+    "factory": sqlite_files.Connection,
     "init_command": (
         f"PRAGMA journal_mode=WAL;PRAGMA synchronous={SQLITE_SYNCHRONOUS};"
         "PRAGMA secure_delete=ON;PRAGMA cache_size=-65536;PRAGMA temp_store=MEMORY"
@@ -246,8 +249,8 @@ MEMORYHUB_IMPORT_HOURS = 24
 MEMORYHUB_IDEMPOTENCY_DAYS = 7
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = [
-    "memoryhub.web.uploads.OnlySoManyParts",
-    "memoryhub.web.uploads.OnlySoLarge",
+    "memoryhub.web.common.uploads.OnlySoManyParts",
+    "memoryhub.web.common.uploads.OnlySoLarge",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
@@ -273,7 +276,7 @@ STATIC_ROOT = Path(os.environ.get("MEMORYHUB_STATIC_ROOT") or BASE_DIR / "static
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "memoryhub.web.common.assets.JoinedStaticFilesStorage"},
 }
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 
@@ -282,7 +285,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _secure
 SESSION_COOKIE_AGE = 14 * 24 * 3600
-CSRF_FAILURE_VIEW = "memoryhub.web.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "memoryhub.web.common.errors.csrf_failure"
 CSRF_TRUSTED_ORIGINS = [f"{_hub.scheme}://{_hub.netloc}"] if _secure else []
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True

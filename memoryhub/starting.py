@@ -14,7 +14,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.loader import MigrationLoader
 
 from memoryhub import checks, private_files
-from memoryhub.actions import installation
+from memoryhub.actions.core import installation
 
 APP = "memoryhub"
 FILES = {"MEMORYHUB_AUDIT_KEY": "audit_key", "SECRET_KEY": "secret_key"}

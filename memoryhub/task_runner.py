@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 from django.db import Error, connection
 from django.utils import timezone
 
-from memoryhub.actions import background
-from memoryhub.actions.background import Outcome
+from memoryhub.actions.core import background
+from memoryhub.actions.core.background import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -82,9 +82,12 @@ class Report:
         is_plain = isinstance(cause, Explained | OSError | Error)
         told = sentence(error)
         logger.error(
-            "Background work failed (%s); trying again in %d seconds: %s", self.name, delay, told,
+            "Background work failed (%s); trying again in %d seconds: %s",
+            self.name,
+            delay,
+            told,
             exc_info=None if is_plain else cause,
-        )  # fmt: skip
+        )
         now = self.clock()
         self._note(Outcome(self.name, now, told, self.failures, now + timedelta(seconds=delay)))
         return delay

@@ -12,24 +12,17 @@ from django.db import connection
 from django.utils import timezone
 
 from memoryhub import database, webhook_worker
-from memoryhub.actions import (
-    background,
-    checkpoints,
-    database_remains,
-    deleting,
-    disk_space,
-    figures,
-    housekeeping,
-    hub_clock,
-    importing,
-    refusals,
-    runs,
-    scans,
-    transactions,
-    tries,
-    unsettled,
-    webhooks_sending,
-)
+from memoryhub.actions import figures
+from memoryhub.actions.accounts import tries
+from memoryhub.actions.core import background, disk_space, hub_clock, transactions
+from memoryhub.actions.erasure import sqlite_remains
+from memoryhub.actions.findings import scans, unsettled
+from memoryhub.actions.memories import refusals
+from memoryhub.actions.retention import housekeeping, runs
+from memoryhub.actions.stores import delete
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.verification import checkpoints
+from memoryhub.actions.webhooks import send
 from memoryhub.models import AuditChain
 from memoryhub.task_runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
 
@@ -46,6 +39,7 @@ SCAN_FOR = 2.0
 
 def start(stop: threading.Event) -> list[threading.Thread]:
     """Starts the background threads of a server process, which end when `stop` is set."""
+    database.limit_waits()
     transactions.start_committer()
     if connection.vendor == "sqlite":
         disk_space.watch(Path(str(connection.settings_dict["NAME"])).parent)
@@ -70,8 +64,9 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
             Task("findings", settle_findings),
             Task("deletion", deletions().go_on),
         ],
-        clock, seconds,
-    )  # fmt: skip
+        clock,
+        seconds,
+    )
 
 
 class Checkpoints:
@@ -105,7 +100,7 @@ class Forgetting:
         clock = hub_clock.advance(now, timedelta(seconds=elapsed))
         while housekeeping.forget_calls(clock):
             pass
-        while webhooks_sending.forget(clock):
+        while send.forget(clock):
             pass
         while tries.forget(clock):
             pass
@@ -118,8 +113,8 @@ class Forgetting:
 def scrub(now: datetime) -> None:
     """Takes what was redacted from the disk, where that is due."""
     try:
-        database_remains.scrub_due(now)
-    except database_remains.NotScrubbed as error:
+        sqlite_remains.scrub_due(now)
+    except sqlite_remains.NotScrubbed as error:
         raise Explained(str(error)) from error
 
 
@@ -200,7 +195,7 @@ def imports(seconds: float = RUN_FOR) -> Jobs:
 
 def deletions(seconds: float = RUN_FOR) -> Jobs:
     """Goes on with removing the rows of deleted stores."""
-    return Jobs(deleting.deleted_stores, deleting.step, seconds)
+    return Jobs(delete.deleted_stores, delete.step, seconds)
 
 
 def open_scans(seconds: float = SCAN_FOR) -> Jobs:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memoryhub.actions import calls
-from memoryhub.actions.audit import Act
-from memoryhub.actions.calls import Caller
-from memoryhub.actions.limits import Usage
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.limits import Usage
+from memoryhub.actions.memories import calls
+from memoryhub.actions.memories.calls import Caller
 from memoryhub.models import Door
 
 

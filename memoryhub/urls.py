@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from memoryhub.health import livez, readyz
-from memoryhub.web.icon import favicon
+from memoryhub.web.common.favicon import favicon
 
 urlpatterns = [
     path("livez", livez, name="livez"),
@@ -14,6 +14,6 @@ urlpatterns = [
     path("", include("memoryhub.web.urls")),
 ]
 
-handler403 = "memoryhub.web.errors.forbidden"
-handler404 = "memoryhub.web.errors.not_found"
-handler500 = "memoryhub.web.errors.failed"
+handler403 = "memoryhub.web.common.errors.forbidden"
+handler404 = "memoryhub.web.common.errors.not_found"
+handler500 = "memoryhub.web.common.errors.failed"

@@ -14,7 +14,8 @@ from datetime import datetime
 from django.db import connection
 from django.utils import timezone
 
-from memoryhub.actions import transactions, webhooks_reading, webhooks_sending
+from memoryhub.actions.core import transactions
+from memoryhub.actions.webhooks import deliveries, send
 from memoryhub.outgoing import Answer, Sender
 from memoryhub.task_runner import Report
 
@@ -101,9 +102,9 @@ class Dispatcher:
         """Reads what is new, hands out what is due; whether all has been read."""
         at = self.clock()
         self.steps += 1
-        done = webhooks_reading.gather(at, most=1, turn=self.steps, hurry=self.late >= LATE)
+        done = deliveries.gather(at, most=1, turn=self.steps, hurry=self.late >= LATE)
         self.late = 0 if done else self.late + 1
-        for webhook, failing in webhooks_sending.due(at):
+        for webhook, failing in send.due(at):
             if self._take(webhook, failing):
                 self.jobs.put(webhook)
                 self._have_threads()
@@ -142,10 +143,14 @@ class Dispatcher:
     def _send(self, webhook: str) -> None:
         """One turn of a webhook; a slow one's next is among those that fail."""
         begun = time.monotonic()
-        tries = webhooks_sending.work(
-            webhook, self.sender, self.clock, IN_A_ROW, rest=_breathe,
+        tries = send.work(
+            webhook,
+            self.sender,
+            self.clock,
+            IN_A_ROW,
+            rest=_breathe,
             may_go_on=lambda: time.monotonic() - begun < TURN,
-        )  # fmt: skip
+        )
         is_slow = time.monotonic() - begun > SLOW * max(1, tries)
         with self.lock:
             (self.slow.add if is_slow else self.slow.discard)(webhook)

@@ -66,7 +66,8 @@ def _may_ask_a_database(item: pytest.Item) -> bool:
 
 def _is_about_the_browser(item: pytest.Item) -> bool:
     driven = "browser" in getattr(item, "fixturenames", ())
-    return driven and item.path.parent.name == "web" and item.path.stem not in BROWSED_ON_BOTH
+    folders = item.path.relative_to(item.config.rootpath).parts
+    return driven and folders[:2] == ("tests", "web") and item.path.stem not in BROWSED_ON_BOTH
 
 
 def _is_worker(config: pytest.Config) -> bool:

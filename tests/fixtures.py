@@ -9,8 +9,9 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from memoryhub.actions import access, people, stores
-from memoryhub.actions.audit import Actor
+from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, Door, MemoryStore, Role, User
 from tests.api.server import Server, served
 
@@ -41,7 +42,7 @@ def store(db: None) -> MemoryStore:
 def alice(store: MemoryStore) -> User:
     """An admin of the store."""
     user = new_person("Alice")
-    access.set_role(store, user, Role.ADMIN, **BY)
+    keys_and_roles.set_role(store, user, Role.ADMIN, **BY)
     return user
 
 
@@ -49,7 +50,7 @@ def alice(store: MemoryStore) -> User:
 def bob(store: MemoryStore) -> User:
     """A viewer of the store."""
     user = new_person("Bob")
-    access.set_role(store, user, Role.VIEWER, **BY)
+    keys_and_roles.set_role(store, user, Role.VIEWER, **BY)
     return user
 
 
@@ -68,13 +69,13 @@ def superuser(db: None) -> User:
 @pytest.fixture
 def agent(db: None) -> Agent:
     """A named program; `key` is its own."""
-    return access.create_agent("Support bot", **BY)
+    return keys_and_roles.create_agent("Support bot", **BY)
 
 
 @pytest.fixture
 def key(agent: Agent, store: MemoryStore) -> str:
     """The secret of a key with which the agent may write to the store."""
-    return access.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1]
+    return keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1]
 
 
 @pytest.fixture

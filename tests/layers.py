@@ -11,17 +11,10 @@ BESIDE = -1
 """The client runs in other people's programs: beside the server, without Django."""
 
 LAYERS = {
-    "protocol": PURE, "diffs": PURE, "sensitive": PURE, "sensitive_text": PURE, "sensitive_keys": PURE,
-    "sensitive_secrets": PURE, "sensitive_passwords": PURE, "sensitive_personal": PURE, "sensitive_identity": PURE,
-    "sensitive_poison": PURE, "sensitive_orders": PURE, "sensitive_orders_abroad": PURE,
-    "sensitive_values": PURE, "sensitive_commands": PURE,
-    "sensitive_checks": PURE, "sensitive_instructions": PURE, "sensitive_encoded": PURE, "chain": PURE,
-    "retention_rules": PURE, "keeping": PURE, "spellings": PURE,
-    "retention_patterns": PURE, "ids": PURE, "visible": PURE, "matching": PURE, "folding": PURE, "path_index": PURE,
-    "merging": PURE, "strict_json": PURE, "actors": PURE, "blame": PURE, "charts": PURE, "novelty": PURE,
-    "transfer": PURE, "webhook_events": PURE, "webhook_schedule": PURE, "webhook_signing": PURE, "outgoing": PURE,
+    "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "webhook_rules": PURE, "transfer": PURE,
+    "chain": PURE, "ids": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
     "models": DATA, "migrations": DATA, "database": DATA, "planner": DATA,
-    "proxies": PURE, "log_lines": PURE, "sessions": SHELL,
+    "proxies": PURE, "log_lines": PURE, "sqlite_files": PURE, "sessions": SHELL,
     "actions": WRITERS,
     "tool": TOOL, "machines": TOOL,
     "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "task_runner": DOORS, "webhook_worker": DOORS,
@@ -34,6 +27,29 @@ LAYERS = {
 
 DOOR_OF = {"templatetags": "web", "webhook_worker": "tasks", "task_runner": "tasks"}
 """Template tags are a part of the people's door, the threads that tell webhooks of the background work."""
+
+ROOMS = {
+    "actions": {
+        "core": "", "figures": "",
+        "review": "", "findings": "", "webhooks": "",
+        "memories": "findings review",
+        "stores": "memories", "accounts": "memories", "search": "memories", "retention": "memories",
+        "transfer": "findings memories",
+        "history": "findings memories review",
+        "erasure": "memories retention transfer",
+        "verification": "erasure history memories retention review stores",
+    },
+    "web": {
+        "common": "", "agents": "", "retention": "", "transfer": "", "webhooks": "", "background": "",
+        "accounts": "agents", "stores": "accounts agents",
+        "audit": "retention", "dashboards": "audit", "search": "audit",
+        "memories": "agents audit search transfer",
+        "history": "audit memories", "undo": "history", "erasure": "history", "sessions": "audit history",
+        "review": "audit history sessions",
+        "findings": "audit history review",
+    },
+}  # fmt: skip
+"""The rooms of a layer, and which others the modules of each import; all of them may import the first."""
 
 LATE_IMPORTS = {}
 LATE_PACKAGES = frozenset({"anthropic"})
@@ -93,7 +109,13 @@ def problems(module: Module) -> Iterator[str]:
         yield f"{module.name} is in no layer: name it in {__name__}"
         return
     for found in module.imports():
-        for problem in (_relative(found), _direction(module, found), _foreign(module, found), _late(module, found)):
+        for problem in (
+            _relative(found),
+            _direction(module, found),
+            _foreign(module, found),
+            _late(module, found),
+            _room(module, found),
+        ):
             if problem:
                 yield f"{module.name}:{found.line} {problem}"
 
@@ -116,6 +138,30 @@ def _direction(module: Module, found: Import) -> str | None:
     if other == own == DOORS and _door(module.part) != _door(part_of(found.module)):
         return f"is a door and imports another: {found.module}"
     return None
+
+
+def room_of(module: str) -> tuple[str, str] | None:
+    """(layer, room) of a module: `memoryhub.web.review.inbox` is in the room review of web."""
+    names = module.split(".")
+    return (names[1], names[2]) if len(names) > 2 and names[2] in ROOMS.get(names[1], ()) else None
+
+
+def _room(module: Module, found: Import) -> str | None:
+    own, other = room_of(module.name), room_of(found.module)
+    if own is None or other is None or own == other or own[0] != other[0]:
+        return None
+    rooms = ROOMS[own[0]]
+    if other[1] == next(iter(rooms)) or other[1] in rooms[own[1]].split():
+        return None
+    return f"is in the room {own[1]}, which does not import {other[1]}: {found.module}"
+
+
+def private_imports(module: Module) -> Iterator[str]:
+    """The names with an underscore that a module imports from another room."""
+    own = room_of(module.name)
+    for node in ast.walk(ast.parse(module.source)):
+        if isinstance(node, ast.ImportFrom) and node.module and own != room_of(node.module):
+            yield from (f"{node.module}.{one.name}" for one in node.names if one.name.startswith("_"))
 
 
 def _door(part: str) -> str:

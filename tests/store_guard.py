@@ -16,14 +16,14 @@ from django.apps import apps
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from memoryhub.actions import sql
+from memoryhub.actions.core import sql
 from tests.statements import Checker
 
 ROOT = Path(__file__).resolve().parent.parent
 HUB, TESTS, MODELS = (f"{ROOT / name}{os.sep}" for name in ("memoryhub", "tests", "memoryhub/models"))
 PASSED_ON = (
     __file__,
-    str(ROOT / "memoryhub/actions/sql.py"),
+    str(ROOT / "memoryhub/actions/core/sql.py"),
     str(ROOT / "memoryhub/models/rows.py"),
     str(ROOT / "memoryhub/models/sealed.py"),
     str(ROOT / "tests/write_guard.py"),
@@ -37,18 +37,18 @@ LARGE = {
 }  # fmt: skip
 
 ACROSS_STORES = {
-    "actions.housekeeping.forget_calls": "looks for what is old in all stores, by an index of its time",
-    "actions.unsettled._next_store": "finds a memory store with work to do by an index of its own",
-    "actions.importing_looks._known": "an id that an import brings may be that of a memory in any store",
-    "actions.importing_writes._History._ids": "an id that an import brings must be new in the whole hub",
+    "actions.retention.housekeeping.forget_calls": "looks for what is old in all stores, by an index of its time",
+    "actions.findings.unsettled._next_store": "finds a memory store with work to do by an index of its own",
+    "actions.transfer.preview._known": "an id that an import brings may be that of a memory in any store",
+    "actions.transfer.writes._History._ids": "an id that an import brings must be new in the whole hub",
     "migrations.0007_seals.seal_rows": "seals the rows of all stores, once",
     "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",
     "templatetags.review.awaiting_review": "counts up to a bound in all stores of a person",
-    "web.agents.agent": "whether a session did something in any store of a person",
-    "web.agents_rows.agent_rows": "whether a session did something in any store of a person",
-    "web.sessions.session": "whether a session did something in any store of a person",
-    "web.findings_rows.items_of": "a page of findings from many stores names them by their ids alone",
-    "web.review_many._parts": "a page of versions from many stores names them by their ids alone",
+    "web.agents.agents.agent": "whether a session did something in any store of a person",
+    "web.agents.rows.agent_rows": "whether a session did something in any store of a person",
+    "web.sessions.session.session": "whether a session did something in any store of a person",
+    "web.findings.rows.items_of": "a page of findings from many stores names them by their ids alone",
+    "web.review.bulk._parts": "a page of versions from many stores names them by their ids alone",
 }
 """The functions whose statements may go across stores, and why."""
 

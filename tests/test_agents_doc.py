@@ -200,8 +200,8 @@ def test_export_and_import(desk: Desk) -> None:
 
 WEBHOOK = """
 from django.utils import timezone
-from memoryhub.actions import webhooks
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.webhooks import manage as webhooks
+from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door
 act = Act(Actor.system("tests"), Door.COMMAND, timezone.now())
 wanted = webhooks.WebhookSettings("Example", URL, ["memory.created"], may_be_private=True)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
-from memoryhub.actions import checkpoints, curation, stores, verification
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
+from memoryhub.actions.verification import checkpoints, verify
 from memoryhub.models import HUB, AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion
 from tests.api.harness import AT, BY, Hub, new_hub
 from tests.long import tried
@@ -61,8 +61,8 @@ def tell() -> Hub:
     return hub
 
 
-def verified(chain: str) -> verification.Problem | None:
-    return verification.verify(chain)[1]
+def verified(chain: str) -> verify.Problem | None:
+    return verify.verify(chain)[1]
 
 
 def run_sql(text: str, *values: object) -> int:
@@ -72,7 +72,7 @@ def run_sql(text: str, *values: object) -> int:
 
 
 def test_an_untouched_chain_is_right(told: Hub) -> None:
-    assert verification.verify(told.store.id) == (ENTRIES, None)
+    assert verify.verify(told.store.id) == (ENTRIES, None)
     assert verified(HUB) is None
 
 

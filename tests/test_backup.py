@@ -23,7 +23,7 @@ def lines(after: str) -> str:
     return found[1]
 
 
-BACKUP, RESTORE = lines("Back up SQLite"), lines("Put a backup of SQLite back")
+BACKUP, RESTORE = lines("Back up SQLite"), lines("Restore a backup of SQLite")
 
 
 @pytest.fixture

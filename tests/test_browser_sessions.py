@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions import housekeeping
+from memoryhub.actions.retention import housekeeping
 from memoryhub.models import User
 from tests.fixtures import signed_in
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from memoryhub.actions import access, people
+from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.models import (
     HUB,
     AuditEntry,
@@ -180,7 +180,7 @@ def test_a_role_in_another_store_opens_nothing_of_this_one(
 ) -> None:
     """Charlie is an admin of his own store, and mixes its id with the ids of what is Alice's."""
     own = new_store()
-    access.set_role(own, charlie, Role.ADMIN, **BY)
+    keys_and_roles.set_role(own, charlie, Role.ADMIN, **BY)
     client = signed_in(charlie)
     inner = address.parts() & {"memory_id", "version_id", "hold_id"}
     mixed = {**values, "store_id": own.id, "chain": own.id, "seq": 999}

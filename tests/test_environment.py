@@ -13,8 +13,7 @@ from django.conf import settings as live
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from memoryhub import checks, logs
-from memoryhub import settings as shipped
+from memoryhub import checks, logs, settings as shipped
 from memoryhub.database import _checkpoint_until
 from memoryhub.log_lines import WithoutTokens
 from memoryhub.management.commands import serve

@@ -1,5 +1,6 @@
 """PostgreSQL fails over, goes away or stands behind PgBouncer: the hub says so soon, and goes on when it is back."""
 
+import contextlib
 import http.client
 import os
 import shutil
@@ -9,8 +10,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 from memoryhub import settings as shipped
@@ -254,3 +257,95 @@ def test_the_hub_runs_behind_pgbouncer_in_transaction_mode(pooled: Callable[...,
             assert made[0] == "ok"
         assert server.run("verify_audit", check=False).returncode == 0
         assert server.run("export_store", store, "--output", str(tmp_path / "all.zip"), check=False).returncode == 0
+
+
+def locked(place: Path, what: str) -> psycopg.Connection[Any]:
+    """Another session, that keeps a lock until it is closed."""
+    other = psycopg.connect(address(place))
+    other.execute("set lock_timeout = 0")
+    other.execute(what)
+    return other
+
+
+def test_a_lock_that_another_session_keeps_is_waited_for_ten_seconds_and_everything_goes_on_afterwards(
+    one: Path, tmp_path: Path
+) -> None:
+    with served(tmp_path, address=address(one)) as server:
+        agent = Agent(server, *server.new_store())
+        until(agent, 200)
+        for what in ("lock table memoryhub_memory", "select from memoryhub_memorystore for update"):
+            block = {"type": "tool_use", "id": what, "name": "memory"}
+            create = block | {"input": {"command": "create", "path": f"/memories/{len(what)}", "file_text": ""}}
+            with contextlib.closing(locked(one, what)):
+                begun = time.monotonic()
+                status, headers, _ = agent.send(create)
+                assert (status, headers["retry-after"]) == (503, "1")
+                assert 9 < time.monotonic() - begun < 15
+            status, headers, result = agent.send(create)
+            assert (status, result["is_error"], headers.get("idempotent-replay")) == (200, False, None)
+
+
+def test_a_lock_timeout_of_the_role_counts_before_that_of_the_hub(
+    clusters: Clusters, one: Path, tmp_path: Path
+) -> None:
+    clusters.run(one, "alter role memoryhub set lock_timeout = '300ms'")
+    with served(tmp_path, address=address(one)) as server:
+        agent = Agent(server, *server.new_store())
+        until(agent, 200)
+        with contextlib.closing(locked(one, "lock table memoryhub_memory")):
+            begun = time.monotonic()
+            assert view(agent, "locked")[0] == 503
+            assert time.monotonic() - begun < 3
+        until(agent, 200)
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A file system of its own with 150 MB, for a server."""
+    place = Path(tempfile.mkdtemp(prefix="memoryhub-failover-"))
+    mount = ["mount", "-t", "tmpfs", "-o", "size=150m,mode=755", "none", str(place)]
+    if shutil.which("mount") is None or subprocess.run(mount, check=False, capture_output=True).returncode:
+        place.rmdir()
+        pytest.skip("a small file system cannot be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+    place.rmdir()
+
+
+def test_while_the_disk_of_postgresql_is_full_readyz_says_so_and_what_is_refused_is_not_done(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    one = small_disk / "one"
+    try:
+        cluster.start(one)
+    except cluster.NoPostgreSQL:
+        pytest.skip("there is no PostgreSQL on this machine")
+    try:
+        with served(tmp_path, address=address(one)) as server:
+            agent = Agent(server, *server.new_store())
+            until(agent, 200)
+            with (small_disk / "filling").open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+                while stream.write(bytes(1 << 16)):
+                    pass
+            done = [write(agent, number)[0] for number in range(400)]
+            assert done.count(503) > 100
+            for status, text in [page(server, "/readyz") for _ in range(8)]:  # of each worker
+                assert (status, "the disk of the database is full" in text) == (503, True)
+            (small_disk / "filling").unlink()
+            until(agent, 200)
+            time.sleep(5)
+            assert page(server, "/readyz")[0] == 200
+            again = [write(agent, number) for number in range(400)]
+            assert [replayed for _, replayed in again] == [status == 200 for status in done]
+            assert server.run("verify_audit").returncode == 0
+    finally:
+        cluster.stop(one)
+
+
+def write(agent: Agent, number: int) -> tuple[int, bool]:
+    """Status of a call that brings a memory, and whether it was done before."""
+    create = {"command": "create", "path": f"/memories/{number}.md", "file_text": f"{number} " * 1000}
+    block = {"type": "tool_use", "id": f"toolu_full_{number}", "name": "memory", "input": create}
+    agent.close()  # a new connection may come to another worker
+    status, headers, _ = agent.send(block)
+    return status, "idempotent-replay" in headers

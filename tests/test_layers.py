@@ -13,7 +13,7 @@ from tests.layers import Module
 PACKAGE = Path(__file__).resolve().parent.parent / "memoryhub"
 MODULES = layers.read(PACKAGE)
 
-SQL = "memoryhub.actions.sql"
+SQL = "memoryhub.actions.core.sql"
 SQL_BESIDE = {
     "memoryhub.database": "PRAGMAs of a connection, and the checkpoints of the write-ahead log",
     "memoryhub.planner": "what SQLite's planner is told of the tables",
@@ -63,6 +63,33 @@ def test_no_modules_import_each_other_in_a_ring() -> None:
     assert cycle(MODULES) == []
 
 
+@pytest.mark.parametrize("layer", layers.ROOMS)
+def test_every_module_of_a_layer_is_in_a_room_of_the_list(layer: str) -> None:
+    """Beside the rooms stands only the list of the addresses."""
+    here = {name for name in MODULES if name.startswith(f"memoryhub.{layer}.")}
+    outside = {name for name in here if layers.room_of(name) is None}
+    assert outside <= {"memoryhub.web.urls"}
+    assert {layers.room_of(name) for name in here - outside} == {(layer, room) for room in layers.ROOMS[layer]}
+
+
+@pytest.mark.parametrize("layer", layers.ROOMS)
+def test_the_rooms_of_a_layer_import_each_other_in_one_direction_and_as_the_list_says(layer: str) -> None:
+    rooms = {room: set(others.split()) for room, others in layers.ROOMS[layer].items()}
+    TopologicalSorter(rooms).prepare()
+    base, imported = next(iter(rooms)), {room: set[str]() for room in rooms}
+    for module in MODULES.values():
+        own = layers.room_of(module.name)
+        for found in module.imports():
+            other = layers.room_of(found.module)
+            if own and other and own[0] == other[0] == layer and other[1] not in (own[1], base):
+                imported[own[1]].add(other[1])
+    assert imported == rooms, "a room that is not imported is not in the list"
+
+
+def test_no_room_imports_what_another_keeps_to_itself() -> None:
+    assert [name for module in MODULES.values() for name in layers.private_imports(module)] == []
+
+
 def test_sql_is_run_in_one_module_of_the_actions() -> None:
     found = {name for name, module in MODULES.items() if any(sql_calls(module))}
     assert found - SQL_BESIDE.keys() == {SQL}
@@ -77,24 +104,32 @@ def test_the_exceptions_are_still_needed() -> None:
 # ---------------------------------------------------------------------------------- the checker finds what is wrong
 
 WRONG = {
+    "a room that the list does not allow": ("memoryhub.web.agents.agents", "from memoryhub.web.review import inbox"),
+    "a room below that knows one above": (
+        "memoryhub.actions.core.tree",
+        "from memoryhub.actions.review import decisions",
+    ),
     "pure code that knows Django": ("memoryhub.protocol.text", "from django.db import models"),
-    "pure code that knows a library": ("memoryhub.diffs", "import nh3"),
+    "pure code that knows a library": ("memoryhub.text.diffs", "import nh3"),
     "pure code that knows the models": ("memoryhub.chain", "from memoryhub.models import Memory"),
     "models that know the actions": ("memoryhub.models.stores", "from memoryhub.actions import stores"),
     "models that know the actions, for types": (
         "memoryhub.models.stores",
-        "if TYPE_CHECKING:\n    from memoryhub.actions.stores import StoreSettings",
+        "if TYPE_CHECKING:\n    from memoryhub.actions.stores.stores import StoreSettings",
     ),
-    "actions that know the tool": ("memoryhub.actions.memories", "from memoryhub import tool"),
+    "actions that know the tool": ("memoryhub.actions.memories.commands", "from memoryhub import tool"),
     "the tool that knows a door": ("memoryhub.tool", "import memoryhub.api.door"),
-    "a door that knows another": ("memoryhub.web.stores", "from memoryhub.api.door import answer"),
+    "a door that knows another": ("memoryhub.web.stores.stores", "from memoryhub.api.door import answer"),
     "a door that knows the background work": ("memoryhub.api.urls", "from memoryhub import tasks"),
-    "a door that knows the shell": ("memoryhub.web.door", "from memoryhub import middleware"),
-    "an import in a function": ("memoryhub.actions.audit", "def f() -> None:\n    import json"),
-    "an import in a method": ("memoryhub.web.door", "class A:\n    def f(self):\n        from json import loads"),
-    "an import in a try": ("memoryhub.web.door", "try:\n    import json\nexcept ImportError:\n    pass"),
-    "a relative import": ("memoryhub.web.door", "from . import errors"),
-    "a relative import from above": ("memoryhub.web.door", "from ..models import Memory"),
+    "a door that knows the shell": ("memoryhub.web.common.access", "from memoryhub import middleware"),
+    "an import in a function": ("memoryhub.actions.core.audit", "def f() -> None:\n    import json"),
+    "an import in a method": (
+        "memoryhub.web.common.access",
+        "class A:\n    def f(self):\n        from json import loads",
+    ),
+    "an import in a try": ("memoryhub.web.common.access", "try:\n    import json\nexcept ImportError:\n    pass"),
+    "a relative import": ("memoryhub.web.common.access", "from . import errors"),
+    "a relative import from above": ("memoryhub.web.common.access", "from ..models import Memory"),
     "a client that knows Django": ("memoryhub.client.sync", "from django.conf import settings"),
     "a client that knows the actions": ("memoryhub.client.sync", "from memoryhub.actions import calls"),
     "a server that knows the client": ("memoryhub.tool", "from memoryhub.client import sync"),
@@ -103,16 +138,16 @@ WRONG = {
 
 RIGHT = {
     "the standard library": ("memoryhub.protocol.text", "import re\nfrom collections.abc import Iterable"),
-    "a neighbour": ("memoryhub.actions.memories", "from memoryhub.actions import audit"),
+    "a neighbour": ("memoryhub.actions.memories.commands", "from memoryhub.actions import audit"),
     "everything beneath": (
-        "memoryhub.web.stores",
-        "from memoryhub import diffs, tool\nfrom memoryhub.models import Memory\nfrom memoryhub.actions import stores",
+        "memoryhub.web.stores.stores",
+        "from memoryhub import chain, tool\nfrom memoryhub.models import Memory\nfrom memoryhub.actions import stores",
     ),
     "types of a neighbour": (
         "memoryhub.models.stores",
         "if TYPE_CHECKING:\n    from memoryhub.models.access import User",
     ),
-    "what is dear to import": ("memoryhub.web.stores", "def f() -> None:\n    import anthropic"),
+    "what is dear to import": ("memoryhub.web.stores.stores", "def f() -> None:\n    import anthropic"),
     "tags of the people's door": ("memoryhub.templatetags.look", "from memoryhub.web import markdown"),
     "a client with pure code": ("memoryhub.client.sync", "import anthropic\nfrom memoryhub.protocol import paths"),
     "an operator": ("memoryhub.management.commands.serve", "from memoryhub import tasks"),
@@ -151,9 +186,9 @@ def test_the_checker_finds_a_ring() -> None:
     ],
 )
 def test_the_checker_finds_sql(source: str) -> None:
-    assert list(sql_calls(Module("memoryhub.web.stores", source, frozenset())))
+    assert list(sql_calls(Module("memoryhub.web.stores.stores", source, frozenset())))
 
 
 @pytest.mark.parametrize("source", ["tool.execute(store, use)", "values = settings.copy()", "'cursor.execute(x)'"])
 def test_the_checker_allows_what_only_looks_like_sql(source: str) -> None:
-    assert not list(sql_calls(Module("memoryhub.web.stores", source, frozenset())))
+    assert not list(sql_calls(Module("memoryhub.web.stores.stores", source, frozenset())))

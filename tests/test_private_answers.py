@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub import checks
-from memoryhub.actions import access, people
+from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.log_lines import WithoutTokens
 from memoryhub.models import Access, Agent, MemoryStore, User
 from tests.fixtures import BY, signed_in
@@ -98,10 +98,10 @@ def test_an_admin_of_a_store_issues_no_key_in_the_name_of_an_agent_that_reaches_
     client, address = signed_in(alice), f"/stores/{store.id}/keys"
     form = {"agent": agent.id, "new_agent": "", "access": "read", "expires_in": "7", "form": "f"}
     assert f'<option value="{agent.id}"' in client.get(address).content.decode()
-    wide, _ = access.issue_key(agent, all_stores=True, access=Access.MANAGE, **BY)
+    wide, _ = keys_and_roles.issue_key(agent, all_stores=True, access=Access.MANAGE, **BY)
     assert f'<option value="{agent.id}"' not in client.get(address).content.decode()
     before = agent.keys.count()
     assert client.post(address, form).status_code == 200 and agent.keys.count() == before
-    access.revoke_key(wide, **BY)
+    keys_and_roles.revoke_key(wide, **BY)
     client.post(address, form)
     assert agent.keys.count() == before + 1

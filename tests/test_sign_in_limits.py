@@ -11,10 +11,10 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions import passwords, people, sign_ins, tries
-from memoryhub.actions.passwords import TooBusy
-from memoryhub.actions.sign_ins import Credentials
-from memoryhub.actions.tries import TooManyTries
+from memoryhub.actions.accounts import passwords, people, sign_in, tries
+from memoryhub.actions.accounts.passwords import TooBusy
+from memoryhub.actions.accounts.sign_in import Credentials
+from memoryhub.actions.accounts.tries import TooManyTries
 from memoryhub.models import HUB, AuditEntry, TryCounter, User
 from tests.api.test_concurrency import together
 from tests.fixtures import AT, BY, PASSWORD, new_person, signed_in
@@ -38,7 +38,7 @@ def somebody(quick: None, db: None) -> User:
 def guess(address: str, email: str = EMAIL, password: str = "wrong", at: Any = AT, device: str | None = None) -> str:
     """What became of one try."""
     try:
-        user = sign_ins.sign_in(Credentials(email, password, address, device), at=at)
+        user = sign_in.sign_in(Credentials(email, password, address, device), at=at)
     except TooManyTries as error:
         return f"wait {error.wait}"
     except TooBusy:
@@ -96,7 +96,7 @@ def test_sign_ins_of_others_do_not_make_the_hub_forget_the_wrong_ones(somebody: 
     for _ in range(tries.ONE.free):
         guess("203.0.113.9")
     for number in range(520):
-        sign_ins.enter(somebody, address=f"192.0.2.{number % 200}", at=AT)
+        sign_in.enter(somebody, address=f"192.0.2.{number % 200}", at=AT)
     assert guess("203.0.113.9", password=PASSWORD) == "wait 1"
 
 
@@ -215,7 +215,7 @@ def test_at_most_two_passwords_are_hashed_at_once_and_who_would_wait_long_is_sen
 def test_no_password_is_hashed_while_the_database_is_locked(
     somebody: User, monkeypatch: pytest.MonkeyPatch, link: str
 ) -> None:
-    from memoryhub.actions import transactions
+    from memoryhub.actions.core import transactions
 
     inside: list[bool] = []
     hashed = passwords.hashers.make_password

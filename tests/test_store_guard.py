@@ -7,8 +7,8 @@ from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memoryhub.actions import curation
-from memoryhub.actions.audit import Act
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Review
 from memoryhub.models.rows import RowOfStore
 from tests import store_guard

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.sessions.models import Session as BrowserSession
 from django.utils import timezone
 
-from memoryhub.actions import transactions
+from memoryhub.actions.core import transactions
 from memoryhub.models import Agent, BackgroundTask, MemoryStore
 from tests.fixtures import AT
 from tests.write_guard import UnguardedWrite, tampering

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 
-from memoryhub.actions import audit, transactions
-from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.core import audit, transactions
+from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.models import Door
 
 WRITES_OF_A_ROW = ("save_base", "delete")

@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Case, Count, F, OuterRef, Q, Subquery, Sum, When
 from django.db.models.functions import Coalesce, Substr
 
-from memoryhub.actions.transactions import writing
+from memoryhub.actions.core.transactions import writing
 from memoryhub.models import (
     Activity,
     AuditChain,
@@ -115,10 +115,12 @@ def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, 
     before = earlier.filter(number=OuterRef("number") - 1)
     brought = earlier.filter(number__lt=OuterRef("number"), seq=OuterRef("seq")).order_by("-number")
     made: Any = MemoryVersion.objects.filter(store_id=store_id).between(after, last)
-    made = made.annotate(**{
-        name: Case(When(origin=None, then=before.values(column)[:1]), default=brought.values(column)[:1])
-        for name, column in (("old", "operation"), ("old_size", "size"))
-    })  # fmt: skip
+    made = made.annotate(
+        **{
+            name: Case(When(origin=None, then=before.values(column)[:1]), default=brought.values(column)[:1])
+            for name, column in (("old", "operation"), ("old_size", "size"))
+        }
+    )
     rows = made.values_list("created_at", "number", "operation", "size", "old", "old_size", "origin")
     for at, number, operation, size, old, old_size, origin in rows.iterator(2000):
         is_there, was_there = operation != Operation.DELETED, old not in (None, Operation.DELETED)
@@ -180,15 +182,22 @@ def _add_activity(store_id: str, counts: Mapping[Key, int]) -> None:
     known = there.counts()
     rows = [
         Activity(
-            store_id=store_id, day=key[0], author=key[1], command=key[2], outcome=key[3],
+            store_id=store_id,
+            day=key[0],
+            author=key[1],
+            command=key[2],
+            outcome=key[3],
             count=known[key] + number,
         )
         for key, number in counts.items()
-    ]  # fmt: skip
+    ]
     Activity.objects.bulk_create(
-        rows, batch_size=500, update_conflicts=True, update_fields=["count"],
+        rows,
+        batch_size=500,
+        update_conflicts=True,
+        update_fields=["count"],
         unique_fields=["store", "author", "day", "command", "outcome"],
-    )  # fmt: skip
+    )
 
 
 def _add_growth(store_id: str, growth: Mapping[date, Delta]) -> None:

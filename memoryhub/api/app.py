@@ -81,6 +81,7 @@ def _endpoints() -> dict[str, Endpoint]:
 
 
 ENDPOINTS = _endpoints()
+TOOL_CALLS = ENDPOINTS["memory_stores/{memory_store_id}/tool_calls"]
 
 
 def _shape(parts: list[str]) -> tuple[object, ...]:

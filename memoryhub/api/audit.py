@@ -6,9 +6,9 @@ from datetime import MAXYEAR, datetime, timedelta
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import chain, keeping
-from memoryhub.actions import memory_api
-from memoryhub.actions.audit_look import Search
+from memoryhub import chain
+from memoryhub.actions.memories import api
+from memoryhub.actions.verification.entries import Search
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import AuditEntryObject, EntryPage, ListEntries
@@ -16,6 +16,7 @@ from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, AuditEntry
 from memoryhub.models.audit import LAST_SEQ
+from memoryhub.text import keeping
 
 router = Router()
 
@@ -35,7 +36,7 @@ SAME = (
 def list_audit_entries(request: HttpRequest, memory_store_id: str, query: Query[ListEntries]) -> Json:
     """The entries of the memory store's chain, newest first. A request looks at 5,000 entries at most where several
     filters meet: go on while `next_page` is not null, whatever the page holds."""
-    memory_api.note_call(memory_store_id, call_of(request).asked)
+    api.note_call(memory_store_id, call_of(request).asked)
     limit = min(query.limit, MOST_FULL) if query.view == "full" else query.limit
     filters = {"store": memory_store_id} | query.model_dump(exclude={"limit", "page", "view"}, mode="json")
     key = cursors.decode("audit_entries", filters, query.page, (int,))
@@ -55,7 +56,7 @@ def list_audit_entries(request: HttpRequest, memory_store_id: str, query: Query[
 )  # fmt: skip
 def retrieve_audit_entry(request: HttpRequest, memory_store_id: str, seq: str) -> Json:
     """One entry with its input and message, and its hash, which covers the one before it."""
-    memory_api.note_call(memory_store_id, call_of(request).asked)
+    api.note_call(memory_store_id, call_of(request).asked)
     number = int(seq) if seq.isascii() and seq.isdecimal() and len(seq) <= 18 else 0
     entry = AuditEntry.objects.of_chain(memory_store_id).filter(seq=number).first()
     if entry is None:

@@ -7,16 +7,17 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from memoryhub import actors, chain
-from memoryhub import blame as lines_of
-from memoryhub.actions import blame_history, reading
-from memoryhub.actions.blame_history import Texts
-from memoryhub.actions.transactions import let_others
+from memoryhub.actions.core.transactions import let_others
+from memoryhub.actions.history import blame
+from memoryhub.actions.history.blame import Texts
+from memoryhub.actions.memories import reading
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import BlameMemory, MemoryBlame
-from memoryhub.blame import Origin
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, AuditEntry, Memory, MemoryVersion
+from memoryhub.text import blame as lines_of
+from memoryhub.text.blame import Origin
 
 router = Router()
 
@@ -45,7 +46,7 @@ def blame_memory(request: HttpRequest, memory_store_id: str, memory_id: str, que
 
 
 def _blamed(memory: Memory, version: MemoryVersion) -> Json:
-    history, work = blame_history.up_to(memory, version.number), lines_of.Work()
+    history, work = blame.up_to(memory, version.number), lines_of.Work()
     versions = history.versions()
     origins = lines_of.blame(
         versions, Texts(memory.store_id, lines_of.texts_of_blame(versions)), work, whole=history.whole

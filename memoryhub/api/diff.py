@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import diffs
-from memoryhub.actions import reading
+from memoryhub.actions.memories import reading
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import CompareVersions, VersionDiff
-from memoryhub.diffs import Diff, Gap, Row, Span
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, MemoryVersion
+from memoryhub.text import diffs
+from memoryhub.text.diffs import Diff, Gap, Row, Span
 
 router = Router()
 

@@ -12,8 +12,9 @@ from django.urls import resolve
 from django.utils import timezone
 
 from memoryhub import ids
-from memoryhub.actions.availability import is_unavailable
-from memoryhub.actions.disk_space import DiskFull
+from memoryhub.actions.core.availability import is_unavailable
+from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.transactions import require_own_thread
 from memoryhub.api.app import find
 from memoryhub.machines.errors import Problem
 
@@ -53,6 +54,7 @@ def answer(request: HttpRequest) -> HttpResponseBase:
 
 def _failure(error: Exception, request_id: str) -> Problem:
     """The refusal of a request that an error ended; its log line names the request."""
+    require_own_thread(error)
     if is_unavailable(error):
         logger.error("The database did not answer %s", request_id, exc_info=error)
         message = "The database did not answer; try again."

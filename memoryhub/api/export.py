@@ -6,11 +6,12 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 from pydantic import Field
 
-from memoryhub.actions import exporting, refusals
-from memoryhub.actions.asked import on_store
-from memoryhub.actions.audit import Record
-from memoryhub.actions.exporting import Export, NotDone, Wanted
-from memoryhub.actions.tree import Tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories import refusals
+from memoryhub.actions.memories.api_requests import on_store
+from memoryhub.actions.transfer import exporting
+from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted
 from memoryhub.api.frame import call_of, needs
 from memoryhub.api.schemas import Body, answers
 from memoryhub.machines.errors import Problem

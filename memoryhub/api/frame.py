@@ -17,12 +17,12 @@ from ninja.operation import Operation
 from pydantic import BaseModel, ValidationError
 
 from memoryhub import strict_json
-from memoryhub.actions import access as access_actions
-from memoryhub.actions import refusals
-from memoryhub.actions.asked import Asked
-from memoryhub.actions.calls import Caller, NotRun
-from memoryhub.actions.transactions import my_turn
-from memoryhub.actions.tree import NoSuchStore
+from memoryhub.actions.accounts import keys_and_roles as access_actions
+from memoryhub.actions.core.transactions import my_turn
+from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.memories import refusals
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.calls import Caller, NotRun
 from memoryhub.api import queries
 from memoryhub.api.refusals import problem_of
 from memoryhub.api.sentences import sentence_of

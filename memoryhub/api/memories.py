@@ -5,8 +5,8 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub.actions import memory_api, memory_api_lists
-from memoryhub.actions.memory_api import Change, MemoryTold, NoSuchMemory
+from memoryhub.actions.memories import api, api_lists
+from memoryhub.actions.memories.api import Change, MemoryTold, NoSuchMemory
 from memoryhub.api import objects
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
@@ -38,7 +38,7 @@ def create_memory(request: HttpRequest, memory_store_id: str, query: Query[Chang
     """Never overwrites: 409 where a memory or a directory has the path, or a memory stands where a directory above it
     would have to be. Directories come into being with the memories beneath them."""
     path = paths.from_api(body.path)
-    made = memory_api.create(memory_store_id, path, body.content, call_of(request).asked)
+    made = api.create(memory_store_id, path, body.content, call_of(request).asked)
     return objects.memory(memory_store_id, made, full=query.view == "full")
 
 
@@ -49,14 +49,14 @@ def list_memories(request: HttpRequest, memory_store_id: str, query: Query[ListM
     full = query.view == "full"
     filters = {"store": memory_store_id, "prefix": query.path_prefix, "depth": query.depth, "view": query.view}
     after = cursors.decode("memories", filters, query.page, (str,))
-    wanted = memory_api_lists.Wanted(
+    wanted = api_lists.Wanted(
         directory=objects.directory_of(query.path_prefix),
         children=query.depth == 1,
         full=full,
         limit=min(query.limit, FULL_LIMIT) if full else query.limit,
         after=after[0] if after else None,
     )
-    page = memory_api_lists.memories(memory_store_id, wanted, call_of(request).asked)
+    page = api_lists.memories(memory_store_id, wanted, call_of(request).asked)
     return {
         "data": [_item(memory_store_id, item, full=full) for item in page.items],
         "next_page": cursors.encode("memories", filters, [page.next]) if page.next else None,
@@ -68,7 +68,7 @@ def retrieve_memory(request: HttpRequest, memory_store_id: str, memory_id: str, 
     """One memory; a deleted one is 404, and its versions are still there."""
     full = query.view == "full"
     try:
-        found = memory_api.retrieve(memory_store_id, memory_id, call_of(request).asked, full=full)
+        found = api.retrieve(memory_store_id, memory_id, call_of(request).asked, full=full)
     except NoSuchMemory:
         raise _missing() from None
     return objects.memory(memory_store_id, found, full=full)
@@ -88,7 +88,7 @@ def update_memory(
     expected = body.precondition.content_sha256 if body.precondition else None
     change = Change(body.content, None if body.path is None else paths.from_api(body.path), expected)
     try:
-        made = memory_api.update(memory_store_id, memory_id, change, call_of(request).asked)
+        made = api.update(memory_store_id, memory_id, change, call_of(request).asked)
     except NoSuchMemory:
         raise _missing() from None
     return objects.memory(memory_store_id, made, full=query.view == "full")
@@ -98,7 +98,7 @@ def update_memory(
 def delete_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[DeleteMemory]) -> Json:
     """Its versions stay, and one more says that it was deleted."""
     try:
-        memory_api.delete(memory_store_id, memory_id, query.expected_content_sha256, call_of(request).asked)
+        api.delete(memory_store_id, memory_id, query.expected_content_sha256, call_of(request).asked)
     except NoSuchMemory:
         raise _missing() from None
     return {"type": "memory_deleted", "id": memory_id}

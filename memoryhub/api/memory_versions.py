@@ -3,8 +3,9 @@
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub.actions import memory_api_versions
-from memoryhub.actions.memory_api_versions import Author, NoSuchVersion, Wanted
+from memoryhub.actions.erasure.api import redact
+from memoryhub.actions.memories import api_versions
+from memoryhub.actions.memories.api_versions import Author, NoSuchVersion, Wanted
 from memoryhub.api import objects
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
@@ -28,10 +29,16 @@ def list_memory_versions(request: HttpRequest, memory_store_id: str, query: Quer
     after = cursors.decode("memory_versions", filters, query.page, (int, str))
     limit = min(query.limit, FULL_LIMIT) if full else query.limit
     wanted = Wanted(
-        memory=query.memory_id, operation=query.operation, authors=_authors(query), start=query.created_at_gte,
-        end=query.created_at_lte, full=full, limit=limit, after=(after[0], after[1]) if after else None,
-    )  # fmt: skip
-    page = memory_api_versions.versions(memory_store_id, wanted, call_of(request).asked)
+        memory=query.memory_id,
+        operation=query.operation,
+        authors=_authors(query),
+        start=query.created_at_gte,
+        end=query.created_at_lte,
+        full=full,
+        limit=limit,
+        after=(after[0], after[1]) if after else None,
+    )
+    page = api_versions.versions(memory_store_id, wanted, call_of(request).asked)
     return {
         "data": [objects.memory_version(memory_store_id, version) for version in page.versions],
         "next_page": cursors.encode("memory_versions", filters, page.next) if page.next else None,
@@ -45,7 +52,7 @@ def retrieve_memory_version(
     """What a memory was after one change."""
     asked, full = call_of(request).asked, query.view == "full"
     try:
-        found = memory_api_versions.retrieve(memory_store_id, memory_version_id, asked, full=full)
+        found = api_versions.retrieve(memory_store_id, memory_version_id, asked, full=full)
     except NoSuchVersion:
         raise _missing() from None
     return objects.memory_version(memory_store_id, found)
@@ -59,7 +66,7 @@ def redact_memory_version(request: HttpRequest, memory_store_id: str, memory_ver
     """Takes text and path out of a version for good. The newest version of a memory that lives is 400, and so is what
     a legal hold keeps; one that is redacted stays as it is. No request with a session redacts."""
     try:
-        found = memory_api_versions.redact(memory_store_id, memory_version_id, call_of(request).asked)
+        found = redact(memory_store_id, memory_version_id, call_of(request).asked)
     except NoSuchVersion:
         raise _missing() from None
     return objects.memory_version(memory_store_id, found)

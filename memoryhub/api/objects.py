@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from memoryhub.actions import sql_lists
-from memoryhub.actions.memory_api import MemoryTold
-from memoryhub.actions.memory_api_versions import VersionTold
+from memoryhub.actions.core import sql_lists
+from memoryhub.actions.memories.api import MemoryTold
+from memoryhub.actions.memories.api_versions import VersionTold
 from memoryhub.actors import actor, of_origin
 from memoryhub.machines.errors import Problem
 from memoryhub.protocol import paths

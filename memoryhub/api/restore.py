@@ -7,8 +7,9 @@ from ninja import Router
 from pydantic import ValidationError
 
 from memoryhub import strict_json
-from memoryhub.actions import bringing_back, stores_asked
-from memoryhub.actions.memory_api_versions import NoSuchVersion
+from memoryhub.actions.memories import api_restore
+from memoryhub.actions.memories.api_versions import NoSuchVersion
+from memoryhub.actions.stores import api
 from memoryhub.api import stores
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
@@ -43,7 +44,7 @@ def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_ve
     call = call_of(request)
     path = _path(call.body)
     try:
-        memory = bringing_back.restore_version(memory_store_id, memory_version_id, path, call.asked)
+        memory = api_restore.restore_version(memory_store_id, memory_version_id, path, call.asked)
     except NoSuchVersion:
         raise Problem.not_found("This memory store has no such memory version.") from None
     return basic(memory)
@@ -66,4 +67,4 @@ def _path(body: bytes) -> str | None:
 )  # fmt: skip
 def unarchive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     """Takes a memory store out of the archive. One that is in none is answered as it is."""
-    return stores.as_json(stores_asked.unarchive_store(memory_store_id, call_of(request).asked))
+    return stores.as_json(api.unarchive_store(memory_store_id, call_of(request).asked))

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from memoryhub.actions.stores_asked import MOST_PAIRS
+from memoryhub.actions.stores.api import MOST_PAIRS
 from memoryhub.api.queries import Flag, Limit, Moment, Page
 from memoryhub.api.schemas import Body, Filters, Object, Timestamp
 from memoryhub.api.sentences import SAID

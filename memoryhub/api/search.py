@@ -6,17 +6,17 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from memoryhub import chain
-from memoryhub.actions import searching
-from memoryhub.actions.memory_api import MemoryTold
-from memoryhub.actions.searching import BadQuery, Match
+from memoryhub.actions.memories.api import MemoryTold
+from memoryhub.actions.search import search
+from memoryhub.actions.search.search import BadQuery, Match
 from memoryhub.api import objects
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import MatchPage, SearchMemories
-from memoryhub.folding import Span
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access, Memory
+from memoryhub.text.folding import Span
 
 router = Router()
 
@@ -32,10 +32,14 @@ def search_memories(request: HttpRequest, memory_store_id: str, query: Query[Sea
     filters = {"store": memory_store_id, "query": query.query, "path_prefix": query.path_prefix}
     key = cursors.decode("search", filters, query.page, (str,))
     try:
-        found = searching.search(
-            memory_store_id, call_of(request).asked, query.query, objects.directory_of(query.path_prefix),
-            limit=query.limit, after=key[0] if key else None,
-        )  # fmt: skip
+        found = search.search(
+            memory_store_id,
+            call_of(request).asked,
+            query.query,
+            objects.directory_of(query.path_prefix),
+            limit=query.limit,
+            after=key[0] if key else None,
+        )
     except BadQuery as error:
         raise Problem.invalid(str(error)) from None
     return {

@@ -4,8 +4,9 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from memoryhub import chain
-from memoryhub.actions import access, stores_asked
-from memoryhub.actions.stores import StoreSettings
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.stores import api
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.api.frame import Call, Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_stores import CreateStore, DeletedStore, ListStores, Store, StorePage, UpdateStore
@@ -27,7 +28,7 @@ def create_memory_store(request: HttpRequest, body: CreateStore) -> Json:
     """Needs a key with `manage` access to all memory stores. The new memory store is empty, and has the limits that the
     hub sets for all. Names need not be unique."""
     settings = StoreSettings(body.name, body.description or "")
-    return as_json(stores_asked.create_store(call_of(request).asked, settings, body.metadata or {}))
+    return as_json(api.create_store(call_of(request).asked, settings, body.metadata or {}))
 
 
 @router.get("/memory_stores", auth=needs(Access.READ), response=answers(StorePage), summary="List memory stores")
@@ -58,7 +59,7 @@ def update_memory_store(request: HttpRequest, memory_store_id: str, body: Update
     left out stay. A request that changes nothing is 200. An archived memory store cannot be updated: 400."""
     given = {"name": body.name, "description": body.description}
     changes = {name: value for name, value in given.items() if value is not None}
-    return as_json(stores_asked.edit_store(memory_store_id, call_of(request).asked, changes, body.metadata or {}))
+    return as_json(api.edit_store(memory_store_id, call_of(request).asked, changes, body.metadata or {}))
 
 
 @router.delete(
@@ -69,7 +70,7 @@ def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     """Deletes a memory store for good, with its memories and memory versions; its audit entries stay, with a last one
     that tells of this. Needs a key with `manage` access to all memory stores: a key to this one alone may archive it.
     While a legal hold is on anything in it: 400."""
-    stores_asked.delete_store(memory_store_id, call_of(request).asked)
+    api.delete_store(memory_store_id, call_of(request).asked)
     return {"type": "memory_store_deleted", "id": memory_store_id}
 
 
@@ -79,7 +80,7 @@ def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
 def archive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     """An archived memory store is read as before, its memories can be deleted and its memory versions redacted; nothing
     else in it changes. Archiving again is 200 and changes nothing."""
-    return as_json(stores_asked.archive_store(memory_store_id, call_of(request).asked))
+    return as_json(api.archive_store(memory_store_id, call_of(request).asked))
 
 
 def _store(store_id: str) -> MemoryStore:
@@ -92,7 +93,7 @@ def _store(store_id: str) -> MemoryStore:
 def _matching(call: Call, query: ListStores) -> MemoryStoreQuerySet:
     stores = (
         MemoryStore.objects.all()
-        if access.reaches_all(call.caller)
+        if keys_and_roles.reaches_all(call.caller)
         else MemoryStore.objects.reached_by(call.caller.key)
     )
     if not query.include_archived:

@@ -11,10 +11,11 @@ from django.utils import timezone
 from ninja import Router
 
 from memoryhub import strict_json, tool
-from memoryhub.actions import calls, tree
-from memoryhub.actions.calls import Caller
-from memoryhub.actions.limits import Usage
-from memoryhub.actions.transactions import my_turn
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.limits import Usage
+from memoryhub.actions.core.transactions import my_turn, require_own_thread
+from memoryhub.actions.memories import calls
+from memoryhub.actions.memories.calls import Caller
 from memoryhub.api.openapi_tool import TOOL_CALLS
 from memoryhub.machines import requests
 from memoryhub.machines.errors import Problem
@@ -60,6 +61,7 @@ def tool_calls(request: HttpRequest, memory_store_id: str) -> HttpResponse:
         requests.require_size(body, caller)
         incoming = _incoming(request, body)
         if len(incoming.tool_uses) > 1:
+            require_own_thread()
             _refuse_reused_tokens(memory_store_id, caller, incoming.tool_uses)
         results = _run(memory_store_id, incoming, caller, at, elapsed)
         return _answer(results, incoming.is_message)
@@ -131,11 +133,16 @@ def _run(
     try:
         return [
             tool.execute(
-                store_id, tool_use, caller=caller, at=at, session=incoming.session, elapsed=elapsed,
+                store_id,
+                tool_use,
+                caller=caller,
+                at=at,
+                session=incoming.session,
+                elapsed=elapsed,
                 counts=0 if position else len(incoming.tool_uses),
             )
             for position, tool_use in enumerate(incoming.tool_uses)
-        ]  # fmt: skip
+        ]
     except calls.NotRun as error:
         raise Problem.not_run(error) from None
     except calls.TokenReused as error:
@@ -165,6 +172,9 @@ def _usage(usage: Usage) -> str:
         ("bytes", usage.total_bytes, usage.limits.total_bytes),
         ("calls", usage.calls, usage.limits.calls),
     )
-    items = (f"{name}={count}" + ("" if limit is None else f";limit={limit}") for name, count, limit in figures
-             if count is not None)  # fmt: skip
+    items = (
+        f"{name}={count}" + ("" if limit is None else f";limit={limit}")
+        for name, count, limit in figures
+        if count is not None
+    )
     return ", ".join(items)

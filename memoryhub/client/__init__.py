@@ -81,9 +81,12 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._hub = _Hub(url, key, store, session)
         self._client = anthropic.Anthropic(
-            base_url=self._hub.url, api_key=key, timeout=timeout, max_retries=max_retries,
+            base_url=self._hub.url,
+            api_key=key,
+            timeout=timeout,
+            max_retries=max_retries,
             http_client=http_client or anthropic.DefaultHttpxClient(follow_redirects=False),
-        )  # fmt: skip
+        )
         _forget_environment(self._client)
 
     @classmethod
@@ -175,9 +178,12 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._hub = _Hub(url, key, store, session)
         self._client = anthropic.AsyncAnthropic(
-            base_url=self._hub.url, api_key=key, timeout=timeout, max_retries=max_retries,
+            base_url=self._hub.url,
+            api_key=key,
+            timeout=timeout,
+            max_retries=max_retries,
             http_client=http_client or anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
-        )  # fmt: skip
+        )
         _forget_environment(self._client)
 
     @classmethod

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memoryhub.actions import import_sources, importing, webhooks, webhooks_reading, webhooks_sending
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.webhooks import WebhookSettings
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.transfer import importing, sources
+from memoryhub.actions.webhooks import deliveries, manage, send
+from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.demo import texts
 from memoryhub.models import Door, Import, MemoryStore, User, Webhook
 from memoryhub.outgoing import Answer, Sender
@@ -41,7 +42,7 @@ def _prepared(store: MemoryStore, mina: User, name: str, files: Mapping[str, str
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for path, text in files.items():
             zipped.writestr(path, text)
-    brought = import_sources.of_bytes(archive.getvalue(), name)
+    brought = sources.of_bytes(archive.getvalue(), name)
     job = importing.prepare(store.id, brought, place, Act(Actor.person(mina), Door.WEB, at))
     _go_on(job, at)
     return job
@@ -70,13 +71,13 @@ DOWN = Rehearsed(answer=Answer(503, "status", duration=1_200_000))
 
 def subscribe(service: MemoryStore, mina: User, at: datetime) -> None:
     """The help desk wants to hear what its assistant learns."""
-    webhooks.create_webhook(service.id, HELP_DESK, Act(Actor.person(mina), Door.WEB, at))
+    manage.create_webhook(service.id, HELP_DESK, Act(Actor.person(mina), Door.WEB, at))
 
 
 def tell(service: MemoryStore, mina: User, at: datetime) -> None:
     """It is told what is new, with one bad minute."""
     webhook = Webhook.objects.get(store=service)
-    while not webhooks_reading.gather(at):
+    while not deliveries.gather(at):
         pass
     _send(webhook, DOWN, at, most=1)
     _send(webhook, Rehearsed(), at + timedelta(minutes=10), most=100)
@@ -84,8 +85,8 @@ def tell(service: MemoryStore, mina: User, at: datetime) -> None:
 
 def pause(service: MemoryStore, mina: User, at: datetime) -> None:
     """Nothing of a demo leaves the machine."""
-    webhooks.pause(Webhook.objects.get(store=service).pk, Act(Actor.person(mina), Door.WEB, at))
+    manage.pause(Webhook.objects.get(store=service).pk, Act(Actor.person(mina), Door.WEB, at))
 
 
 def _send(webhook: Webhook, sender: Sender, at: datetime, most: int) -> None:
-    webhooks_sending.work(webhook.pk, sender, lambda: at, most, chance=lambda: 0.5)
+    send.work(webhook.pk, sender, lambda: at, most, chance=lambda: 0.5)

@@ -2,9 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from memoryhub.actions import curation, erasure, holds, policies, runs, scans
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.policies import PolicySettings
+from memoryhub.actions.core import holds
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import erasure
+from memoryhub.actions.findings import scans
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import policies, runs
+from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.demo import texts
 from memoryhub.models import Door, HoldKind, Memory, MemoryStore, User
 

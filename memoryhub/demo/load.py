@@ -8,8 +8,13 @@ from secrets import token_urlsafe
 from typing import Any
 
 from memoryhub import tool
-from memoryhub.actions import access, calls, curation, figures, findings, people, review, stores
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions import figures
+from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.findings import findings
+from memoryhub.actions.memories import calls, curation
+from memoryhub.actions.review import decisions
+from memoryhub.actions.stores import stores
 from memoryhub.demo import doors, governing, story, texts
 from memoryhub.models import (
     Access,
@@ -78,12 +83,12 @@ def _person(email: str, name: str, at: datetime) -> User:
 def _store(name: str, description: str, admin: User, at: datetime) -> MemoryStore:
     settings = stores.StoreSettings(name=name, description=description)
     store = stores.create_store(settings, actor=SYSTEM, door=Door.COMMAND, at=at)
-    access.set_role(store, admin, Role.CURATOR, actor=SYSTEM, door=Door.COMMAND, at=at)
+    keys_and_roles.set_role(store, admin, Role.CURATOR, actor=SYSTEM, door=Door.COMMAND, at=at)
     return store
 
 
 def _agent(name: str, description: str, at: datetime) -> Agent:
-    return access.create_agent(name, description=description, actor=SYSTEM, door=Door.COMMAND, at=at)
+    return keys_and_roles.create_agent(name, description=description, actor=SYSTEM, door=Door.COMMAND, at=at)
 
 
 def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) -> dict[tuple[str, str], str]:
@@ -92,7 +97,7 @@ def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) 
     for agent, store, name in sorted({(run.agent, run.store, run.key) for run in story.runs()}):
         by: dict[str, Any] = {"actor": SYSTEM, "door": Door.COMMAND, "at": at, "name": name}
         level = Access.READ if name == story.READ_ONLY else Access.WRITE
-        keys[agent, name] = access.issue_key(agents[agent], stores=[made[store]], access=level, **by)[1]
+        keys[agent, name] = keys_and_roles.issue_key(agents[agent], stores=[made[store]], access=level, **by)[1]
     return keys
 
 
@@ -141,13 +146,13 @@ def _review(made: dict[str, MemoryStore], mina: User, at: datetime) -> None:
     """All that awaits review in either store."""
     for store in made.values():
         waiting = MemoryVersion.objects.filter(store=store).unreviewed().values_list("pk", flat=True)
-        review.approve_many(store.id, list(waiting), Act(Actor.person(mina), Door.WEB, at))
+        decisions.approve_many(store.id, list(waiting), Act(Actor.person(mina), Door.WEB, at))
 
 
 def _flag(store: MemoryStore, mina: User, at: datetime) -> None:
     memory = Memory.objects.filter(store=store).at("/known_problems.md").get()
     note = "The row about Tuesday is out of date: ask logistics before somebody promises it"
-    review.flag(store.id, [memory.head_id], Act(Actor.person(mina), Door.WEB, at, note=note))
+    decisions.flag(store.id, [memory.head_id], Act(Actor.person(mina), Door.WEB, at, note=note))
 
 
 def _dismiss(store: MemoryStore, mina: User, at: datetime) -> None:

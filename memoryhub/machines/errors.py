@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from memoryhub.actions.calls import NotRun, TooManyCalls
+from memoryhub.actions.memories.calls import NotRun, TooManyCalls
 
 _NO_RETRY = {"x-should-retry": "false"}
 """Clients repeat a 409 by themselves unless they are told that it would be the same again."""
@@ -16,9 +16,13 @@ class Problem(Exception):
     the envelope's `error` tells programs."""
 
     def __init__(
-        self, status: int, type: str, message: str, headers: dict[str, str] | None = None,
+        self,
+        status: int,
+        type: str,
+        message: str,
+        headers: dict[str, str] | None = None,
         details: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(message)
         self.status, self.type, self.message, self.headers = status, type, message, headers or {}
         self.details = details or {}
@@ -81,9 +85,11 @@ class Problem(Exception):
     @classmethod
     def no_key(cls) -> "Problem":
         return cls(
-            401, "authentication_error", "A valid key is needed: `Authorization: Bearer mh_…` or `x-api-key: mh_…`.",
+            401,
+            "authentication_error",
+            "A valid key is needed: `Authorization: Bearer mh_…` or `x-api-key: mh_…`.",
             {"WWW-Authenticate": "Bearer"},
-        )  # fmt: skip
+        )
 
     @classmethod
     def forbidden(cls, message: str) -> "Problem":

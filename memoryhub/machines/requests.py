@@ -11,8 +11,8 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from memoryhub import strict_json
-from memoryhub.actions import calls, refusals
-from memoryhub.actions.calls import Caller
+from memoryhub.actions.memories import calls, refusals
+from memoryhub.actions.memories.calls import Caller
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Door
 

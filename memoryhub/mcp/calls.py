@@ -5,8 +5,9 @@ import secrets
 from typing import Any
 
 from memoryhub import tool
-from memoryhub.actions import calls, tree
-from memoryhub.actions.asked import Asked
+from memoryhub.actions.core import tree
+from memoryhub.actions.memories import calls
+from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.machines.errors import Problem
 from memoryhub.mcp.messages import INVALID_PARAMS, Refused
 from memoryhub.tool import ToolUse
@@ -35,9 +36,14 @@ def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> J
     tool_use = ToolUse.of(token or f"mcp_{secrets.token_hex(13)}", arguments)
     try:
         result = tool.execute(
-            store_id, tool_use, caller=asked.caller, at=asked.at, session=asked.session, elapsed=asked.elapsed,
+            store_id,
+            tool_use,
+            caller=asked.caller,
+            at=asked.at,
+            session=asked.session,
+            elapsed=asked.elapsed,
             door=asked.door,
-        )  # fmt: skip
+        )
     except calls.NotRun as error:
         raise Problem.not_run(error) from None
     except calls.TokenReused as error:

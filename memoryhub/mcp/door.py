@@ -12,11 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from memoryhub import ids
-from memoryhub.actions import reach
-from memoryhub.actions.asked import Asked
-from memoryhub.actions.availability import is_unavailable
-from memoryhub.actions.disk_space import DiskFull
-from memoryhub.actions.transactions import my_turn
+from memoryhub.actions.core.availability import is_unavailable
+from memoryhub.actions.core.disk_space import DiskFull
+from memoryhub.actions.core.transactions import my_turn
+from memoryhub.actions.memories import key_stores
+from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.machines import requests
 from memoryhub.machines.errors import Problem
 from memoryhub.mcp import messages, methods, versions
@@ -122,7 +122,7 @@ def _store_named(path: str) -> str | None:
 
 def _only_store(request: HttpRequest, at: datetime) -> str:
     """The one memory store that the key reaches."""
-    stores = reach.stores_of(requests.secret_of(request), at)
+    stores = key_stores.stores_of(requests.secret_of(request), at)
     if stores is None:
         raise Problem.no_key()
     if not stores:

@@ -27,9 +27,14 @@ class Refused(Exception):
     """An error of the protocol: its code, what it says, the HTTP status, and headers of the answer."""
 
     def __init__(
-        self, code: int, message: str, status: int = 400, *, data: Json | None = None,
+        self,
+        code: int,
+        message: str,
+        status: int = 400,
+        *,
+        data: Json | None = None,
         headers: dict[str, str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(message)
         self.code, self.message, self.status, self.data, self.headers = code, message, status, data, headers or {}
 

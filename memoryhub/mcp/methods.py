@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from memoryhub.actions.asked import Asked
+from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.mcp import calls, reads, tools, versions
 from memoryhub.mcp.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Message, Refused
 

@@ -5,19 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memoryhub import actors, chain
-from memoryhub.actions import reading, searching
-from memoryhub.actions.asked import Asked
-from memoryhub.actions.calls import NotRun
-from memoryhub.actions.reading import History
-from memoryhub.actions.searching import BadQuery, Match
-from memoryhub.actions.tree import NoSuchStore
-from memoryhub.folding import Span
+from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.memories import reading
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.calls import NotRun
+from memoryhub.actions.memories.reading import History
+from memoryhub.actions.search import search as searching
+from memoryhub.actions.search.search import BadQuery, Match
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
 from memoryhub.mcp.calls import answer
 from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
+from memoryhub.text.folding import Span
 
 Json = dict[str, Any]
 

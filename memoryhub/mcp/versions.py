@@ -52,9 +52,10 @@ def version_of(headers: Mapping[str, str], message: Message) -> str:
 def unsupported(requested: str) -> Refused:
     """The error that names what is supported, so that a client can choose."""
     return Refused(
-        UNSUPPORTED_VERSION, "Unsupported protocol version",
+        UNSUPPORTED_VERSION,
+        "Unsupported protocol version",
         data={"supported": list(SUPPORTED), "requested": requested[:64]},
-    )  # fmt: skip
+    )
 
 
 def status_of(refused: Refused, version: str) -> int:

@@ -1,7 +1,7 @@
 """Rows that govern: each change of one is noted until the audit entry of the act seals it.
 
 Whoever changes a row of a Sealed model writes the act's audit entry afterwards, in the same transaction: the entry then
-holds a seal of each changed row as it stands in the database. `actions.seals` writes and checks the seals.
+holds a seal of each changed row as it stands in the database. `actions.core.seals` writes and checks the seals.
 """
 
 from __future__ import annotations

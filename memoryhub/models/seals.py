@@ -23,7 +23,7 @@ class SealQuerySet(models.QuerySet["Seal"]):
 
 
 class Seal(models.Model):
-    """What one governing row became by the act of entry `seq` of `chain`; see `actions.seals`.
+    """What one governing row became by the act of entry `seq` of `chain`; see `actions.core.seals`.
 
     `kind` is the row's table and `row` its key, `home` the chain in which it is at home, `number` counts the row's
     seals. `digest` is the commitment to the row (null: there is no such row any more), with `salt` as long as the seal

@@ -10,11 +10,11 @@ from django.db.models import F, Q
 from django.db.models.lookups import Exact
 from django.utils.translation import gettext_lazy as _
 
-from memoryhub import webhook_schedule
 from memoryhub.models.access import User
 from memoryhub.models.fields import IdField, Literal, PlainJSONField
 from memoryhub.models.sealed import Sealed, SealedQuerySet
 from memoryhub.models.stores import MemoryStore
+from memoryhub.webhook_rules import schedule
 
 
 class Pause(models.TextChoices):
@@ -34,8 +34,8 @@ class WebhookQuerySet(SealedQuerySet["Webhook"]):
 
         A moment that only a wrong clock can have set keeps nothing waiting once the clock is right.
         """
-        free = Q(leased_until=None) | Q(leased_until__lte=at) | Q(leased_until__gt=at + 2 * webhook_schedule.LEASE)
-        is_time = Q(next_at__lte=at) | Q(next_at__gt=at + webhook_schedule.NO_WAIT_IS_LONGER)
+        free = Q(leased_until=None) | Q(leased_until__lte=at) | Q(leased_until__gt=at + 2 * schedule.LEASE)
+        is_time = Q(next_at__lte=at) | Q(next_at__gt=at + schedule.NO_WAIT_IS_LONGER)
         return self.active().filter(free, is_time).order_by("next_at", "id")
 
     def of_place(self, store_id: str | None) -> WebhookQuerySet:

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseNotAllowed
 
 from memoryhub import health, tasks
-from memoryhub.api.app import find
+from memoryhub.api.app import TOOL_CALLS, find
 from memoryhub.api.door import PREFIX
 from memoryhub.machines import requests
 from memoryhub.serving import answers, heavy, processes, refusals
@@ -29,7 +29,7 @@ from memoryhub.serving.django_side import DjangoSide, refuse
 from memoryhub.serving.environ import environ_of, is_too_large
 from memoryhub.serving.options import Options
 from memoryhub.serving.pool import Pool
-from memoryhub.web.uploads import DRAINED
+from memoryhub.web.common.uploads import DRAINED
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,8 @@ MOST_ON_DISK = 2 * 1024 * 1024 * 1024
 """Bytes of all bodies that are being read, or wait for a thread."""
 FORM = 4 * 1024 * 1024
 """A form without a file is no larger; one with a file may have as much beside it."""
+SMALL = 64 * 1024
+"""A tool call with a larger body is not answered by the committer: reading it takes time that others would wait."""
 TICK = 0.25
 STOPPING_FOR = 10.0
 """After so many seconds a server that is being stopped closes what is still open."""
@@ -201,7 +203,10 @@ class Application:
         self._reap()
         answered: asyncio.Future[None] = self.loop.create_future()
         done = partial(self.finished.append, answered)
-        if (pool or self.pool).offer(partial(self.django.answer, protocol, environ, body, done)):
+        taken = False
+        if body is not None and is_tool_call(environ, body):
+            taken = self.django.answer_together(protocol, environ, body, done, self.pool)
+        if taken or (pool or self.pool).offer(partial(self.django.answer, protocol, environ, body, done)):
             await answered
         else:
             refuse(protocol, environ, refusals.BUSY)
@@ -244,6 +249,15 @@ class Application:
         else:
             response = health.answer(await self.readiness.reason() if must_be_ready else None)
         protocol.response_bytes(response.status_code, headers_of_own(response), response.content)
+
+
+def is_tool_call(environ: dict[str, Any], body: Body) -> bool:
+    """Whether a request is a tool call that takes a thread no longer than its handing over would."""
+    path = environ["PATH_INFO"]
+    if body.kept > SMALL or environ["REQUEST_METHOD"] != "POST" or not path.startswith(PREFIX):
+        return False
+    found = find(path[len(PREFIX) :])
+    return found is not None and found[0] is TOOL_CALLS
 
 
 def _resolve(future: asyncio.Future[Any], value: Any) -> None:

@@ -2,7 +2,9 @@
 
 import logging
 import sys
+import time
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from io import BytesIO
 from typing import Any
@@ -15,10 +17,13 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpResponseBase, parse_cookie
 from django.urls import set_script_prefix
 
+from memoryhub.actions.core.transactions import NotTogether, answer_together
+from memoryhub.machines import requests
 from memoryhub.serving import refusals
 from memoryhub.serving.answers import Answers, NoRoom, headers_of_own
 from memoryhub.serving.bodies import Body
 from memoryhub.serving.known_keys import KnownKeys
+from memoryhub.serving.pool import Pool
 
 logger = logging.getLogger(__name__)
 
@@ -39,20 +44,43 @@ class DjangoSide:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)
                 return
-            environ["wsgi.input"] = BytesIO() if body is None else body.stream()
-            environ["wsgi.errors"] = sys.stderr
-            self._send(protocol, environ, self._response(environ))
-        except NoRoom:
-            logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])
-            refuse(protocol, environ, refusals.NO_ROOM)
-        except (OperationalError, InterfaceError):
-            logger.exception("The database did not answer while an answer was made: %s", environ["PATH_INFO"])
-            refuse(protocol, environ, refusals.NO_DATABASE)
-        except Exception:
-            logger.exception("An answer could not be made: %s", environ["PATH_INFO"])
-            refuse(protocol, environ, refusals.FAILED)
+            self._send(protocol, environ, self._response(_with_body(environ, body)))
+        except Exception as error:
+            refuse(protocol, environ, _reason(error, environ))
         finally:
             finished()
+
+    def answer_together(
+        self, protocol: Any, environ: dict[str, Any], body: Body, finished: Callable[[], None], pool: Pool
+    ) -> bool:
+        """Has the committer answer a tool call; False where it takes none.
+
+        What it does not answer (several calls in one message) a thread of the pool answers.
+        """
+        offered = time.monotonic()
+
+        def work() -> HttpResponseBase | None:
+            if time.monotonic() - offered > pool.longest_wait:
+                return None
+            set_script_prefix("/")
+            return self._handler.get_response(WSGIRequest(_with_body(environ, body)))
+
+        def done(response: HttpResponseBase | None, error: BaseException | None) -> None:
+            if isinstance(error, NotTogether) and pool.offer(partial(self.answer, protocol, environ, body, finished)):
+                return
+            try:
+                if error is None and response is not None:
+                    self._answers.send(protocol, response, is_head=False)
+                elif error is None or isinstance(error, NotTogether):
+                    refuse(protocol, environ, refusals.BUSY)
+                else:
+                    refuse(protocol, environ, _reason(error, environ))
+            except Exception as unsent:  # such as no room on the disk for a large one
+                refuse(protocol, environ, _reason(unsent, environ))
+            finally:
+                finished()
+
+        return answer_together(work, done, whose=requests.secret_in(environ), most_waiting=pool.most_waiting)
 
     def is_signed_in(self, environ: dict[str, Any]) -> bool:
         """Whether the request's cookie is that of somebody's session."""
@@ -70,6 +98,23 @@ class DjangoSide:
             self._answers.send(protocol, response, is_head=environ["REQUEST_METHOD"] == "HEAD")
         finally:
             response.close()
+
+
+def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
+    """The environment of one answer: a request may be answered again, and what answers it changes its own."""
+    return {**environ, "wsgi.input": BytesIO() if body is None else body.stream(), "wsgi.errors": sys.stderr}
+
+
+def _reason(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
+    """What a request is told that an error ended outside Django; the log is told the error."""
+    if isinstance(error, NoRoom):
+        logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])
+        return refusals.NO_ROOM
+    if isinstance(error, OperationalError | InterfaceError):
+        logger.error("The database did not answer while an answer was made: %s", environ["PATH_INFO"], exc_info=error)
+        return refusals.NO_DATABASE
+    logger.error("An answer could not be made: %s", environ["PATH_INFO"], exc_info=error)
+    return refusals.FAILED
 
 
 def refuse(protocol: Any, environ: dict[str, Any], reason: refusals.Reason) -> None:

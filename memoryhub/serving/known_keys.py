@@ -7,8 +7,8 @@ from collections import OrderedDict
 from django.db import Error, connection
 from django.utils import timezone
 
-from memoryhub.actions import calls
-from memoryhub.actions.transactions import my_turn
+from memoryhub.actions.core.transactions import my_turn
+from memoryhub.actions.memories import calls
 
 KNOWN_FOR = 60.0
 MOST = 4096

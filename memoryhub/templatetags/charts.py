@@ -25,21 +25,25 @@ DOT = _LINK + (
 def bars(marks: Iterable[Any]) -> SafeString:
     """Marks whose shape is a charts.Bar."""
     return format_html_join(
-        "", BAR,
+        "",
+        BAR,
         (
             (mark.url, mark.name, shape.x, shape.y, shape.width, shape.height, mark.series, mark.name)
-            for mark in marks if (shape := mark.shape)
+            for mark in marks
+            if (shape := mark.shape)
         ),
-    )  # fmt: skip
+    )
 
 
 @register.simple_tag
 def dots(marks: Iterable[Any]) -> SafeString:
     """Marks whose shape is a charts.Dot."""
     return format_html_join(
-        "", DOT,
+        "",
+        DOT,
         (
             (mark.url, mark.name, shape.x, shape.y, mark.name, mark.series, shape.x, shape.y)
-            for mark in marks if (shape := mark.shape)
+            for mark in marks
+            if (shape := mark.shape)
         ),
-    )  # fmt: skip
+    )

@@ -7,13 +7,12 @@ from typing import Any
 from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
-from memoryhub.diffs import Diff, Gap, Row, Span, split, unified
-from memoryhub.visible import to_html
-from memoryhub.web.comparing import NOWHERE, Sides
-from memoryhub.web.findings_marks import label
+from memoryhub.text.diffs import Diff, Gap, Row, Span, split, unified
+from memoryhub.text.visible import to_html
+from memoryhub.web.common.comparisons import NOWHERE, Sides
+from memoryhub.web.common.highlights import label
 
 register = template.Library()
 
@@ -100,9 +99,11 @@ def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
     """The row for what the page has no room for: how much that is, with the link to the next piece."""
     diff = frame.diff
     words = _("Not shown here: lines %(old)s to %(old_last)s before, lines %(new)s to %(new_last)s after.") % {
-        "old": min(frame.shown_old + 1, diff.old_lines), "old_last": diff.old_lines,
-        "new": min(frame.shown_new + 1, diff.new_lines), "new_last": diff.new_lines,
-    }  # fmt: skip
+        "old": min(frame.shown_old + 1, diff.old_lines),
+        "old_last": diff.old_lines,
+        "new": min(frame.shown_new + 1, diff.new_lines),
+        "new_last": diff.new_lines,
+    }
     link = ""
     if rest_url:
         url = escape(f"{rest_url}&after={after}")

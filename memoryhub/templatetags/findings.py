@@ -3,7 +3,7 @@
 from django import template
 
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore, User
-from memoryhub.web import findings_words
+from memoryhub.web.common import kinds
 
 register = template.Library()
 
@@ -13,12 +13,12 @@ MOST, MOST_EVERYWHERE = 100, 1000
 
 @register.filter
 def kind_label(kind: str) -> str:
-    return findings_words.label(kind)
+    return kinds.label(kind)
 
 
 @register.filter
 def kind_group(kind: str) -> str:
-    return findings_words.group_of(kind).value
+    return kinds.group_of(kind).value
 
 
 @register.simple_tag

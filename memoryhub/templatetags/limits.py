@@ -3,8 +3,8 @@
 from django import template
 
 from memoryhub.models import HubSettings, MemoryStore
-from memoryhub.web import limits_usage
-from memoryhub.web.limits_usage import Meter
+from memoryhub.web.stores import usage
+from memoryhub.web.stores.usage import Meter
 
 register = template.Library()
 
@@ -12,4 +12,4 @@ register = template.Library()
 @register.simple_tag
 def usage_of(store: MemoryStore) -> list[Meter]:
     """The meters of a store."""
-    return limits_usage.meters(store, HubSettings.current())
+    return usage.meters(store, HubSettings.current())

@@ -10,12 +10,12 @@ from django.forms import BoundField
 from django.template.defaulttags import querystring
 from django.templatetags.static import static
 from django.utils import formats, timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.protocol.rendering import human_size
+from memoryhub.web.common import assets
 
 register = template.Library()
 register.simple_tag(querystring, takes_context=True, name="query")
@@ -25,6 +25,20 @@ ACTOR_ICONS = {"key": "bot", "policy": "clock", "system": "server"}
 MINUTE, HOUR, DAY = 60, 3600, 86400
 RELATIVE_DAYS = 30
 """Older moments are shown as a date."""
+
+
+@register.simple_tag
+def stylesheets() -> SafeString:
+    """The links of every page's stylesheets, in their order."""
+    links = ((static(name),) for name in assets.files_of(assets.STYLES))
+    return format_html_join("\n", '<link rel="stylesheet" href="{}">', links)
+
+
+@register.simple_tag
+def scripts() -> SafeString:
+    """The scripts of every page."""
+    links = ((static(name),) for name in assets.files_of(assets.SCRIPTS))
+    return format_html_join("\n", '<script type="module" src="{}"></script>', links)
 
 
 @register.simple_tag

@@ -5,11 +5,11 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 
-from memoryhub.actions import policies
+from memoryhub.actions.retention import policies
 from memoryhub.models import Hold, Memory, MemoryStore
 from memoryhub.retention_rules import Policy
-from memoryhub.web import retention_due
-from memoryhub.web.retention_due import Kept
+from memoryhub.web.retention import due as retention_due
+from memoryhub.web.retention.due import Kept
 
 register = template.Library()
 

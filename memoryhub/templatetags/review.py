@@ -5,8 +5,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from memoryhub.models import Decision, Member, Memory, MemoryVersion, Review, User
-from memoryhub.web.review_inbox import Row
-from memoryhub.web.review_items import Item, items_of
+from memoryhub.web.review.items import Item, items_of
+from memoryhub.web.review.queries import Row
 
 register = template.Library()
 

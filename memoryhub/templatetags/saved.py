@@ -5,14 +5,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
-from django.http import HttpRequest
 from django.template import Context
 from django.urls import reverse
 
 from memoryhub.models import MemoryStore, SavedView
-from memoryhub.web.door import person
-from memoryhub.web.saved_views import Row, rows_of
-from memoryhub.web.saved_views_pages import PAGES, kept_query
+from memoryhub.web.common.access import person
+from memoryhub.web.common.request import Request
+from memoryhub.web.search.saved_pages import PAGES, kept_query
+from memoryhub.web.search.saved_views import Row, rows_of
 
 register = template.Library()
 
@@ -29,7 +29,7 @@ class Menu:
 @register.simple_tag(takes_context=True)
 def saved_views(context: Context, page: str) -> Menu | None:
     """Of a page of a store, `store` in the context, those of this store; null where filters cannot be kept."""
-    request: HttpRequest | None = context.get("request")
+    request: Request | None = context.get("request")
     store: MemoryStore | None = context.get("store") if page in PAGES and PAGES[page].of_store else None
     if request is None or page not in PAGES or (PAGES[page].of_store and store is None):
         return None

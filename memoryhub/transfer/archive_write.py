@@ -45,11 +45,19 @@ def _member(opened: zipfile.ZipFile, name: str, head: WrittenVersion, about: Abo
     version = head.version
     data = (version.content or "").encode("utf-8", "surrogatepass")
     opened.writestr(_info(name, version.at or about.at), data)
-    return line({
-        "type": "file", "name": name, "path": version.path, "memory": head.memory, "version": version.id,
-        "number": version.number, "created_at": moment(version.at) if version.at else None, "size": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-    })  # fmt: skip
+    return line(
+        {
+            "type": "file",
+            "name": name,
+            "path": version.path,
+            "memory": head.memory,
+            "version": version.id,
+            "number": version.number,
+            "created_at": moment(version.at) if version.at else None,
+            "size": len(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+        }
+    )
 
 
 def _streamed(

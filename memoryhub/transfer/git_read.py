@@ -78,9 +78,15 @@ class _Stream:
     def run(self) -> None:
         """Reads all of it; raises Refused."""
         verbs: dict[bytes, Callable[[bytes], None]] = {
-            b"blob": self._blob, b"commit": self._commit, b"reset": self._reset, b"feature": self._feature,
-            b"tag": self._tag, b"option": self._pass, b"progress": self._pass, b"checkpoint": self._pass,
-        }  # fmt: skip
+            b"blob": self._blob,
+            b"commit": self._commit,
+            b"reset": self._reset,
+            b"feature": self._feature,
+            b"tag": self._tag,
+            b"option": self._pass,
+            b"progress": self._pass,
+            b"checkpoint": self._pass,
+        }
         if re.search(rb"\S", self.lines.data) is None:
             raise Refused("There is nothing in it.")
         while (line := self.lines.next()) is not None:

@@ -51,8 +51,10 @@ class Lines:
             raise Refused("The stream is cut off: data is missing.")
         match = _COUNT.fullmatch(line)
         if match is None:
-            raise Refused(f"The stream says the length of its data in no way that is read: "
-                          f"{visible(line.decode('utf-8', 'replace'))}.")  # fmt: skip
+            raise Refused(
+                f"The stream says the length of its data in no way that is read: "
+                f"{visible(line.decode('utf-8', 'replace'))}."
+            )
         length = int(match[1])
         content = self.data[self.at : self.at + length]
         if len(content) != length:

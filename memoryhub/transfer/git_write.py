@@ -79,9 +79,13 @@ def _subject(version: BundledVersion) -> str:
 def _trailers(written: WrittenVersion) -> str:
     version = written.version
     lines = {
-        "Version": version.id, "Memory": written.memory, "Number": str(version.number), "Operation": version.operation,
-        "Path": to_json(version.path or None), "At": moment(version.at) if version.at else None,
-    }  # fmt: skip
+        "Version": version.id,
+        "Memory": written.memory,
+        "Number": str(version.number),
+        "Operation": version.operation,
+        "Path": to_json(version.path or None),
+        "At": moment(version.at) if version.at else None,
+    }
     if version.author is not None:
         if version.author.type:
             lines["Actor"] = f"{version.author.type} {version.author.id}"

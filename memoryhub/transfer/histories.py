@@ -11,9 +11,7 @@ OPERATIONS = ("created", "modified", "deleted")
 MOST_NUMBER = 1_000_000_000
 
 
-def checked(
-    memories: Iterable[BundledMemory], bounds: Bounds
-) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:  # fmt: skip
+def checked(memories: Iterable[BundledMemory], bounds: Bounds) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
     """The memories that can be taken, and those that cannot; raises Refused for what contradicts itself."""
     all_of_them = list(memories)
     require_bounds(all_of_them, bounds)
@@ -42,8 +40,12 @@ def require_bounds(memories: Sequence[BundledMemory], bounds: Bounds) -> None:
     versions = sum(len(memory.versions) for memory in memories)
     if versions > bounds.versions:
         raise Refused(f"It has {versions:,} versions; at most {bounds.versions:,} are taken.")
-    size = sum(len(version.content.encode("utf-8", "surrogatepass")) for memory in memories
-               for version in memory.versions if version.content)  # fmt: skip
+    size = sum(
+        len(version.content.encode("utf-8", "surrogatepass"))
+        for memory in memories
+        for version in memory.versions
+        if version.content
+    )
     if size > bounds.unpacked:
         raise Refused(f"Its texts have {size:,} bytes; at most {bounds.unpacked:,} are taken.")
 

@@ -82,8 +82,11 @@ class _Reader:
         if self.ended:
             raise Refused("It goes on behind its end.")
         take: Callable[[Line], None] | None = {
-            "store": self._store, "memory": self._memory, "version": self._version, "end": self._end,
-        }.get(line["type"])  # fmt: skip
+            "store": self._store,
+            "memory": self._memory,
+            "version": self._version,
+            "end": self._end,
+        }.get(line["type"])
         if take is not None:
             take(line)
         elif line["type"] == "header":
@@ -140,9 +143,15 @@ def version_of(line: Line) -> BundledVersion:
         _require_sum(content, line.get("sha256"))
     path = text(line, "path") if line.get("path") is not None else ""
     return BundledVersion(
-        text(line, "id"), number, text(line, "operation"), path, content, moment_of(text(line, "created_at")),
-        author_of(line.get("author")), redacted,
-    )  # fmt: skip
+        text(line, "id"),
+        number,
+        text(line, "operation"),
+        path,
+        content,
+        moment_of(text(line, "created_at")),
+        author_of(line.get("author")),
+        redacted,
+    )
 
 
 def _require_sum(content: str, sha256: object) -> None:

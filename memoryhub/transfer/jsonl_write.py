@@ -40,11 +40,18 @@ def memories(versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[byt
 def _version(written: WrittenVersion) -> Told:
     version = written.version
     told = {
-        "type": "version", "id": version.id, "memory": written.memory, "number": version.number,
-        "operation": version.operation, "path": version.path or None, "content": version.content,
-        "sha256": written.sha256, "created_at": moment(version.at) if version.at else None,
-        "author": author(version.author), "redacted": version.redacted,
-    }  # fmt: skip
+        "type": "version",
+        "id": version.id,
+        "memory": written.memory,
+        "number": version.number,
+        "operation": version.operation,
+        "path": version.path or None,
+        "content": version.content,
+        "sha256": written.sha256,
+        "created_at": moment(version.at) if version.at else None,
+        "author": author(version.author),
+        "redacted": version.redacted,
+    }
     return told if written.proof is None else {**told, "proof": written.proof}
 
 
@@ -55,7 +62,13 @@ def audit(kind: str, rows: Iterable[Told]) -> Iterator[bytes]:
 
 
 def closing(counts: Counts, *, changed: bool) -> bytes:
-    return line({
-        "type": "end", "memories": counts.memories, "versions": counts.versions, "entries": counts.entries,
-        "redactions": counts.redactions, "changed": changed,
-    })  # fmt: skip
+    return line(
+        {
+            "type": "end",
+            "memories": counts.memories,
+            "versions": counts.versions,
+            "entries": counts.entries,
+            "redactions": counts.redactions,
+            "changed": changed,
+        }
+    )

@@ -6,9 +6,7 @@ from memoryhub.transfer.reading import Bounds, Data, Read
 from memoryhub.transfer.tree_read import DEFAULT, Exclude
 
 
-def read(
-    data: Data, name: str, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT
-) -> Read:  # fmt: skip
+def read(data: Data, name: str, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """The memories of brought bytes, whatever their name says; one text alone is one memory. Raises Refused."""
     reading.require_size(data, bounds)
     if not len(data):

@@ -63,24 +63,20 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
     return any("/".join(parts[:end]) in beside for end in range(len(parts)))
 
 
-def read_archive(
-    data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT
-) -> Read:  # fmt: skip
+def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
     """The memories of a ZIP: those of its history, where it is an export as it was written, else its texts."""
     return read_texts(dict(archive_read.files(data, bounds)), bounds, only_memory_files, "zip", exclude)
 
 
 def read_texts(
     texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str, exclude: Exclude = DEFAULT
-) -> Read:  # fmt: skip
+) -> Read:
     """The memories of (place: bytes), which is emptied by it, so that no text is there twice; of an export, packed or
     unpacked, at the paths that its manifest says."""
     if MANIFEST in texts and not only_memory_files:
         read = reading.require_some(_of_export(texts, bounds))
         return replace(read, bundle=replace(read.bundle, source=source))
-    beside = frozenset(
-        place.rpartition("/")[0] for place in texts if place.rpartition("/")[2] == "MEMORY.md"
-    )  # fmt: skip
+    beside = frozenset(place.rpartition("/")[0] for place in texts if place.rpartition("/")[2] == "MEMORY.md")
     count = len(texts)
     kept = [place for place in sorted(texts) if not exclude.has(place)]
     taken = [place for place in kept if not only_memory_files or is_memory(place, beside)]

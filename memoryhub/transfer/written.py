@@ -52,10 +52,17 @@ class WrittenVersion:
 def header(about: About, form: str) -> Told:
     """The first line of everything that is exported."""
     return {
-        "type": "header", "format": form, "version": VERSION, "exported_at": moment(about.at),
-        "source": {"hub": about.hub, "store": about.store.get("id")}, "path": about.path, "history": about.history,
-        "audit": about.audit, "masked": about.masked, "seq": about.seq,
-    }  # fmt: skip
+        "type": "header",
+        "format": form,
+        "version": VERSION,
+        "exported_at": moment(about.at),
+        "source": {"hub": about.hub, "store": about.store.get("id")},
+        "path": about.path,
+        "history": about.history,
+        "audit": about.audit,
+        "masked": about.masked,
+        "seq": about.seq,
+    }
 
 
 def author(who: Author | None) -> Told | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.actions.trees import make
+from tests.actions.core.trees import make
 from tests.api.harness import Hub, new_hub
 
 

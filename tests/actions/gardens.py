@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions import policies, runs
-from memoryhub.actions.policies import PolicySettings
+from memoryhub.actions.retention import policies, runs
+from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.models import AuditEntry, Memory, MemoryStore, RetentionPolicy, Run
 from memoryhub.protocol.commands import Create
-from tests.actions.retention_stores import BEGIN, DAY, act, do, new_store
+from tests.actions.retention.stores import BEGIN, DAY, act, do, new_store
 
 LATER = BEGIN + 100 * DAY
 

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions import curation, erasure, findings, holds, hub_settings, policies, redaction, rules, stores
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.policies import PolicySettings
-from memoryhub.actions.stores import StoreSettings
+from memoryhub.actions.core import holds, hub_settings
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import erasure, redaction
+from memoryhub.actions.findings import findings, rules
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import policies
+from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import HUB, AuditEntry, Door, Finding, FindingState, HoldKind, Memory, MemoryStore, User
 from tests.api.harness import AT, assert_audit_is_right, new_store
 

@@ -8,10 +8,11 @@ from django.db import connection
 from django.db.models import Sum
 
 from memoryhub import tasks
-from memoryhub.actions import figures, stores
+from memoryhub.actions import figures
+from memoryhub.actions.stores import stores
 from memoryhub.models import Activity, AuditEntry, Figures, Growth, Memory, MemoryStore
 from memoryhub.models.figures import ALL, OK
-from tests.actions.histories import History
+from tests.actions.history.histories import History
 from tests.api.harness import AT, BY, Hub, new_hub, row_counts
 from tests.api.test_concurrency import together
 from tests.write_guard import tampering

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memoryhub.actions import access, passwords, people, stores, withdrawing
-from memoryhub.actions.stores import StoreSettings
+from memoryhub.actions.accounts import keys_and_roles, passwords, people, withdrawals
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import HUB, Agent, AuditEntry, Invitation, MemoryStore, User
 from tests.api.harness import AT, BY, new_store
 from tests.api.test_concurrency import together
@@ -28,7 +29,9 @@ def tried(act: Callable[[], Any], refusal: type[Exception]) -> bool:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_agents_of_one_name_made_at_once_one_is_made() -> None:
-    done = together(lambda _: tried(lambda: access.create_agent("Scout", **BY), access.NameTaken), clients=8)
+    done = together(
+        lambda _: tried(lambda: keys_and_roles.create_agent("Scout", **BY), keys_and_roles.NameTaken), clients=8
+    )
     assert done.count(True) == 1
     assert Agent.objects.filter(folded_name="scout").count() == 1
 
@@ -51,7 +54,7 @@ def test_an_invitation_is_used_or_withdrawn_but_never_both() -> None:
 
         def work(who: int, invitation: Invitation = invitation, token: str = token) -> bool:
             if who:
-                return tried(lambda: withdrawing.withdraw(invitation, **BY), LookupError)
+                return tried(lambda: withdrawals.withdraw(invitation, **BY), LookupError)
             return tried(
                 lambda: people.accept(token, email="", name="N", password="twelve letters", at=AT),
                 people.InvitationSpent,
@@ -88,8 +91,8 @@ def test_the_entry_of_an_edited_store_tells_what_changed_and_not_what_the_person
 
 @pytest.mark.django_db
 def test_the_entry_of_an_edited_agent_tells_what_changed_and_not_what_the_person_saw() -> None:
-    seen = access.create_agent("Scout", **BY)
-    access.edit_agent(Agent.objects.get(pk=seen.pk), name="Other", description="", **BY)
-    access.edit_agent(seen, name=" Scout ", description="", **BY)
+    seen = keys_and_roles.create_agent("Scout", **BY)
+    keys_and_roles.edit_agent(Agent.objects.get(pk=seen.pk), name="Other", description="", **BY)
+    keys_and_roles.edit_agent(seen, name=" Scout ", description="", **BY)
     told = json.loads(AuditEntry.objects.of_chain(HUB).newest()[0].input)
     assert told["name"] == ["Other", "Scout"]

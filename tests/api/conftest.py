@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryhub.actions import searching
+from memoryhub.actions.search import search as searching
 from tests.api.harness import Hub, new_hub
 
 

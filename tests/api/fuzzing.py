@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from memoryhub.actions import access
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import HUB, Access, AuditEntry, Memory, MemoryStore, MemoryVersion
 from memoryhub.wsgi import application
 from tests.api.harness import BY, Hub, new_agent, new_secret, new_store
@@ -66,8 +66,8 @@ class Fuzz:
 
     @classmethod
     def begun(cls, number: int) -> "Fuzz":
-        manager = access.issue_key(new_agent(), all_stores=True, access=Access.MANAGE, **BY)[1]
-        reader = access.issue_key(new_agent(), all_stores=True, access=Access.READ, **BY)[1]
+        manager = keys_and_roles.issue_key(new_agent(), all_stores=True, access=Access.MANAGE, **BY)[1]
+        reader = keys_and_roles.issue_key(new_agent(), all_stores=True, access=Access.READ, **BY)[1]
         return cls(random.Random(number), manager, reader)
 
     def run(self, requests: int) -> None:

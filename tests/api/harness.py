@@ -10,9 +10,11 @@ from typing import Any
 from django.conf import settings
 from django.test import Client
 
-from memoryhub.actions import access, stores, verification
-from memoryhub.actions.audit import Actor
-from memoryhub.actions.stores import StoreSettings
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.actions.verification import verify
 from memoryhub.models import (
     HUB,
     Access,
@@ -103,12 +105,12 @@ def new_store(**own: Any) -> MemoryStore:
 
 
 def new_agent() -> Agent:
-    return access.create_agent(f"Agent {next(_numbers)}", **BY)
+    return keys_and_roles.create_agent(f"Agent {next(_numbers)}", **BY)
 
 
 def new_secret(store: MemoryStore, level: Access = Access.WRITE, **options: Any) -> str:
     """A key of a new agent for one store."""
-    return access.issue_key(new_agent(), stores=[store], access=level, **(BY | options))[1]
+    return keys_and_roles.issue_key(new_agent(), stores=[store], access=level, **(BY | options))[1]
 
 
 def new_hub(**own: Any) -> Hub:
@@ -151,4 +153,4 @@ def assert_kept(kept: str | None, input: object) -> None:
 
 def assert_audit_is_right(store: MemoryStore) -> None:
     for chain in (store.id, HUB):
-        assert verification.verify(chain, settings.MEMORYHUB_CHECKPOINT_FILE)[1] is None
+        assert verify.verify(chain, settings.MEMORYHUB_CHECKPOINT_FILE)[1] is None

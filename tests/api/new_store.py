@@ -11,8 +11,8 @@ if __name__ == "__main__":
 
     from django.utils import timezone
 
-    from memoryhub.actions.audit import Actor
-    from memoryhub.actions.stores import StoreSettings, create_store
+    from memoryhub.actions.core.audit import Actor
+    from memoryhub.actions.stores.stores import StoreSettings, create_store
     from memoryhub.management.commands.issue_key import issue
     from memoryhub.models import Access, Door
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from django.apps import apps
 from django.db import connection
 
-from memoryhub.actions.audit import Act
-from memoryhub.actions.rules import save_rules
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.findings.rules import save_rules
 from memoryhub.models import Finding, MemoryStore
 from memoryhub.sensitive import KINDS
 from tests.api.harness import BY, Hub, new_hub

@@ -7,7 +7,7 @@ import anthropic
 import pytest
 from anthropic.types.beta import BetaMessage
 
-from memoryhub.actions import calls
+from memoryhub.actions.memories import calls
 from memoryhub.models import AuditEntry, Memory, MemoryVersion
 from tests.api.harness import Hub, assert_audit_is_right, contents
 from tests.api.messages_api import BETA, Refused, check, playing

@@ -10,17 +10,20 @@ from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub import keeping
 from memoryhub import settings as shipped
-from memoryhub.actions import access, calls, erasure_places, refusals, removal, stores
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.redaction import _without_texts
-from memoryhub.actions.stores import StoreSettings
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import places
+from memoryhub.actions.erasure.redaction import _without_texts
+from memoryhub.actions.memories import calls, refusals
+from memoryhub.actions.retention import removal
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import HUB, Access, AuditChain, AuditEntry, Door, MemoryStore, RefusalWindow, Role, User
+from memoryhub.text import keeping
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
 from tests.fixtures import BY, new_person, signed_in
-from tests.mcp.messages import message
-from tests.mcp.messages import send as send_mcp
+from tests.mcp.messages import message, send as send_mcp
 
 pytestmark = pytest.mark.django_db
 
@@ -109,7 +112,7 @@ def test_page_and_api_say_how_much_of_a_call_is_kept() -> None:
     entry, whole = newest_entry(hub.store.id), kept(newest_entry(hub.store.id))[1]
     assert whole is not None
     reader = new_person("Alice")
-    access.set_role(hub.store, reader, Role.VIEWER, **BY)
+    keys_and_roles.set_role(hub.store, reader, Role.VIEWER, **BY)
     page = signed_in(reader).get(reverse("entry", args=[hub.store.id, entry.seq])).content.decode()
     assert f"Kept in part: about 4,096 of {whole.bytes:,} bytes" in page and whole.sha256 in page
     assert "checked: it is as it was written" in page
@@ -125,7 +128,7 @@ def test_page_and_api_say_how_much_of_a_call_is_kept() -> None:
 def test_erasing_what_is_kept_of_a_call_takes_the_digest_of_the_rest_too() -> None:
 
     text = keeping.in_part(json.dumps({"command": "create", "file_text": "Grace Hopper " + "x" * 99_000}))
-    for left in (erasure_places.Terms(("Grace Hopper",)).masked_json(text), _without_texts(text)):
+    for left in (places.Terms(("Grace Hopper",)).masked_json(text), _without_texts(text)):
         assert left is not None and "Grace" not in left
         assert keeping.parts(json.loads(left))[1] == (*(keeping.parts(json.loads(text))[1] or ())[:1], None)
 
@@ -158,7 +161,7 @@ def test_at_the_limit_of_the_audit_no_call_of_a_key_runs_at_any_door_and_people_
         assert answer.status == 507 and "Nothing was run" in answer.body.decode()
         assert answer.headers["x-should-retry"] == "false"
     assert AuditEntry.objects.count() == before
-    access.set_role(hub.store, alice, Role.ADMIN, **BY)
+    keys_and_roles.set_role(hub.store, alice, Role.ADMIN, **BY)
     page = signed_in(alice).get(reverse("limits", args=[hub.store.id])).content.decode()
     assert 'data-level="full"' in page and "At the limit every call of a key is refused" in page
     shown = signed_in(alice).get(reverse("store", args=[hub.store.id])).content.decode()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memoryhub.actions import sql
+from memoryhub.actions.core import sql
 from memoryhub.models import HUB, AuditEntry
 from tests.api.harness import Hub
 

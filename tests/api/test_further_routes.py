@@ -8,9 +8,11 @@ from urllib.parse import urlencode
 import pytest
 from django.db.models import Q
 
-from memoryhub.actions import redaction, searching, stores
+from memoryhub.actions.erasure import redaction
+from memoryhub.actions.search import search as searching
+from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Access, AuditEntry, Memory, MemoryStore, MemoryVersion
-from tests.actions.trees import ACT
+from tests.actions.core.trees import ACT
 from tests.api.harness import (
     BY,
     Answer,

@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 
-from memoryhub.actions import access
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core import transactions
 from memoryhub.models import AuditEntry, IdempotentCall, Key, MemoryVersion
 from tests.api.harness import (
     BY,
@@ -75,6 +77,29 @@ def test_another_input_under_a_used_token_is_refused_without_effect(hub: Hub) ->
     assert (answer.status, answer.value["error"]["type"]) == (422, "invalid_request_error")
     assert row_counts() == before
     assert contents(hub.store) == {"/memories/a.md": "one\n"}
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no committer")
+def test_a_reused_token_makes_no_call_run_again_that_is_committed_with_it(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions._thread, "is_committer", True, raising=False)
+    sent(hub, "toolu_x", command="view", path="/memories")
+    ran: list[str] = []
+
+    def asking(id: str) -> transactions._Request[int]:
+        def work() -> int:
+            ran.append(id)
+            return sent(hub, id, command="create", path=f"/memories/{id}.md", file_text="").status
+
+        return transactions._Request(work, lambda answer, error: None)
+
+    jobs: list[transactions._Job[Any]] = [asking(id) for id in ("toolu_1", "toolu_x", "toolu_2")]
+    transactions._commit(jobs)
+    assert [job.result for job in jobs] == [200, 422, 200]
+    assert ran == ["toolu_1", "toolu_x", "toolu_2"]
+    assert set(contents(hub.store)) == {"/memories/toolu_1.md", "/memories/toolu_2.md"}
+    assert_audit_is_right(hub.store)
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])
@@ -219,7 +244,7 @@ def test_tokens_of_other_keys_and_stores_are_others(hub: Hub) -> None:
 
 def test_a_replay_by_a_key_that_was_revoked_meanwhile_is_refused(hub: Hub) -> None:
     sent(hub, "toolu_x", command="view", path="/memories")
-    access.revoke_key(Key.objects.get(digest=access.calls.digest_of_key(hub.secret)), **BY)
+    keys_and_roles.revoke_key(Key.objects.get(digest=keys_and_roles.calls.digest_of_key(hub.secret)), **BY)
     assert sent(hub, "toolu_x", command="view", path="/memories").status == 401
 
 

@@ -10,10 +10,13 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from memoryhub.actions import changes, curation, hub_settings, stores
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.stores import StoreSettings
-from memoryhub.actions.transactions import writing
+from memoryhub.actions.core import hub_settings
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.history import apply_plan
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import HUB, AuditEntry, Door, IdempotentCall, Memory, MemoryStore, MemoryVersion
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry, row_counts
@@ -100,6 +103,14 @@ class TestCallsAMinute:
         clock(61)
         assert hub.send(block).status == 200
         assert IdempotentCall.objects.filter(store=hub.store).count() == 1
+
+    def test_a_reused_token_is_no_call_and_is_refused_as_such_where_no_call_is_left(
+        self, db: None, clock: Clock
+    ) -> None:
+        hub = new_hub(limit_calls=2)
+        block = hub.block(**VIEW)
+        reused = {**block, "input": {"command": "delete", "path": "/memories/a.md"}}
+        assert [hub.send(one).status for one in (block, reused, block, reused, block)] == [200, 422, 200, 422, 429]
 
     def test_an_error_of_the_tool_is_a_call_too(self, db: None, clock: Clock) -> None:
         hub = new_hub(limit_calls=1)
@@ -196,11 +207,11 @@ class TestVersions:
     def test_undoing_has_the_same_limit(self, db: None) -> None:
         hub = new_hub(limit_versions=3)
         memory = self.written(hub)
-        plan = changes.undo_plan(hub.store.id, [memory.head_id])
+        plan = apply_plan.undo_plan(hub.store.id, [memory.head_id])
         with pytest.raises(ToolError, match="/memories/a has 3 versions"):
-            changes.undo(hub.store.id, [memory.head_id], {}, plan.digest, ACT)
+            apply_plan.undo(hub.store.id, [memory.head_id], {}, plan.digest, ACT)
         limit(hub, limit_versions=4)
-        assert changes.undo(hub.store.id, [memory.head_id], {}, plan.digest, ACT).count == 1
+        assert apply_plan.undo(hub.store.id, [memory.head_id], {}, plan.digest, ACT).count == 1
 
 
 def removed_rows(memory: Memory, count: int) -> None:

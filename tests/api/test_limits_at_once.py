@@ -24,8 +24,10 @@ Stores = dict[str, dict[str, Any]]
 
 MAKE = """
 import json, sys
-from memoryhub.actions import access, curation, stores
-from memoryhub.actions.audit import Act
+from memoryhub.actions.accounts import keys_and_roles as access
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
+from memoryhub.actions.core.audit import Act
 from memoryhub.models import Access, Role, User
 from tests.api.harness import BY, new_store
 from tests.fixtures import new_person

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
-from memoryhub.actions import access
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.api import app, urls
 from memoryhub.api.frame import needs
 from memoryhub.models import Access
@@ -133,7 +133,7 @@ def test_what_an_operation_needs_is_in_its_errors(document: Json) -> None:
 def manager() -> Hub:
     """A store, and a key that may do everything."""
     hub = new_hub()
-    hub.secret = access.issue_key(new_agent(), all_stores=True, access=Access.MANAGE, **BY)[1]
+    hub.secret = keys_and_roles.issue_key(new_agent(), all_stores=True, access=Access.MANAGE, **BY)[1]
     return hub
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from memoryhub.actions import stores
-from memoryhub.actions.holds import place
+from memoryhub.actions.core.holds import place
+from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Access, AuditEntry, HoldKind, Memory, MemoryVersion
 from memoryhub.protocol.commands import WRITES
-from tests.actions.trees import ACT
+from tests.actions.core.trees import ACT
 from tests.api.harness import BY, Answer, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry, row_counts
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from memoryhub import strict_json
-from memoryhub.actions import access
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import HUB, Access, AuditEntry, IdempotentCall, Key
 from tests.api import malformed
 from tests.api.harness import (
@@ -175,8 +175,8 @@ def test_the_scheme_is_read_in_any_case(hub: Hub) -> None:
 
 
 def test_a_revoked_key_is_none(hub: Hub) -> None:
-    key = Key.objects.get(digest=access.calls.digest_of_key(hub.secret))
-    access.revoke_key(key, **BY)
+    key = Key.objects.get(digest=keys_and_roles.calls.digest_of_key(hub.secret))
+    keys_and_roles.revoke_key(key, **BY)
     before = row_counts()
     assert_envelope(hub.send(BLOCK), 401)
     assert row_counts() == before
@@ -250,8 +250,8 @@ def test_another_address_is_not_found_in_json(hub: Hub, url: str, method: str) -
 
 
 def test_a_key_for_all_stores_reaches_each(hub: Hub) -> None:
-    agent = access.create_agent("Everywhere", **BY)
-    _, hub.secret = access.issue_key(agent, all_stores=True, **BY)
+    agent = keys_and_roles.create_agent("Everywhere", **BY)
+    _, hub.secret = keys_and_roles.issue_key(agent, all_stores=True, **BY)
     for store in (hub.store, new_store()):
         url = f"/v1/memory_stores/{store.id}/tool_calls"
         assert hub.send(BLOCK, url=url).status == 200

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from memoryhub.actions import stores, verification
+from memoryhub.actions.stores import stores
+from memoryhub.actions.verification import verify
 from memoryhub.models import Access, AuditEntry, Directory, Memory, MemoryStore
 from memoryhub.protocol import paths
 from tests.api.harness import BY, Hub, contents, new_secret, new_store, outcome
@@ -139,7 +139,7 @@ class Pair:
         places = Memory.objects.filter(store=store, deleted_at=None).values_list("path", "directory__path")
         assert all(paths.parent(path) == directory for path, directory in places)
         assert AuditEntry.objects.of_chain(store.id).count() == self.entries + 1
-        assert verification.verify(store.id) == (self.entries + 1, None)
+        assert verify.verify(store.id) == (self.entries + 1, None)
 
 
 @pytest.mark.django_db

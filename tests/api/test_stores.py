@@ -10,9 +10,11 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from memoryhub.actions import access, holds, stores
-from memoryhub.actions.audit import Act
-from memoryhub.actions.stores import StoreSettings
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core import holds
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import HUB, Access, AuditChain, HoldKind, MemoryStore, User
 from tests.api.harness import BY, Answer, Hub, assert_audit_is_right, new_agent, new_hub, new_secret, newest_entry
 from tests.api.server import Server
@@ -26,7 +28,7 @@ STORES = "/v1/memory_stores"
 def keeper(db: None) -> Hub:
     """A store, and a key that may manage all stores."""
     made = new_hub()
-    made.secret = access.issue_key(new_agent(), all_stores=True, access=Access.MANAGE, **BY)[1]
+    made.secret = keys_and_roles.issue_key(new_agent(), all_stores=True, access=Access.MANAGE, **BY)[1]
     return made
 
 
@@ -81,7 +83,7 @@ def test_what_is_left_out_or_null_is_empty(keeper: Hub) -> None:
 def test_only_a_key_that_manages_all_stores_makes_one(keeper: Hub) -> None:
     before = MemoryStore.objects.count()
     keys = [new_secret(keeper.store, level) for level in Access]
-    keys += [access.issue_key(new_agent(), all_stores=True, access=Access.WRITE, **BY)[1]]
+    keys += [keys_and_roles.issue_key(new_agent(), all_stores=True, access=Access.WRITE, **BY)[1]]
     for secret in keys:
         keeper.secret = secret
         assert "manage" in refused(keeper.send({"name": "x"}, url=STORES), 403)

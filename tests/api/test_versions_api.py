@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memoryhub.actions import curation, memory_api_versions
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.tree import locked
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.tree import locked
+from memoryhub.actions.memories import api_versions as memory_api_versions, curation
 from memoryhub.models import Access, Door, Key, Memory, MemoryVersion
 from memoryhub.models.audit import ActorKind
-from tests.actions.trees import ACT
+from tests.actions.core.trees import ACT
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_secret
 from tests.api.memory_calls import Api, Json, new_api, sha
 

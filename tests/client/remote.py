@@ -12,8 +12,9 @@ from tests.api.server import Server
 
 NEW = """
 from django.utils import timezone
-from memoryhub.actions import access, stores
-from memoryhub.actions.audit import Actor
+from memoryhub.actions.accounts import keys_and_roles as access
+from memoryhub.actions.stores import stores
+from memoryhub.actions.core.audit import Actor
 from memoryhub.models import Access, Door
 by = dict(actor=Actor.system("tests"), door=Door.COMMAND, at=timezone.now())
 agent = access.create_agent("Client", **by)

@@ -34,8 +34,8 @@ def test_more_than_one_request_holds_is_deleted(remote: Remote) -> None:
 
 HOLD = """
 from django.utils import timezone
-from memoryhub.actions import holds
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core import holds
+from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door, HoldKind
 act = Act(Actor.system("tests"), Door.COMMAND, timezone.now())
 holds.place(STORE, act, kind=HoldKind.HOLD, reason="A lawsuit.", path="/held")

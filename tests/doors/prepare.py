@@ -10,8 +10,9 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions import access, people, stores
-from memoryhub.actions.audit import Actor
+from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Door, Role
 
 AGENTS = ("tool", "python", "typescript", "mcp", "sync")
@@ -23,13 +24,15 @@ def main() -> None:
     store = stores.create_store(stores.StoreSettings(name="Doors"), **by)
     told: dict[str, Any] = {"store": store.id, "keys": {}, "ids": {}}
     for name in AGENTS:
-        key, secret = access.issue_key(access.create_agent(name, **by), stores=[store], access=Access.WRITE, **by)
+        key, secret = keys_and_roles.issue_key(
+            keys_and_roles.create_agent(name, **by), stores=[store], access=Access.WRITE, **by
+        )
         told["keys"][name], told["ids"][name] = secret, key.id
-    hub = access.create_agent("hub", **by)
+    hub = keys_and_roles.create_agent("hub", **by)
     for name, level in (("manage", Access.MANAGE), ("read", Access.READ)):
-        told["keys"][name] = access.issue_key(hub, all_stores=True, access=level, **by)[1]
+        told["keys"][name] = keys_and_roles.issue_key(hub, all_stores=True, access=level, **by)[1]
     alice = people.create_user("alice@example.com", name="Alice", password="correct horse battery staple", **by)
-    access.set_role(store, alice, Role.CURATOR, **by)
+    keys_and_roles.set_role(store, alice, Role.CURATOR, **by)
     client = Client()
     client.force_login(alice)
     told["ids"]["browser"] = alice.id

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from memoryhub.actions import access, holds, stores
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core import holds
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.stores import stores
 from memoryhub.models import (
     AuditEntry,
     Directory,
@@ -20,7 +22,7 @@ from memoryhub.models import (
     MemoryVersion,
     Role,
 )
-from memoryhub.web.blame import lines_with_origins
+from memoryhub.web.history.blame import lines_with_origins
 from tests.api.harness import AT, BY, Answer, Hub, assert_audit_is_right, new_hub, newest_entry
 from tests.api.rules import CARD, OTHER_CARD, set_rules, where_stored
 from tests.fixtures import new_person, signed_in
@@ -228,7 +230,7 @@ def test_what_comes_through_the_api_waits_for_review_and_shows_its_author() -> N
     set_rules(hub.store, card="flag")
     by_api(hub, "create", "/reviewed.md", "", f"one\n{CARD}\n")
     alice = new_person("Alice")
-    access.set_role(hub.store, alice, Role.ADMIN, **BY)
+    keys_and_roles.set_role(hub.store, alice, Role.ADMIN, **BY)
     client = signed_in(alice)
     memory = Memory.objects.get(store=hub.store)
     label = AuditEntry.objects.of_chain(hub.store.pk).of_command("create")[0].label or "?"

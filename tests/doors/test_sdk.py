@@ -8,13 +8,12 @@ from typing import Any
 import anthropic
 import httpx2
 import pytest
-from anthropic import Anthropic, AsyncAnthropic
-from anthropic import _base_client as sdk
+from anthropic import Anthropic, AsyncAnthropic, _base_client as sdk
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import OperationalError, close_old_connections
 
-from memoryhub.actions import calls
+from memoryhub.actions.memories import calls
 from memoryhub.models import Access
 from tests.api.harness import new_secret, new_store
 from tests.asynchronous import run

@@ -4,9 +4,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from memoryhub.actions import access, calls, stores
-from memoryhub.actions.audit import Actor
-from memoryhub.actions.stores import StoreSettings
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.memories import calls
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.models import Access, Agent, Door, Memory, MemoryStore, MemoryVersion
 from memoryhub.tool import ToolUse, execute
 
@@ -32,8 +34,8 @@ class Maker:
         self.names: dict[str, str] = {"key.none": "", "key.wrong": "mh_wrong"}
         self._minutes = count()
         self._blocks = count(1)
-        self.agent = access.create_agent("Table", **self.by)
-        self.others_agent = access.create_agent("Other", **self.by)
+        self.agent = keys_and_roles.create_agent("Table", **self.by)
+        self.others_agent = keys_and_roles.create_agent("Other", **self.by)
 
     @property
     def by(self) -> dict[str, Any]:
@@ -49,7 +51,7 @@ class Maker:
 
     def key(self, name: str, level: Access, *reached: MemoryStore, agent: Agent | None = None, **options: Any) -> None:
         by = self.by
-        key, secret = access.issue_key(agent or self.agent, stores=reached, access=level, **(by | options))
+        key, secret = keys_and_roles.issue_key(agent or self.agent, stores=reached, access=level, **(by | options))
         self.names[f"key.{name}"], self.names[f"id.{name}"] = secret, key.id
 
     def tool(self, store: MemoryStore, key: str = "manage", session: str | None = None, **input: Any) -> None:
@@ -92,7 +94,7 @@ def make() -> dict[str, str]:
     maker.key("twins", Access.READ, *twins)
     maker.key("expired", Access.MANAGE, main, expires_at=BEGIN + timedelta(days=1))
     maker.key("revoked", Access.MANAGE, main)
-    access.revoke_key(access.Key.objects.get(pk=maker.names["id.revoked"]), **maker.by)
+    keys_and_roles.revoke_key(keys_and_roles.Key.objects.get(pk=maker.names["id.revoked"]), **maker.by)
     _fill(maker, main, other, many, archived, full)
     stores.set_archived(archived, True, **maker.by)
     for name, path in {"todo": "/notes/todo.md", "a": "/a.md", "empty_text": "/empty.md", "old": "/moved.md"}.items():

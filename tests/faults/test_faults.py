@@ -130,6 +130,28 @@ def test_while_another_process_holds_the_database_calls_wait_or_are_refused_and_
     assert_right(hub, load)
 
 
+@on_sqlite
+@pytest.mark.parametrize("how", ["moved away and back", "without its log"])
+def test_what_is_acknowledged_is_there_after_a_kill_whatever_happens_to_the_names_of_sqlites_files(
+    how: str, tmp_path: Path
+) -> None:
+    """In place of the file a new connection makes an empty one, beside which SQLite removes the log that is in use."""
+    with running(Hub(tmp_path / "data")) as hub:
+        with Load(hub, tmp_path / "journal") as load:
+            load.wait_for(20)
+            if how == "without its log":
+                hub.file.with_name(f"{hub.file.name}-wal").unlink()
+            else:
+                hub.file.rename(tmp_path / "away")
+                time.sleep(2)
+                (tmp_path / "away").rename(hub.file)
+            time.sleep(2)
+            hub.kill()
+            hub.start()
+            load.wait_for(20)
+        assert_right(hub, load)
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own with 192 MB."""

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions import access, stores
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Access, AuditEntry
 from tests.api.harness import BY, Answer, Hub, new_agent, new_secret, new_store, newest_entry, row_counts
 from tests.mcp.messages import AGREED, META, STATELESS, call, called, message, send, text_of
@@ -86,9 +87,9 @@ def test_a_key_is_needed_and_opens_its_own_stores_alone(hub: Hub) -> None:
 
 def test_a_key_of_several_stores_names_one(hub: Hub) -> None:
     other = new_store()
-    _, several = access.issue_key(new_agent(), stores=[hub.store, other], access=Access.WRITE, **BY)
-    _, every = access.issue_key(new_agent(), all_stores=True, access=Access.WRITE, **BY)
-    _, none = access.issue_key(new_agent(), stores=[], access=Access.WRITE, **BY)
+    _, several = keys_and_roles.issue_key(new_agent(), stores=[hub.store, other], access=Access.WRITE, **BY)
+    _, every = keys_and_roles.issue_key(new_agent(), all_stores=True, access=Access.WRITE, **BY)
+    _, none = keys_and_roles.issue_key(new_agent(), stores=[], access=Access.WRITE, **BY)
     for secret in (several, every):
         holder = Hub(hub.store, secret)
         answer = send(holder, PING)

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from django.db.models import Q
 
-from memoryhub.actions import redaction, searching, stores
+from memoryhub.actions.erasure import redaction
+from memoryhub.actions.search import search as searching
+from memoryhub.actions.stores import stores
 from memoryhub.models import Access, AuditEntry, Memory, MemoryVersion, User
-from tests.actions.trees import ACT
+from tests.actions.core.trees import ACT
 from tests.api.harness import BY, Hub, assert_audit_is_right, contents, new_hub, new_secret, newest_entry, row_counts
 from tests.api.rules import CARD, set_rules
 from tests.fixtures import signed_in

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memoryhub.protocol import paths
 from tests.protocol.dictionary_hub import DictionaryHub

@@ -6,8 +6,7 @@ import unicodedata
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError

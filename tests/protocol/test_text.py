@@ -4,8 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from memoryhub.protocol import text
 from memoryhub.protocol.errors import ToolError

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from memoryhub.actions import curation, exports, findings, holds, policies, review, rules, saved_views, stores
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core import holds
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.findings import findings, rules
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import policies
+from memoryhub.actions.review import decisions
+from memoryhub.actions.search import saved_views
+from memoryhub.actions.stores import stores
+from memoryhub.actions.transfer import export_entries
 from memoryhub.models import (
     Door,
     Finding,
@@ -19,7 +26,7 @@ from memoryhub.models import (
 )  # fmt: skip
 from memoryhub.sensitive import KINDS
 from tests.redaction.texts import AWKWARD, WIDE, Source
-from tests.web.history import Caller
+from tests.web.history.versions import Caller
 from tests.write_guard import arranging
 
 COUNT = 500
@@ -153,9 +160,9 @@ class Planter:
         texts = iter(self.source.take("the note of a review", 20))
         waiting = MemoryVersion.objects.filter(store=self.store, review_state="unreviewed").order_by("seq")
         for version in waiting[:10]:
-            review.approve(self.store.pk, version.pk, self.act(next(texts)), earlier=0)
+            decisions.approve(self.store.pk, version.pk, self.act(next(texts)), earlier=0)
         for memory in Memory.objects.live().filter(store=self.store, flagged=False).order_by("pk")[:10]:
-            review.flag(self.store.pk, [memory.head_id], self.act(next(texts)))
+            decisions.flag(self.store.pk, [memory.head_id], self.act(next(texts)))
         memory = Memory.objects.at("/log.md").get(store=self.store)
         for text in self.source.take("the note of a finding", 5):
             with arranging():
@@ -192,7 +199,7 @@ class Planter:
             saved_views.save(self.person, self.store, "store_audit", text, "", self.act(), is_shared=True)
         by: dict[str, Any] = {"actor": Actor.person(self.person), "door": Door.WEB}
         for text in self.source.take("the filter of an export", 5):
-            exports.export_audit([self.store.pk], f"path:/{text}", "csv", at=self.act().at, **by)
+            export_entries.export_audit([self.store.pk], f"path:/{text}", "csv", at=self.act().at, **by)
 
     def moved(self) -> None:
         for number, text in enumerate(self.source.take("a restored version", 5)):

@@ -11,13 +11,13 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.actions import database_remains, erasure
+from memoryhub.actions.erasure import erasure, sqlite_remains
 from memoryhub.models import MemoryStore, User
 from tests.fixtures import signed_in
 from tests.redaction import looking
 from tests.redaction.planting import COUNT, Planter
 from tests.redaction.texts import Secret, Source, found_in, places
-from tests.web.history import Caller
+from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,8 +54,8 @@ def test_500_texts_are_found_then_redacted_then_found_nowhere(
 def as_in_the_background() -> None:
     """Takes away what a reader kept in the write-ahead log: one that is no longer used may not be collected yet."""
     gc.collect()
-    database_remains.scrub_due(timezone.now())
-    assert database_remains.remains().since is None
+    sqlite_remains.scrub_due(timezone.now())
+    assert sqlite_remains.remains().since is None
 
 
 def _found_before(client: Client, store: MemoryStore, secrets: Sequence[Secret]) -> None:

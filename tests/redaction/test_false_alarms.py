@@ -11,8 +11,12 @@ from django.db import OperationalError, connection
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions import deleting, redaction, removal, review, verification
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import redaction
+from memoryhub.actions.retention import removal
+from memoryhub.actions.review import decisions
+from memoryhub.actions.stores import delete
+from memoryhub.actions.verification import verify
 from memoryhub.models import Access, AuditEntry, Door, MemoryVersion, User
 from tests.api.harness import Hub, new_secret, new_store
 from tests.fixtures import signed_in
@@ -39,12 +43,12 @@ def test_a_version_read_through_the_api_then_redacted_then_deleted_with_its_stor
     hub = read_through_the_api()
     first = MemoryVersion.objects.get(store=hub.store, number=1)
     redaction.redact_version(hub.store.pk, first.pk, Act(BY_HUB, Door.API, timezone.now()))
-    assert verification.verify(hub.store.pk)[1] is None
-    deleting.delete_store(hub.store.pk, act=Act(BY_HUB, Door.COMMAND, timezone.now()))
-    assert verification.verify(hub.store.pk)[1] is None
-    while deleting.step(hub.store.pk):
-        assert verification.verify(hub.store.pk)[1] is None
-    assert verification.verify(hub.store.pk)[1] is None
+    assert verify.verify(hub.store.pk)[1] is None
+    delete.delete_store(hub.store.pk, act=Act(BY_HUB, Door.COMMAND, timezone.now()))
+    assert verify.verify(hub.store.pk)[1] is None
+    while delete.step(hub.store.pk):
+        assert verify.verify(hub.store.pk)[1] is None
+    assert verify.verify(hub.store.pk)[1] is None
 
 
 def test_a_refused_call_that_was_repeated_and_then_redacted_is_no_alarm() -> None:
@@ -56,7 +60,7 @@ def test_a_refused_call_that_was_repeated_and_then_redacted_is_no_alarm() -> Non
     assert hub.call(command="delete", path="/memories/a.md")[0] == "ok"
     for version in MemoryVersion.objects.filter(store=hub.store).order_by("-number"):
         redaction.redact_version(hub.store.pk, version.pk, Act(BY_HUB, Door.API, timezone.now()))
-        assert verification.verify(hub.store.pk)[1] is None
+        assert verify.verify(hub.store.pk)[1] is None
 
 
 def test_a_repeated_call_whose_first_was_removed_is_no_alarm(superuser: User) -> None:
@@ -67,9 +71,9 @@ def test_a_repeated_call_whose_first_was_removed_is_no_alarm(superuser: User) ->
         assert hub.send(block).value["is_error"]
     repeat = AuditEntry.objects.get(chain=hub.store.pk, replay_of__isnull=False)
     act = Act(BY_HUB, Door.COMMAND, timezone.now() + timedelta(days=400))
-    review.approve_many(hub.store.pk, list(MemoryVersion.objects.values_list("pk", flat=True)), act)
+    decisions.approve_many(hub.store.pk, list(MemoryVersion.objects.values_list("pk", flat=True)), act)
     assert removal.remove_entries(hub.store.pk, repeat.seq - 1, act) == repeat.seq - 1
-    assert verification.verify(hub.store.pk)[1] is None
+    assert verify.verify(hub.store.pk)[1] is None
     page = signed_in(superuser).get(reverse("entry", args=[hub.store.pk, repeat.seq])).content.decode()
     assert "has been removed by the retention policy" in page and "Alarm" not in page
 

@@ -10,26 +10,18 @@ import pytest
 from django.db import models
 
 from memoryhub import chain
-from memoryhub.actions import (
-    access,
-    deleting,
-    findings,
-    holds,
-    hub_settings,
-    people,
-    policies,
-    removal,
-    review,
-    rules,
-    seals,
-    stores,
-    verification,
-    webhooks,
-)
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.policies import PolicySettings
-from memoryhub.actions.transactions import writing
-from memoryhub.actions.webhooks import WebhookSettings
+from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.core import holds, hub_settings, seals
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.findings import findings, rules
+from memoryhub.actions.retention import policies, removal
+from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.actions.review import decisions
+from memoryhub.actions.stores import delete, stores
+from memoryhub.actions.verification import verify
+from memoryhub.actions.webhooks import manage
+from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import (
     HUB,
     Agent,
@@ -55,7 +47,7 @@ from memoryhub.models import (
 from memoryhub.models.sealed import Sealed, SealedQuerySet
 from tests.fixtures import AT, BY
 from tests.tampering import cells, edited, undone
-from tests.web.history import Caller
+from tests.web.history.versions import Caller
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -79,17 +71,17 @@ def governed(store: MemoryStore, key: str, alice: User, bob: User, superuser: Us
     holds.release(store.pk, released.pk, act)
     for owner in (store.pk, None):
         policies.save_policy(owner, PolicySettings("Old", expire_older_days=900), act)
-        webhooks.create_webhook(owner, WebhookSettings("CI", "https://example.com/", ["memory.created"]), act)
+        manage.create_webhook(owner, WebhookSettings("CI", "https://example.com/", ["memory.created"]), act)
     people.invite(email="new@example.com", store=store, role=Role.ADMIN, **BY)
     people.invite(email="boss@example.com", is_superuser=True, **BY)
-    access.set_role(store, bob, Role.CURATOR, **BY)
-    access.revoke_key(Key.objects.get(), **BY)
-    access.issue_key(Agent.objects.get(), stores=[store], **BY)
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    keys_and_roles.revoke_key(Key.objects.get(), **BY)
+    keys_and_roles.issue_key(Agent.objects.get(), stores=[store], **BY)
     return store
 
 
 def problems(store: MemoryStore) -> list[str]:
-    found = (verification.verify(name)[1] for name in (store.pk, HUB))
+    found = (verify.verify(name)[1] for name in (store.pk, HUB))
     return [str(problem) for problem in found if problem]
 
 
@@ -227,7 +219,7 @@ def test_no_attempt_to_get_or_keep_power_passes(governed: MemoryStore) -> None:
 def test_seals_outlive_their_entries_and_are_guarded_then(governed: MemoryStore) -> None:
     by = Act(Actor.system("tests"), Door.COMMAND, LATER)
     waiting = MemoryVersion.objects.filter(store=governed).unreviewed().values_list("pk", flat=True)
-    review.approve_many(governed.pk, list(waiting), by)
+    decisions.approve_many(governed.pk, list(waiting), by)
     for name in (governed.pk, HUB):
         removal.remove_entries(name, AuditChain.objects.get(pk=name).last_seq - 1, by)
     assert AuditChain.objects.get(pk=HUB).start_seq > 10
@@ -238,7 +230,7 @@ def test_seals_outlive_their_entries_and_are_guarded_then(governed: MemoryStore)
 def test_a_row_of_a_deleted_store_is_nobodys_and_the_store_cannot_come_back(governed: MemoryStore) -> None:
     for hold in Hold.objects.filter(released_at=None):
         holds.release(governed.pk, hold.pk, Act(Actor.system("tests"), Door.COMMAND, AT))
-    deleting.delete_store(governed.pk, act=Act(Actor.system("tests"), Door.COMMAND, LATER))
+    delete.delete_store(governed.pk, act=Act(Actor.system("tests"), Door.COMMAND, LATER))
     assert problems(governed) == []
     with undone(), tampering():
         MemoryStore.every.filter(pk=governed.pk).update(deleted_at=None)
@@ -246,7 +238,7 @@ def test_a_row_of_a_deleted_store_is_nobodys_and_the_store_cannot_come_back(gove
     with undone(), tampering():
         KeyStore.objects.create(key=Key.objects.all()[0], store_id=governed.pk)
         assert "no entry made it" in problems(governed)[0]
-    while deleting.step(governed.pk):
+    while delete.step(governed.pk):
         assert problems(governed) == []
 
 

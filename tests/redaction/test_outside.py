@@ -9,12 +9,15 @@ import pytest
 from django.apps import apps
 from django.db import models
 
-from memoryhub.actions import erasure, redaction, review, seals, verification
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core import seals
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import erasure, redaction
+from memoryhub.actions.review import decisions
+from memoryhub.actions.verification import verify
 from memoryhub.models import HUB, Door, Memory, MemoryStore, MemoryVersion, Review, User
 from tests.fixtures import AT
 from tests.tampering import cells, edited, undone
-from tests.web.history import Caller
+from tests.web.history.versions import Caller
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +68,7 @@ def history(store: MemoryStore, key: str, alice: User) -> MemoryStore:
     caller.delete("/notes/b.md")
     by_alice = Act(Actor.person(alice), Door.WEB, AT + timedelta(days=1))
     waiting = MemoryVersion.objects.filter(store=store).unreviewed().values_list("pk", flat=True)
-    review.approve_many(store.pk, list(waiting), by_alice)
+    decisions.approve_many(store.pk, list(waiting), by_alice)
     redaction.redact_version(store.pk, version.pk, by_alice)
     found = erasure.search(store.pk, ["hunter2"], AT + timedelta(days=2))
     erasure.erase(store.pk, ["hunter2"], found.digest, by_alice)
@@ -114,5 +117,5 @@ def _as_read(model: type[models.Model]) -> object:
 
 
 def _problems(store: MemoryStore) -> list[str]:
-    found = (verification.verify(name)[1] for name in (store.pk, HUB))
+    found = (verify.verify(name)[1] for name in (store.pk, HUB))
     return [str(problem) for problem in found if problem]

@@ -3,11 +3,12 @@
 import pytest
 from django.utils import timezone
 
-from memoryhub.actions import redaction, verification
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import redaction
+from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion
 from tests.redaction import looking
-from tests.web.history import Caller
+from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +17,7 @@ NAME = "anna-b-12345"
 
 def redact(store: MemoryStore, version: MemoryVersion) -> None:
     redaction.redact_version(store.pk, version.pk, Act(Actor.system("tests"), Door.API, timezone.now()))
-    assert verification.verify(store.pk)[1] is None
+    assert verify.verify(store.pk)[1] is None
 
 
 def standing(name: str) -> list[str]:

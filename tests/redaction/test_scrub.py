@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from memoryhub.actions import database_remains, sql
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.database_remains import NotScrubbed
-from memoryhub.actions.transactions import writing
+from memoryhub.actions.core import sql
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.erasure import sqlite_remains as database_remains
+from memoryhub.actions.erasure.sqlite_remains import NotScrubbed
 from memoryhub.models import Door, HubSettings, User
 from tests.api.harness import AT
 from tests.write_guard import tampering
@@ -144,7 +145,7 @@ def test_writing_the_file_anew_needs_little_memory(tmp_path: Path) -> None:
 import os, resource, sqlite3, sys
 os.environ.update(MEMORYHUB_DATA_DIR=sys.argv[1], DJANGO_SETTINGS_MODULE="memoryhub.settings")
 import django; django.setup()
-from memoryhub.actions import sql
+from memoryhub.actions.core import sql
 from django.db import connection
 sql.connect()
 connection.connection.execute("create table filling (x)")

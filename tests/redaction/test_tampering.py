@@ -7,12 +7,16 @@ from datetime import timedelta
 import pytest
 
 from memoryhub import chain, ids
-from memoryhub.actions import audit, erasure, redaction, removal, review, tree, verification
-from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.erasure import erasure, redaction
+from memoryhub.actions.retention import removal
+from memoryhub.actions.review import decisions
+from memoryhub.actions.verification import verify
 from memoryhub.models import AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryText, MemoryVersion, Redaction
 from tests.fixtures import AT
 from tests.tampering import Cell, cells, edited, undone
-from tests.web.history import Caller
+from tests.web.history.versions import Caller
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -63,13 +67,13 @@ def _purge(store: MemoryStore) -> None:
         tree.commit(locked, Record("purge", memory=memory.pk, redactions=removed.redactions))
 
 
-def problem(store: MemoryStore) -> verification.Problem | None:
-    return verification.verify(store.pk)[1]
+def problem(store: MemoryStore) -> verify.Problem | None:
+    return verify.verify(store.pk)[1]
 
 
 def test_all_that_is_gone_is_accounted_for(history: MemoryStore) -> None:
     assert problem(history) is None
-    removed = verification.removed(history.pk)
+    removed = verify.removed(history.pk)
     assert removed.values > 3
     assert removed.versions == 3
     assert SECRET not in "".join(str(cell.read()) for cell in cells(AuditEntry, chain=history.pk))
@@ -206,7 +210,7 @@ def _passes(store: MemoryStore, attempt: Callable[[MemoryStore], None]) -> bool:
 def late(history: MemoryStore) -> MemoryStore:
     """The same store, of whose audit the oldest entries have been removed."""
     waiting = MemoryVersion.objects.filter(store=history).unreviewed().values_list("pk", flat=True)
-    review.approve_many(history.pk, list(waiting), Act(BY_HUB, Door.COMMAND, LATER))
+    decisions.approve_many(history.pk, list(waiting), Act(BY_HUB, Door.COMMAND, LATER))
     assert removal.remove_entries(history.pk, 8, Act(BY_HUB, Door.COMMAND, LATER + timedelta(days=1))) > 0
     return history
 
@@ -258,7 +262,7 @@ LATE_ATTEMPTS = (
 
 def test_a_chain_that_starts_late_is_guarded_as_well(late: MemoryStore) -> None:
     assert problem(late) is None
-    assert verification.removed(late.pk).entries == AuditChain.objects.get(pk=late.pk).start_seq
+    assert verify.removed(late.pk).entries == AuditChain.objects.get(pk=late.pk).start_seq
     unnoticed = [attempt.__name__ for attempt in (*ATTEMPTS[2:-2], *LATE_ATTEMPTS) if _passes(late, attempt)]
     assert not unnoticed
     assert problem(late) is None

@@ -9,36 +9,22 @@ from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.utils import timezone
 
 from memoryhub import outgoing
-from memoryhub.actions import (
-    access,
-    curation,
-    deleting,
-    erasure,
-    findings,
-    holds,
-    hub_settings,
-    importing,
-    people,
-    policies,
-    redaction,
-    removal,
-    reverting,
-    review,
-    rules,
-    runs,
-    saved_views,
-    scans,
-    selection,
-    sign_ins,
-    stores,
-    tree,
-    verification,
-    webhooks,
-    withdrawing,
-)
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.policies import PolicySettings
-from memoryhub.actions.webhooks import WebhookSettings
+from memoryhub.actions.accounts import keys_and_roles, people, sign_in, withdrawals
+from memoryhub.actions.core import holds, hub_settings, tree
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.erasure import erasure, redaction
+from memoryhub.actions.findings import findings, rules, scans
+from memoryhub.actions.history import revert
+from memoryhub.actions.memories import curation, selection
+from memoryhub.actions.retention import policies, removal, runs
+from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.actions.review import decisions
+from memoryhub.actions.search import saved_views
+from memoryhub.actions.stores import delete, stores
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.verification import verify
+from memoryhub.actions.webhooks import manage
+from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import (
     HUB,
     Access,
@@ -72,9 +58,9 @@ REFUSED = (
     ObjectDoesNotExist, ToolError, ValidationError, tree.NoSuchStore, holds.Released, findings.NeedsReason,
     runs.NothingDue,
     runs.AlreadyOpen, runs.NotOpen, scans.ScanRuns, scans.Nothing, erasure.FoundChanged, erasure.Held,
-    webhooks.IsPaused, webhooks.TooManyWebhooks, webhooks.NoSuchWebhook, people.EmailTaken, people.InvitationSpent,
-    people.LastAdministrator, access.NameTaken, outgoing.Refused, saved_views.NameTaken, IndexError,
-    curation.Conflict, review.Decided, review.Changed, reverting.NeedsChoice,
+    manage.IsPaused, manage.TooManyWebhooks, manage.NoSuchWebhook, people.EmailTaken, people.InvitationSpent,
+    people.LastAdministrator, keys_and_roles.NameTaken, outgoing.Refused, saved_views.NameTaken, IndexError,
+    curation.Conflict, decisions.Decided, decisions.Changed, revert.NeedsChoice,
     selection.NotDone, importing.NotOpen, Refused,
 )  # fmt: skip
 """What an act may answer instead of doing something; nothing is there to do it to (IndexError)."""
@@ -131,7 +117,7 @@ class Walk:
             self.done[-1] += f" ({type(refused).__name__})"
 
     def problems(self) -> list[str]:
-        found = (verification.verify(name)[1] for name in (self.store.pk, HUB))
+        found = (verify.verify(name)[1] for name in (self.store.pk, HUB))
         return [str(problem) for problem in found if problem]
 
 
@@ -222,7 +208,7 @@ def _restore(walk: Walk) -> None:
 
 def _review(walk: Walk) -> None:
     waiting = MemoryVersion.objects.filter(store=walk.store).unreviewed().values_list("pk", flat=True)
-    review.approve_many(walk.store.pk, list(waiting)[: walk.random.randint(1, 5)], walk.act())
+    decisions.approve_many(walk.store.pk, list(waiting)[: walk.random.randint(1, 5)], walk.act())
 
 
 def _hold(walk: Walk) -> None:
@@ -289,14 +275,14 @@ def _entries_go(walk: Walk) -> None:
 def _key(walk: Walk) -> None:
     agent = Key.objects.order_by("-pk")[0].agent
     if walk.random.random() < 0.5:
-        access.issue_key(agent, stores=[walk.store], access=walk.random.choice(list(Access)), **walk.by())
+        keys_and_roles.issue_key(agent, stores=[walk.store], access=walk.random.choice(list(Access)), **walk.by())
     elif Key.objects.count() > 2:
-        access.revoke_key(Key.objects.order_by("-pk")[0], **walk.by())
+        keys_and_roles.revoke_key(Key.objects.order_by("-pk")[0], **walk.by())
 
 
 def _role(walk: Walk) -> None:
     role = walk.random.choice((None, *Role))
-    access.set_role(walk.store, User.objects.get(pk=walk.guest.pk), role, **walk.by())
+    keys_and_roles.set_role(walk.store, User.objects.get(pk=walk.guest.pk), role, **walk.by())
 
 
 def _invite(walk: Walk) -> None:
@@ -305,7 +291,7 @@ def _invite(walk: Walk) -> None:
     if walk.random.random() < 0.5:
         people.accept(token, email=email, name="New", password="correct horse battery", at=walk.at)
     elif walk.random.random() < 0.5:
-        withdrawing.withdraw(Invitation.objects.get(pk=invitation.pk), **walk.by())
+        withdrawals.withdraw(Invitation.objects.get(pk=invitation.pk), **walk.by())
 
 
 def _active(walk: Walk) -> None:
@@ -334,13 +320,13 @@ def _archive(walk: Walk) -> None:
 
 def _webhook(walk: Walk) -> None:
     wanted = WebhookSettings("CI", f"https://example.com/{walk.random.random()}", ["memory.created"])
-    webhooks.create_webhook(walk.random.choice((None, walk.store.pk)), wanted, walk.act())
+    manage.create_webhook(walk.random.choice((None, walk.store.pk)), wanted, walk.act())
 
 
 def _change_webhook(walk: Walk) -> None:
     hook = walk.any(Webhook.objects.all()).pk
     do: Callable[..., object] = walk.random.choice(
-        (webhooks.pause, webhooks.resume, webhooks.rotate, webhooks.delete_webhook, webhooks.send_test)
+        (manage.pause, manage.resume, manage.rotate, manage.delete_webhook, manage.send_test)
     )
     do(hook, walk.act())
 
@@ -353,13 +339,13 @@ def _view(walk: Walk) -> None:
 def _delete_store(walk: Walk) -> None:
     """Now and then, and some of what is left of it."""
     if walk.random.random() < 0.5:
-        deleting.delete_store(walk.store.pk, act=walk.act())
+        delete.delete_store(walk.store.pk, act=walk.act())
         for _ in range(walk.random.choice((0, 3, 40))):
-            deleting.step(walk.store.pk)
+            delete.step(walk.store.pk)
 
 
 def _sign_in(walk: Walk) -> None:
-    sign_ins.enter(User.objects.get(pk=walk.person.pk), address="127.0.0.1", at=walk.at)
+    sign_in.enter(User.objects.get(pk=walk.person.pk), address="127.0.0.1", at=walk.at)
     people.edit_profile(User.objects.get(pk=walk.person.pk), at=walk.at, name=f"Alice {walk.random.random()}")
 
 

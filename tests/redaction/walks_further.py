@@ -3,35 +3,21 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from memoryhub.actions import (
-    access,
-    changes,
-    curation,
-    exporting,
-    exports,
-    figures,
-    findings,
-    housekeeping,
-    importing,
-    people,
-    refusals,
-    reverting,
-    review,
-    runs,
-    saved_views,
-    selection,
-    selection_moves,
-    selection_restore,
-    sign_ins,
-    unsettled,
-    webhooks,
-    webhooks_reading,
-)
-from memoryhub.actions.changes import Choice, Plan
-from memoryhub.actions.importing import Brought
-from memoryhub.actions.selection import Chosen
-from memoryhub.actions.transactions import writing
-from memoryhub.actions.webhooks import WebhookSettings
+from memoryhub.actions import figures
+from memoryhub.actions.accounts import keys_and_roles, people, sign_in
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.findings import findings, unsettled
+from memoryhub.actions.history import apply_plan, revert
+from memoryhub.actions.history.apply_plan import Choice, Plan
+from memoryhub.actions.memories import curation, refusals, selection, selection_moves, selection_restore
+from memoryhub.actions.memories.selection import Chosen
+from memoryhub.actions.retention import housekeeping, runs
+from memoryhub.actions.review import decisions
+from memoryhub.actions.search import saved_views
+from memoryhub.actions.transfer import export_entries, exporting, importing
+from memoryhub.actions.transfer.importing import Brought
+from memoryhub.actions.webhooks import deliveries, manage
+from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import (
     Agent,
     AuditChain,
@@ -61,61 +47,61 @@ def _choices(walk: Walk, plan: Plan) -> dict[str, Choice]:
 
 
 def _undo_versions(walk: Walk, versions: list[str], told: dict[str, object]) -> None:
-    plan = changes.undo_plan(walk.store.pk, versions)
-    changes.undo(walk.store.pk, versions, _choices(walk, plan), plan.digest, walk.act(), told=told)
+    plan = apply_plan.undo_plan(walk.store.pk, versions)
+    apply_plan.undo(walk.store.pk, versions, _choices(walk, plan), plan.digest, walk.act(), told=told)
 
 
 def _undo_session(walk: Walk) -> None:
     session = walk.any(Session.objects.all()).pk
-    _undo_versions(walk, changes.session_versions(walk.store.pk, session), {"session": session})
+    _undo_versions(walk, apply_plan.session_versions(walk.store.pk, session), {"session": session})
 
 
 def _undo_entry(walk: Walk) -> None:
     """What an entry did, whether by an agent or a person, and an undo of an undo among them."""
     made = AuditEntry.objects.of_chain(walk.store.pk).order_by("-seq")
     seq = walk.random.choice(list(made.values_list("seq", flat=True)[:12]))
-    _undo_versions(walk, changes.entry_versions(walk.store.pk, seq), {"entry": seq})
+    _undo_versions(walk, apply_plan.entry_versions(walk.store.pk, seq), {"entry": seq})
 
 
 def _restore_moment(walk: Walk) -> None:
     last = AuditChain.objects.get(pk=walk.store.pk).last_seq
     seq = walk.random.randint(max(1, last - 15), last)
     path = walk.random.choice((None, None, "/notes"))
-    plan = changes.restore_plan(walk.store.pk, seq, path=path)
-    changes.restore(walk.store.pk, seq, _choices(walk, plan), plan.digest, walk.act(), path=path)
+    plan = apply_plan.restore_plan(walk.store.pk, seq, path=path)
+    apply_plan.restore(walk.store.pk, seq, _choices(walk, plan), plan.digest, walk.act(), path=path)
 
 
 def _revert(walk: Walk) -> None:
     if walk.random.random() < 0.5:
-        reverting.revert(walk.store.pk, walk.version().pk, walk.act())
+        revert.revert(walk.store.pk, walk.version().pk, walk.act())
     else:
         some = {walk.version().pk for _ in range(walk.random.randint(1, 5))}
-        reverting.revert_many(walk.store.pk, sorted(some), walk.act())
+        revert.revert_many(walk.store.pk, sorted(some), walk.act())
 
 
 def _take_back(walk: Walk) -> None:
     """The newest decisions, mostly; where there is none, of one that is made for it."""
     walks.ACTS["review"](walk) if walk.random.random() < 0.5 else _revert(walk)
     decided = AuditEntry.objects.of_chain(walk.store.pk).filter(command__in=("approve", "revert")).order_by("seq")
-    reverting.take_back(walk.store.pk, walk.random.choice(list(decided.values_list("seq", flat=True))), walk.act())
+    revert.take_back(walk.store.pk, walk.random.choice(list(decided.values_list("seq", flat=True))), walk.act())
 
 
 def _undo_undone(walk: Walk) -> None:
     """A session whose undo is undone."""
     _undo_session(walk)
     seq = AuditChain.objects.get(pk=walk.store.pk).last_seq
-    _undo_versions(walk, changes.entry_versions(walk.store.pk, seq), {"entry": seq})
+    _undo_versions(walk, apply_plan.entry_versions(walk.store.pk, seq), {"entry": seq})
 
 
 def _flag(walk: Walk) -> None:
-    review.flag(walk.store.pk, [walk.version().pk], walk.act(), flagged=walk.random.random() < 0.7)
+    decisions.flag(walk.store.pk, [walk.version().pk], walk.act(), flagged=walk.random.random() < 0.7)
 
 
 def _claim(walk: Walk) -> None:
     memory = walk.memory().pk
-    review.claim(walk.store.pk, memory, walk.person, walk.at)
+    decisions.claim(walk.store.pk, memory, walk.person, walk.at)
     if walk.random.random() < 0.5:
-        review.release(walk.store.pk, [memory], walk.person)
+        decisions.release(walk.store.pk, [memory], walk.person)
 
 
 # ------------------------------------------------------------------------------------------------ many at once
@@ -164,9 +150,9 @@ def _exported(walk: Walk) -> bytes:
 def _export(walk: Walk) -> None:
     choice = walk.random.randrange(4)
     if choice == 0:
-        exports.export_audit([walk.store.pk], "q=x", "csv", **walk.by())
+        export_entries.export_audit([walk.store.pk], "q=x", "csv", **walk.by())
     elif choice == 1:
-        exports.export_table(walk.store.pk, "findings", "csv", walk.act())
+        export_entries.export_table(walk.store.pk, "findings", "csv", walk.act())
     elif choice == 2:
         curation.note_download(walk.store.pk, walk.memory().pk, walk.act())
     else:
@@ -234,15 +220,15 @@ def _reveal(walk: Walk) -> None:
 
 def _agent(walk: Walk) -> None:
     if walk.random.random() < 0.5:
-        access.create_agent(f"Agent {walk.random.randrange(3)}", **walk.by())
+        keys_and_roles.create_agent(f"Agent {walk.random.randrange(3)}", **walk.by())
     else:
-        access.edit_agent(
+        keys_and_roles.edit_agent(
             walk.any(Agent.objects.all()), name=f"Agent {walk.random.random()}", description="x", **walk.by()
         )
 
 
 def _leave(walk: Walk) -> None:
-    sign_ins.sign_out(User.objects.get(pk=walk.person.pk), at=walk.at)
+    sign_in.sign_out(User.objects.get(pk=walk.person.pk), at=walk.at)
     people.edit_profile(User.objects.get(pk=walk.guest.pk), at=walk.at, name=f"Bob {walk.random.random()}")
 
 
@@ -258,15 +244,15 @@ def _change_view(walk: Walk) -> None:
 def _edit_webhook(walk: Walk) -> None:
     hook = walk.any(Webhook.objects.filter(deleted_at=None)).pk
     wanted = WebhookSettings("CD", f"https://example.com/{walk.random.randrange(3)}", ["memory.deleted"])
-    webhooks.edit_webhook(hook, wanted, walk.act())
-    webhooks.reveal(hook, walk.act())
+    manage.edit_webhook(hook, wanted, walk.act())
+    manage.reveal(hook, walk.act())
 
 
 def _replay(walk: Walk) -> None:
-    webhooks.send_test(walk.any(Webhook.objects.filter(deleted_at=None)).pk, walk.act())
+    manage.send_test(walk.any(Webhook.objects.filter(deleted_at=None)).pk, walk.act())
     delivery = walk.any(Delivery.objects.filter(webhook__deleted_at=None))
-    webhooks.replay(delivery.webhook_id, delivery.pk, walk.act())
-    webhooks.replay_failed(delivery.webhook_id, walk.at - timedelta(days=1), walk.act())
+    manage.replay(delivery.webhook_id, delivery.pk, walk.act())
+    manage.replay_failed(delivery.webhook_id, walk.at - timedelta(days=1), walk.act())
 
 
 def _undo_run(walk: Walk) -> None:
@@ -284,7 +270,7 @@ def _background(walk: Walk) -> None:
     """What the hub does by itself; none of it may look like tampering."""
     choice = walk.random.randrange(5)
     if choice == 0:
-        webhooks_reading.gather(walk.at)
+        deliveries.gather(walk.at)
     elif choice == 1:
         figures.catch_up()
         figures.make_lists(walk.at)

@@ -96,3 +96,19 @@ def test_a_download_comes_whole(browser: httpx.Client, desk: Desk) -> None:
     assert len(answer.content) == int(answer.headers["content-length"]) > 400_000
     assert answer.headers["content-disposition"].startswith("attachment")
     assert '"type":"end"' in answer.text.splitlines()[-1].replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "path", ["/overview", "/", "/stores/{store}", "/review?q=path:/nothing", "/audit", "/stores/{store}/settings"]
+)
+def test_a_first_visit_asks_for_few_files_that_are_kept_for_ever(browser: httpx.Client, desk: Desk, path: str) -> None:
+    page = browser.get(path.format(store=desk.store))
+    assert page.status_code == 200
+    linked = set(re.findall(r'(?:href|src)="(/static/[^"#]+)', page.text))
+    over_the_wire = page.num_bytes_downloaded
+    for name in linked:
+        file = browser.get(name)
+        assert "immutable" in file.headers["cache-control"], name
+        over_the_wire += file.num_bytes_downloaded
+    assert len(linked) + 1 <= 8, sorted(linked)
+    assert over_the_wire <= 150_000

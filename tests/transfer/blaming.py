@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from memoryhub.actions import curation
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion
-from memoryhub.web.blame import lines_with_origins
-from tests.actions.histories import PERSON
+from memoryhub.web.history.blame import lines_with_origins
+from tests.actions.history.histories import PERSON
 from tests.api.harness import AT, new_agent, new_store
 
 TEXTS = (

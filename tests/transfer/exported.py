@@ -11,12 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from memoryhub.actions import curation, exporting, redaction
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.exporting import Wanted
-from memoryhub.actions.snapshot import snapshot
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.erasure import redaction
+from memoryhub.actions.memories import curation
+from memoryhub.actions.transfer import exporting
+from memoryhub.actions.transfer.exporting import Wanted
 from memoryhub.models import Door, Memory, MemoryStore, MemoryVersion
-from tests.actions.histories import PERSON, History
+from tests.actions.history.histories import PERSON, History
 from tests.api.harness import AT
 
 Line = dict[str, Any]

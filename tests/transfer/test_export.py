@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from memoryhub import chain
-from memoryhub.actions import exporting, exporting_rows
-from memoryhub.actions.exporting import NotDone, Wanted
+from memoryhub.actions.transfer import export_rows as exporting_rows, exporting
+from memoryhub.actions.transfer.exporting import NotDone, Wanted
 from memoryhub.models import AuditChain, AuditEntry, Memory, MemoryStore, MemoryVersion, Redaction
 from memoryhub.transfer.jsonl_write import Counts
-from tests.actions.histories import ANNA, History, tree_now
+from tests.actions.history.histories import ANNA, History, tree_now
 from tests.transfer.blaming import blamed, written
 from tests.transfer.exported import Repository, act, archive, export, grown, lines_of, of_type
-from tests.web.memory_pages import TEXTS, write
+from tests.web.memories.pages import TEXTS, write
 
 pytestmark = pytest.mark.django_db
 

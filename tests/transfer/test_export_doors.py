@@ -12,8 +12,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from memoryhub.actions import access, curation, exporting, exporting_rows, redaction
-from memoryhub.actions.exporting import Wanted
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.erasure import redaction
+from memoryhub.actions.memories import curation
+from memoryhub.actions.transfer import export_rows as exporting_rows, exporting
+from memoryhub.actions.transfer.exporting import Wanted
 from memoryhub.models import Access, AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
 from memoryhub.transfer import archive_write, git_write, jsonl_write
 from memoryhub.transfer.bundle import Author, BundledVersion
@@ -22,9 +25,9 @@ from memoryhub.transfer.written import About, WrittenVersion
 from tests.api.harness import Answer, Hub
 from tests.fixtures import AT, BY, signed_in
 from tests.transfer.exported import Repository, act, archive, export, lines_of, of_type
-from tests.web.flagged import CARD, DIGITS, with_card
-from tests.web.history import Caller
-from tests.web.memory_pages import newest, page, write
+from tests.web.findings.flagged import CARD, DIGITS, with_card
+from tests.web.history.versions import Caller
+from tests.web.memories.pages import newest, page, write
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -124,7 +127,7 @@ class TestAPI:
         return Answer(response.status_code, {}, response.content), b""
 
     def keys(self, store: MemoryStore, agent: Any) -> dict[str, str]:
-        return {one.value: access.issue_key(agent, stores=[store], access=one, **BY)[1] for one in Access}
+        return {one.value: keys_and_roles.issue_key(agent, stores=[store], access=one, **BY)[1] for one in Access}
 
     def test_a_key_exports_what_it_may_read_and_only_manage_the_audit(self, store: MemoryStore, agent: Any) -> None:
         write(store, "/a/b.md", "text")
@@ -298,7 +301,7 @@ def peak(body: Iterator[bytes]) -> int:
 def test_every_role_may_export(store: MemoryStore, bob: User) -> None:
     write(store, "/a.md")
     for role in Role:
-        access.set_role(store, bob, role, **BY)
+        keys_and_roles.set_role(store, bob, role, **BY)
         assert archive(posted(bob, store, format="zip"))[0] == {"a.md": "text\n"}
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from memoryhub.actions import importing
+from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Import, ImportItem, Memory, MemoryStore, MemoryText, User
 from memoryhub.transfer import archive_read, recognition
 from memoryhub.transfer.bundle import Refused

@@ -11,7 +11,11 @@ from django.test import override_settings
 from django.utils import timezone
 
 from memoryhub import tasks
-from memoryhub.actions import curation, erasure, importing, rules, stores
+from memoryhub.actions.erasure import erasure
+from memoryhub.actions.findings import rules
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
+from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Door, Finding, Import, ImportItem, Memory, MemoryStore, MemoryVersion
 from memoryhub.protocol.errors import ToolError
 from memoryhub.sensitive import Action

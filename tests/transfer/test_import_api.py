@@ -12,7 +12,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions import access, import_api
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.transfer import api_source as import_api
 from memoryhub.models import Access, Memory, MemoryStore, MemoryVersion
 from memoryhub.transfer.bundle import Refused
 from tests.fixtures import BY, new_person
@@ -22,8 +23,8 @@ pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
 def keyed(store: MemoryStore) -> str:
-    agent = access.create_agent("Mover", **BY)
-    return str(access.issue_key(agent, stores=[store], access=Access.READ, **BY)[1])
+    agent = keys_and_roles.create_agent("Mover", **BY)
+    return str(keys_and_roles.issue_key(agent, stores=[store], access=Access.READ, **BY)[1])
 
 
 def test_a_store_of_another_hub_comes_with_its_versions(

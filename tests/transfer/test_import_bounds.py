@@ -12,7 +12,9 @@ from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from memoryhub.actions import access, curation, importing
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.memories import curation
+from memoryhub.actions.transfer import importing
 from memoryhub.models import Memory, MemoryStore, Role, User
 from tests.fixtures import BY, signed_in
 from tests.transfer import trips
@@ -105,7 +107,7 @@ def test_what_tools_keep_is_excluded_unless_somebody_wants_it(tmp_path: Path, ta
 
 
 def test_in_the_browser_what_tools_keep_is_left_out_and_can_be_asked_for(store: MemoryStore, alice: User) -> None:
-    access.set_role(store, alice, Role.ADMIN, **BY)
+    keys_and_roles.set_role(store, alice, Role.ADMIN, **BY)
     client, address = signed_in(alice), reverse("new_import", args=[store.pk])
     assert "Also what tools keep for themselves" in client.get(address).content.decode()
     brought = archive(("a.md", b"text"), (".obsidian/app.json", b"{}"))

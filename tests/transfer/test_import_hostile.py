@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions import access, curation, importing, reading, removal, tree
-from memoryhub.actions.asked import Asked
-from memoryhub.actions.audit import Record
-from memoryhub.actions.calls import find_caller
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.memories import curation, reading
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.calls import find_caller
+from memoryhub.actions.retention import removal
+from memoryhub.actions.transfer import importing
 from memoryhub.management.commands import import_store
 from memoryhub.models import Access, Door, ImportItem, Memory, MemoryVersion
 from memoryhub.transfer import git_read
@@ -40,7 +44,9 @@ def test_the_id_of_a_version_that_was_removed_here_is_not_taken_again(own_checkp
     store = trips.new_store()
     made = curation.create(store.pk, "/a.md", "first\n", trips.act(1))
     memory, version = str(made.memory), str(made.version)
-    key = access.issue_key(access.create_agent("Reader", **BY), stores=[store], access=Access.READ, **BY)[1]
+    key = keys_and_roles.issue_key(
+        keys_and_roles.create_agent("Reader", **BY), stores=[store], access=Access.READ, **BY
+    )[1]
     caller = find_caller(key, store.pk, trips.act(2).at)
     assert caller is not None
     reading.with_texts(store.pk, Asked(caller, Door.MCP, trips.act(2).at), [version], {"version": version})

@@ -12,12 +12,13 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.management import call_command
 from django.db.models import Sum
 
-from memoryhub import novelty
-from memoryhub.actions import importing, transactions
+from memoryhub.actions.core import transactions
+from memoryhub.actions.transfer import importing
 from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, Memory, MemoryStore, MemoryVersion
+from memoryhub.text import novelty
 from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVersion, Refused
 from memoryhub.transfer.reading import Read
-from memoryhub.web.importing_forms import UploadForm
+from memoryhub.web.transfer.import_forms import UploadForm
 from tests.api.harness import new_hub
 from tests.transfer.trips import START, act, exported, new_store, require_verified, run
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from memoryhub.actions import importing, importing_writes, sql
+from memoryhub.actions.core import sql
+from memoryhub.actions.transfer import importing, writes
 from memoryhub.models import AuditEntry, Import, Memory, MemoryVersion
 from tests.fixtures import new_person
 from tests.transfer import trips
@@ -25,7 +26,7 @@ class Axe:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = -1
-        run, saved = sql.run, importing_writes.Memory.save
+        run, saved = sql.run, writes.Memory.save
 
         def counted(statement: sql.Statement, *values: object) -> int:
             self.count()

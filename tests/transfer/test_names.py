@@ -4,8 +4,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from memoryhub.transfer import git_names, obeyed_names
 from memoryhub.transfer.names import Names, safe_name

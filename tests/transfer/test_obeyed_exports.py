@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from memoryhub.actions import curation, deleting
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import delete
 from memoryhub.models import Memory, MemoryStore
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
@@ -75,8 +76,8 @@ def test_every_hostile_name_comes_back_exactly_from_every_format(form: str, tmp_
     source = hostile_store()
     before = trips.facts(source)
     data = trips.exported(source, "zip" if form == "unpacked" else form)
-    deleting.delete_store(source.pk, act=trips.act(401))
-    while deleting.step(source.pk):
+    delete.delete_store(source.pk, act=trips.act(401))
+    while delete.step(source.pk):
         pass
     target = trips.new_store("Target")
     if form == "unpacked":

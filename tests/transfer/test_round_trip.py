@@ -10,7 +10,11 @@ import pytest
 from django.db.models import Sum
 from django.urls import reverse
 
-from memoryhub.actions import access, curation, deleting, exporting, figures, importing
+from memoryhub.actions import figures
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import delete
+from memoryhub.actions.transfer import exporting, importing
 from memoryhub.models import AuditEntry, Growth, Import, ImportItem, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.transfer import reading, tree_read
 from tests.fixtures import BY, new_person, signed_in
@@ -21,8 +25,8 @@ FORMS = ("zip", "jsonl", "git")
 
 def emptied(store: MemoryStore) -> None:
     """The hub without the store, as one where nothing was ever kept of it."""
-    deleting.delete_store(store.pk, act=trips.act(31))
-    while deleting.step(store.pk):
+    delete.delete_store(store.pk, act=trips.act(31))
+    while delete.step(store.pk):
         pass
 
 
@@ -149,7 +153,7 @@ def test_pages_say_who_wrote_what_an_import_brought() -> None:
     data = trips.exported(source, "jsonl")
     emptied(source)
     target, carol = trips.new_store("Target"), new_person("Carol")
-    access.set_role(target, carol, Role.CURATOR, **BY)
+    keys_and_roles.set_role(target, carol, Role.CURATOR, **BY)
     trips.run(trips.prepared(target, data))
     memory, browser = Memory.objects.at("/deep/er/one.md").get(store=target), signed_in(carol)
     for name in ("versions", "blame"):

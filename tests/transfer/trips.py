@@ -3,8 +3,14 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from memoryhub.actions import curation, exporting, importing, redaction, removal, stores, tree, verification
-from memoryhub.actions.audit import Act, Actor, Record
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.erasure import redaction
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import removal
+from memoryhub.actions.stores import stores
+from memoryhub.actions.transfer import exporting, importing
+from memoryhub.actions.verification import verify
 from memoryhub.models import Door, Import, ImportItem, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.transfer import recognition
 from memoryhub.transfer.reading import Read
@@ -99,6 +105,6 @@ def facts(store: MemoryStore, *, authors: dict[str, Any] | None = None) -> dict[
 
 def require_verified(store: MemoryStore, path: Any) -> None:
     """Raises AssertionError where the store's audit does not verify."""
-    count, problem = verification.verify(store.pk, path)
+    count, problem = verify.verify(store.pk, path)
     assert problem is None, problem
     assert count

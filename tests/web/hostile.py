@@ -7,8 +7,10 @@ from typing import Any
 from django.test import Client
 from django.urls import reverse
 
-from memoryhub.actions import access, curation, stores
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, AuditEntry, Door, Key, Memory, MemoryStore, Role, User
 from tests.fixtures import AT, BY, new_person
 
@@ -71,11 +73,13 @@ def build() -> World:
     """The hostile world: a memory of three versions, calls that fail, names of everything."""
     settings = stores.StoreSettings(name=f"{ONE_LINE}{HIDDEN}", description=CONTENT[:800])
     store = stores.create_store(settings, **BY)
-    agent = access.create_agent(f"{ONE_LINE}{HIDDEN}"[-100:], **BY, description=TAGS + HIDDEN)
-    key, secret = access.issue_key(agent, stores=[store], access=Access.WRITE, name=ONE_LINE[:80] + "\u202e", **BY)
+    agent = keys_and_roles.create_agent(f"{ONE_LINE}{HIDDEN}"[-100:], **BY, description=TAGS + HIDDEN)
+    key, secret = keys_and_roles.issue_key(
+        agent, stores=[store], access=Access.WRITE, name=ONE_LINE[:80] + "\u202e", **BY
+    )
     person = new_person("Eve", is_superuser=True)
     other = new_person(f"{ONE_LINE[:60]}\u202e\u200b")
-    access.set_role(store, other, Role.ADMIN, **BY)
+    keys_and_roles.set_role(store, other, Role.ADMIN, **BY)
     world = World(store, agent, key, secret, person)
     _calls(world)
     _acts(world, other)

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions import curation
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User
 from tests.browser import sign_in_as
 from tests.fixtures import AT, PASSWORD

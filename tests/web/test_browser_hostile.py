@@ -9,13 +9,13 @@ from django.urls import reverse
 from playwright.sync_api import Dialog, Page, Request, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions import curation
+from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import Console, sign_in_as
 from tests.durations import quickest
 from tests.fixtures import signed_in
 from tests.web import hostile
-from tests.web.memory_pages import act, write
+from tests.web.memories.pages import act, write
 
 pytestmark = pytest.mark.browser
 

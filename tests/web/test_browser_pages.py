@@ -7,8 +7,9 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions import access, background, people
-from memoryhub.actions.background import Outcome
+from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.actions.core import background
+from memoryhub.actions.core.background import Outcome
 from memoryhub.demo.load import load
 from memoryhub.models import Agent, MemoryStore, User
 from tests.browser import Console, axe, fits, sign_in_as
@@ -86,7 +87,7 @@ def test_background_work_and_the_keys_of_somebody_who_leaves_are_sound(
     now = timezone.now()
     background.note(Outcome("figures", now))
     background.note(Outcome("checkpoints", now, "/data/checkpoints.jsonl: No space left on device.", 3, now))
-    access.issue_key(agent, stores=[store], created_by=alice, **(BY | {"at": now}))
+    keys_and_roles.issue_key(agent, stores=[store], created_by=alice, **(BY | {"at": now}))
     sign_in_as(page.context, superuser, live_server.url)
     page.goto(f"{live_server.url}/settings/background")
     expect(page.get_by_text("No space left on device.")).to_be_visible()

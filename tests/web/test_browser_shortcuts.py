@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions import curation
+from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import sign_in_as
-from tests.web.memory_pages import act, write
+from tests.web.memories.pages import act, write
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.browser

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from memoryhub.models import User
 from memoryhub.templatetags import look
+from memoryhub.web.common.assets import JOINED, STYLES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STATIC, TEMPLATES = ROOT / "static", ROOT / "templates"
@@ -91,6 +92,7 @@ def test_every_sheet_is_linked_and_stands_in_a_layer() -> None:
     """By the head of every page, or by the one page that needs it."""
     templates = [path.read_text() for path in TEMPLATES.rglob("*.html")]
     linked = [name for template in templates for name in re.findall(r"'css/([\w-]+\.css)'", template)]
+    linked += [name.removeprefix("css/") for name in JOINED[STYLES]]
     sheets = sorted(STATIC.glob("css/*.css"))
     assert sorted(linked) == [sheet.name for sheet in sheets]
     assert [sheet.name for sheet in sheets if "@layer" not in sheet.read_text()] == ["api.css"]  # as Swagger UI's own
@@ -177,7 +179,7 @@ def test_the_page_of_a_failure_needs_nothing() -> None:
 
 @pytest.mark.parametrize("text", ["\n\nfirst lines empty", "</textarea><script>", "tab\tend \n"])
 def test_a_text_survives_the_textarea_of_the_editor(text: str) -> None:
-    html = render_to_string("parts/_editor.html", {"name": "text", "value": text, "label": "Text"})
+    html = render_to_string("common/_editor.html", {"name": "text", "value": text, "label": "Text"})
     content = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", html, re.DOTALL)
     assert content is not None
     assert content[1] == text.replace("<", "&lt;").replace(">", "&gt;")

@@ -9,19 +9,22 @@ import pytest
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from memoryhub.actions import access, stores
-from memoryhub.actions.stores import StoreSettings
-from memoryhub.actions.undoing import PLAN_WORK
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.history.undo import PLAN_WORK
+from memoryhub.actions.stores import stores
+from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.demo.load import load
-from memoryhub.diffs import REQUEST_WORK, compare
-from memoryhub.matching import Budget, Work
 from memoryhub.models import Access, Memory, MemoryStore, MemoryVersion, Session, User
 from memoryhub.templatetags import diff as diff_rows
 from memoryhub.templatetags.diff import MOST_OF_LINE
-from memoryhub.web import changes, review_items, undo_rows
+from memoryhub.text.diffs import REQUEST_WORK, compare
+from memoryhub.text.matching import Budget, Work
+from memoryhub.web.history import changes
+from memoryhub.web.review import items as review_items
+from memoryhub.web.undo import rows as undo_rows
 from tests.fixtures import BY, signed_in
 from tests.web.every_page import Page, page, pages
-from tests.web.history import Caller
+from tests.web.history.versions import Caller
 from tests.web.test_browser_pages import NOW
 
 pytestmark = pytest.mark.django_db
@@ -66,8 +69,8 @@ def hostile() -> Caller:
     load(NOW)
     store = MemoryStore.objects.get(name="Customer service")
     stores.edit_store(store, StoreSettings(store.name, overwrite_on_create=True), **BY)
-    agent = access.create_agent("Hostile", **BY)
-    secret = access.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1]
+    agent = keys_and_roles.create_agent("Hostile", **BY)
+    secret = keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1]
     run, other = (Caller(store, secret, session=session, at=NOW) for session in ("hostile", "other"))
     for number in range(REWRITES):
         path = list(TEXTS)[number % 3]
@@ -196,5 +199,5 @@ def test_a_comparison_is_shown_whole_in_pieces_that_follow_each_other(
 
 
 def test_a_line_that_would_take_all_of_a_page_is_cut_and_says_by_how_much() -> None:
-    html = render_to_string("diff/_diff.html", {"diff": compare("a\n", "\u200b<" * 20_000 + "\n")})
+    html = render_to_string("common/_diff.html", {"diff": compare("a\n", "\u200b<" * 20_000 + "\n")})
     assert len(html) < 2 * MOST_OF_LINE and re.search(r"… [\d,]+ more characters of this line are not shown", html)

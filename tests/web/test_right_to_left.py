@@ -9,14 +9,14 @@ from django.urls import reverse
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
-from memoryhub.actions import curation
+from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
 from memoryhub.templatetags.visible import isolated, visible
-from memoryhub.web.search_marks import marked_path
+from memoryhub.web.search.highlight import marked_path
 from tests.browser import sign_in_as
 from tests.fixtures import signed_in
-from tests.web.history import Caller
-from tests.web.memory_pages import act
+from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
 from tests.web.right_to_left import renamed_demo, wrong_in
 
 NAMES = ("ملاحظات", "תוכנית", "alpha", "خطة 2.md")

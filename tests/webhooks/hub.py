@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from memoryhub.actions import webhooks, webhooks_reading, webhooks_sending
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.webhooks import WebhookSettings
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.webhooks import deliveries, manage, send
+from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.models import Delivery, Door, MemoryStore, Webhook
 from memoryhub.outgoing import Limits, Sender
-from memoryhub.webhook_events import EVENTS
+from memoryhub.webhook_rules.events import EVENTS
 from tests.api.harness import Hub
 from tests.fixtures import AT
 
@@ -25,7 +25,7 @@ def act(at: datetime = AT, **more: Any) -> Act:
 def webhook(store: MemoryStore | None, url: str, events: Sequence[str] = EVENTS, **more: Any) -> Webhook:
     """One that may send to loopback."""
     wanted = WebhookSettings(more.pop("name", "Receiver"), url, events, may_be_private=True)
-    return webhooks.create_webhook(store.pk if store else None, wanted, act(**more))
+    return manage.create_webhook(store.pk if store else None, wanted, act(**more))
 
 
 @dataclass
@@ -39,15 +39,14 @@ class World:
         self.now += timedelta(**span)
 
     def gather(self) -> None:
-        while not webhooks_reading.gather(self.now):
+        while not deliveries.gather(self.now):
             pass
 
     def deliver(self, most: int = 1_000) -> int:
         """Everything that is due now, one webhook after the other; the number of tries."""
         self.gather()
         return sum(
-            webhooks_sending.work(id, self.sender, lambda: self.now, most, chance=lambda: 0.5)
-            for id, _ in webhooks_sending.due(self.now)
+            send.work(id, self.sender, lambda: self.now, most, chance=lambda: 0.5) for id, _ in send.due(self.now)
         )
 
     def live(self, until: timedelta, step: timedelta = timedelta(seconds=30)) -> None:

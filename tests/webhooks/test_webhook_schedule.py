@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from memoryhub import webhook_schedule, webhook_signing
-from memoryhub.webhook_schedule import AFTER, HOLDS_UP, Next, after_failure
+from memoryhub.webhook_rules import schedule, signing
+from memoryhub.webhook_rules.schedule import AFTER, HOLDS_UP, Next, after_failure
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 
@@ -57,11 +57,11 @@ def test_what_is_gone_is_given_up_at_once() -> None:
 
 def test_a_secret_belongs_to_one_webhook_and_one_generation() -> None:
     secrets = {
-        webhook_signing.secret_of(key, id, generation)
+        signing.secret_of(key, id, generation)
         for key in (b"one", b"two")
         for id in ("webhook_1", "webhook_2")
         for generation in (1, 2)
     }
     assert len(secrets) == 8 and all(secret.startswith("whsec_") for secret in secrets)
-    assert webhook_schedule.has_failed_too_long(AT, AT + timedelta(days=3))
-    assert not webhook_schedule.has_failed_too_long(None, AT)
+    assert schedule.has_failed_too_long(AT, AT + timedelta(days=3))
+    assert not schedule.has_failed_too_long(None, AT)

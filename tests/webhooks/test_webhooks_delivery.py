@@ -9,8 +9,10 @@ import pytest
 import standardwebhooks
 from django.utils import timezone
 
-from memoryhub.actions import deleting, review, stores, webhooks, webhooks_reading, webhooks_sending
-from memoryhub.actions.transactions import writing
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.review import decisions
+from memoryhub.actions.stores import delete, stores
+from memoryhub.actions.webhooks import deliveries as webhooks_reading, manage, send as webhooks_sending
 from memoryhub.models import (
     Attempt,
     AuditEntry,
@@ -23,7 +25,7 @@ from memoryhub.models import (
     WebhookCursor,
 )
 from memoryhub.outgoing import Answer
-from memoryhub.webhook_events import OFFICIAL
+from memoryhub.webhook_rules.events import OFFICIAL
 from tests.api.harness import Hub, new_hub
 from tests.fixtures import BY
 from tests.webhooks.hub import World, act, states, webhook, write
@@ -41,7 +43,7 @@ def test_the_official_sdk_and_standard_webhooks_verify_what_arrives(hub: Hub, th
     stores.set_archived(hub.store, True, **(BY | {"at": world.now}))
     world.now = timezone.now()
     assert world.deliver() == 2 and states(hook) == ["delivered"] * 2
-    secret = webhooks.secrets_of(hook, world.now)[0]
+    secret = manage.secrets_of(hook, world.now)[0]
     client = anthropic.Anthropic(api_key="x", webhook_key=secret)
     events = [client.beta.webhooks.unwrap(one.body, headers=one.headers) for one in there.arrived]
     assert [event.data.type for event in events] == ["memory.created", "memory_store.archived"]
@@ -59,20 +61,20 @@ def test_the_official_sdk_and_standard_webhooks_verify_what_arrives(hub: Hub, th
 
 def test_both_secrets_sign_for_a_day_after_a_rotation(hub: Hub, there: Receiver, world: World) -> None:
     hook = webhook(hub.store, there.url, at=world.now)
-    (old,) = webhooks.secrets_of(hook, world.now)
-    hook = webhooks.rotate(hook.pk, act(world.now))
-    new = webhooks.secrets_of(hook, world.now)[0]
-    webhooks.send_test(hook.pk, act(world.now))
+    (old,) = manage.secrets_of(hook, world.now)
+    hook = manage.rotate(hook.pk, act(world.now))
+    new = manage.secrets_of(hook, world.now)[0]
+    manage.send_test(hook.pk, act(world.now))
     world.deliver()
     (one,) = there.arrived
     assert old != new and one.headers["webhook-signature"].count("v1,") == 2
     for secret in (old, new):
         standardwebhooks.Webhook(secret).verify(one.body, one.headers)
     world.later(hours=24)
-    webhooks.send_test(hook.pk, act(world.now))
+    manage.send_test(hook.pk, act(world.now))
     world.deliver()
     assert there.arrived[1].headers["webhook-signature"].count("v1,") == 1
-    assert webhooks.secrets_of(hook, world.now) == [new]
+    assert manage.secrets_of(hook, world.now) == [new]
 
 
 def test_a_webhook_is_told_of_what_it_wants_from_when_it_was_made(hub: Hub, there: Receiver, world: World) -> None:
@@ -95,7 +97,7 @@ def test_a_webhook_of_the_hub_is_told_of_all_stores_and_of_new_ones(hub: Hub, th
     webhook(None, there.url, ["memory.created", *OFFICIAL], at=world.now)
     write(hub, "/a.md")
     made = stores.create_store(stores.StoreSettings("New"), **(BY | {"at": world.now}))
-    deleting.delete_store(made.pk, act=act(world.now))
+    delete.delete_store(made.pk, act=act(world.now))
     world.now = timezone.now()
     world.deliver()
     data = [json.loads(one.body)["data"] for one in there.arrived]
@@ -207,7 +209,7 @@ def test_one_delivery_or_all_that_failed_are_sent_again_with_the_same_id(
     world.now = timezone.now()
     world.deliver()
     first = Delivery.objects.filter(webhook=hook).order_by("id")[0]
-    assert webhooks.replay(hook.pk, first.pk, act(world.now))
+    assert manage.replay(hook.pk, first.pk, act(world.now))
     world.deliver()
     *before, again = there.arrived  # the first three came at once, in any order
     [same] = [one for one in before if one.headers["webhook-id"] == again.headers["webhook-id"]]
@@ -215,11 +217,11 @@ def test_one_delivery_or_all_that_failed_are_sent_again_with_the_same_id(
     assert list(Attempt.objects.filter(delivery=first).order_by("id").values_list("number", flat=True)) == [1, 2]
     with writing():
         Delivery.objects.filter(webhook=hook).update(state=DeliveryState.FAILED)
-    assert webhooks.replay_failed(hook.pk, world.now + timedelta(days=1), act(world.now)) == 0
-    assert webhooks.replay_failed(hook.pk, datetime(2020, 1, 1, tzinfo=UTC), act(world.now)) == 3
+    assert manage.replay_failed(hook.pk, world.now + timedelta(days=1), act(world.now)) == 0
+    assert manage.replay_failed(hook.pk, datetime(2020, 1, 1, tzinfo=UTC), act(world.now)) == 3
     world.deliver()
     assert states(hook) == ["delivered"] * 3 and sorted(entries_told(there)[4:]) == sorted(entries_told(there)[:3])
-    assert not webhooks.replay(hook.pk, "delivery_nowhere", act(world.now))
+    assert not manage.replay(hook.pk, "delivery_nowhere", act(world.now))
 
 
 def test_the_log_is_kept_for_thirty_days_and_goes_with_its_webhook(hub: Hub, there: Receiver, world: World) -> None:
@@ -229,7 +231,7 @@ def test_the_log_is_kept_for_thirty_days_and_goes_with_its_webhook(hub: Hub, the
     world.now = timezone.now()
     world.deliver()
     assert webhooks_sending.forget(world.now + timedelta(days=29)) == 0
-    webhooks.delete_webhook(hook.pk, act(world.now))
+    manage.delete_webhook(hook.pk, act(world.now))
     assert not Webhook.objects.filter(pk=hook.pk).exists() and len(states(hook)) == 1
     while webhooks_sending.forget(world.now):
         pass
@@ -247,7 +249,7 @@ def test_acts_of_people_runs_and_many_memories_are_told(hub: Hub, there: Receive
     hub.call(command="create", path="/memories/card.md", file_text="Card: 4111 1111 1111 1111\n")
     hub.call(command="delete", path="/memories/d")
     version = MemoryVersion.objects.filter(store=hub.store, path="/d/a.md", operation="created").get()
-    review.approve_many(hub.store.pk, [version.pk], act(world.now))
+    decisions.approve_many(hub.store.pk, [version.pk], act(world.now))
     with writing():
         Run.objects.create(id="run_1", store=hub.store, at=world.now, state=RunState.WAITING, started_at=world.now)
     world.gather()
@@ -271,7 +273,7 @@ def test_acts_of_people_runs_and_many_memories_are_told(hub: Hub, there: Receive
 
 def test_the_webhook_of_a_store_is_told_of_its_deletion(hub: Hub, there: Receiver, world: World) -> None:
     hook = webhook(hub.store, there.url, ["memory_store.deleted"], at=world.now)
-    deleting.delete_store(hub.store.pk, act=act(world.now))
+    delete.delete_store(hub.store.pk, act=act(world.now))
     there.answer = status(410)
     world.now = timezone.now()
     world.deliver()

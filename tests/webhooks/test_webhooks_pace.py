@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from memoryhub import webhook_worker
-from memoryhub.actions import webhooks_reading, webhooks_sending
+from memoryhub.actions.webhooks import deliveries, send
 from memoryhub.models import AuditChain, Delivery, WebhookCursor
 from memoryhub.webhook_worker import Dispatcher
 from tests.api.harness import Hub, new_hub
@@ -15,7 +15,7 @@ from tests.webhooks.receivers import Receiver
 def steps(hurry: bool) -> int:
     """How many transactions it takes to read everything."""
     count = 1
-    while not webhooks_reading.gather(timezone.now(), most=1, turn=count, hurry=hurry):
+    while not deliveries.gather(timezone.now(), most=1, turn=count, hurry=hurry):
         count += 1
     return count
 
@@ -38,7 +38,7 @@ def test_a_busy_store_holds_up_no_other(hub: Hub, there: Receiver, world: World)
     write(busy, *(f"/{number}.md" for number in range(60)))
     write(quiet, "/a.md")
     for turn in range(3):
-        webhooks_reading.gather(timezone.now(), most=1, turn=turn)
+        deliveries.gather(timezone.now(), most=1, turn=turn)
         write(busy, *(f"/{turn}-{number}.md" for number in range(12)))
     read = WebhookCursor.objects.get(pk=quiet.store.pk).seq
     assert read == AuditChain.objects.get(pk=quiet.store.pk).last_seq
@@ -62,6 +62,6 @@ def test_between_the_deliveries_of_a_full_batch_the_pause_is_short(hub: Hub, the
     write(hub, *(f"/{number}.md" for number in range(60)))
     world.gather()
     much: list[bool] = []
-    webhooks_sending.work(hook.pk, FAST, lambda: world.now, 100, rest=lambda _, waits: much.append(waits))
+    send.work(hook.pk, FAST, lambda: world.now, 100, rest=lambda _, waits: much.append(waits))
     assert states(hook) == ["delivered"] * 60
-    assert much == [True] * webhooks_sending.IN_ONE_GO + [False] * (60 - webhooks_sending.IN_ONE_GO)
+    assert much == [True] * send.IN_ONE_GO + [False] * (60 - send.IN_ONE_GO)

@@ -9,9 +9,10 @@ import pytest
 from django.utils import timezone
 
 from memoryhub import webhook_worker
-from memoryhub.actions import hub_clock, webhooks, webhooks_sending
-from memoryhub.actions.transactions import writing
-from memoryhub.actions.webhooks import IsPaused
+from memoryhub.actions.core import hub_clock
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.webhooks import manage, send as webhooks_sending
+from memoryhub.actions.webhooks.manage import IsPaused
 from memoryhub.models import (
     Attempt,
     AuditEntry,
@@ -43,7 +44,7 @@ def test_it_is_given_up_after_days_and_the_webhook_pauses(hub: Hub, there: Recei
     world.live(timedelta(days=1), timedelta(hours=2))
     assert len(there.arrived) == tries and len(states(hook)) == 1
     there.answer = status(200)
-    webhooks.resume(hook.pk, act(world.now))
+    manage.resume(hook.pk, act(world.now))
     world.deliver()
     assert states(hook) == ["delivered"] and len(there.arrived) == tries + 1
 
@@ -116,7 +117,7 @@ def test_a_receiver_that_is_gone_pauses_its_webhook_at_once(hub: Hub, there: Rec
     hook.refresh_from_db()
     assert hook.paused_for == "gone" and states(hook) == ["failed", "waiting"] and len(there.arrived) == 1
     with pytest.raises(IsPaused):
-        webhooks.send_test(hook.pk, act(world.now))
+        manage.send_test(hook.pk, act(world.now))
 
 
 def test_a_receiver_that_says_when_is_asked_then(hub: Hub, there: Receiver, world: World) -> None:

@@ -6,8 +6,8 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions import installation
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core import installation
+from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door
 from memoryhub.starting import HubCommand
 

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions import stores
-from memoryhub.actions.audit import Actor
+from memoryhub.actions.core.audit import Actor
+from memoryhub.actions.stores import stores
 from memoryhub.models import Door
 from memoryhub.starting import HubCommand
 

@@ -8,9 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions import figures, rehearsal, runs
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.rehearsal import Item, Totals
+from memoryhub.actions import figures
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.retention import rehearsal, runs
+from memoryhub.actions.retention.rehearsal import Item, Totals
 from memoryhub.models import Door, MemoryStore, RunState
 from memoryhub.starting import HubCommand
 

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions import exporting
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.snapshot import snapshot
-from memoryhub.actions.tree import NoSuchStore
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.transfer import exporting
 from memoryhub.models import Door
 from memoryhub.starting import HubCommand
 

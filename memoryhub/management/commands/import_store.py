@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions import import_api, import_sources, importing
-from memoryhub.actions.audit import Act, Actor
-from memoryhub.actions.importing import Brought
-from memoryhub.actions.tree import NoSuchStore
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.tree import NoSuchStore
+from memoryhub.actions.transfer import api_source, importing, sources
+from memoryhub.actions.transfer.importing import Brought
 from memoryhub.models import Door, Import, ImportItem, ImportState
 from memoryhub.protocol.errors import ToolError
 from memoryhub.protocol.plain import without_root
@@ -68,9 +68,11 @@ def _bounds(more: dict[str, Any]) -> Bounds:
     """How much is taken: by the settings, or as the command is told."""
     usual, given = importing.bounds(), more["max_bytes"]
     return usual._replace(
-        packed=given or usual.packed, unpacked=given or usual.unpacked, entries=more["max_memories"] or usual.entries,
+        packed=given or usual.packed,
+        unpacked=given or usual.unpacked,
+        entries=more["max_memories"] or usual.entries,
         versions=more["max_versions"] or usual.versions,
-    )  # fmt: skip
+    )
 
 
 def printable(line: str) -> str:
@@ -120,22 +122,23 @@ class Command(HubCommand):
                     "An address needs --from-store ID, and its key in the environment as"
                     f" {key_env or 'the variable that --key-env names'}."
                 )
-            return import_api.of_store(import_api.Source(source, store, key, private=True), told=self._heard)
+            return api_source.of_store(api_source.Source(source, store, key, private=True), told=self._heard)
         bounds = _bounds(more)
         how: dict[str, Any] = {
-            "only_memory_files": more["only_memory_files"], "bounds": bounds,
+            "only_memory_files": more["only_memory_files"],
+            "bounds": bounds,
             "exclude": Exclude((*(() if more["include_all"] else NEVER), *more["exclude"])),
-        }  # fmt: skip
+        }
         try:
             if source == "-":
-                return import_sources.of_stream(sys.stdin.buffer, "-", **how)
+                return sources.of_stream(sys.stdin.buffer, "-", **how)
             path = Path(source)
             if path.is_dir():
-                return import_sources.of_directory(path, **how)
+                return sources.of_directory(path, **how)
             if path.is_file() and (size := path.stat().st_size) > bounds.packed:
                 raise Refused(f"It has {size:,} bytes; at most {bounds.packed:,} are taken (--max-bytes).")
             with path.open("rb") as stream:
-                return import_sources.of_stream(stream, path.name, **how)
+                return sources.of_stream(stream, path.name, **how)
         except OSError as error:
             raise CommandError(f"{source} cannot be read: {error.strerror or error}") from None
 

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions import access
-from memoryhub.actions.audit import Actor
+from memoryhub.actions.accounts import keys_and_roles as access
+from memoryhub.actions.core.audit import Actor
 from memoryhub.models import Access, Agent, Door, MemoryStore
 from memoryhub.starting import HubCommand
 

@@ -13,7 +13,9 @@ from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
 from memoryhub import starting
-from memoryhub.actions import checkpoints, people, sql
+from memoryhub.actions.accounts import people
+from memoryhub.actions.core import sql
+from memoryhub.actions.verification import checkpoints
 from memoryhub.serving import answers, listening, options
 from memoryhub.serving.connections import room_for_connections
 from memoryhub.serving.processes import KILLED_AFTER, Server

@@ -8,9 +8,13 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from memoryhub.actions import checkpoints as checkpoint_files
-from memoryhub.actions import missing, verification, verification_checkpoints
-from memoryhub.actions.audit import Act, Actor
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.verification import (
+    checkpoint_check,
+    checkpoints as checkpoint_files,
+    missing,
+    verify,
+)
 from memoryhub.models import AuditEntry, Door
 from memoryhub.starting import HubCommand, require_own_secrets
 
@@ -29,18 +33,19 @@ class Command(HubCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--chain", help="one memory store's id, or hub (default: all)")
         parser.add_argument(
-            "--accept-missing", metavar="REASON",
+            "--accept-missing",
+            metavar="REASON",
             help="write into the hub's audit why entries are missing that checkpoints know, as after a restore",
-        )  # fmt: skip
+        )
 
         parser.add_argument(
-            "--checkpoints", type=Path, metavar="DIRECTORY",
+            "--checkpoints",
+            type=Path,
+            metavar="DIRECTORY",
             help="where older segments of the checkpoints are kept that are not in the data directory any more",
-        )  # fmt: skip
+        )
 
-    def handle(
-        self, *, chain: str | None, accept_missing: str | None, checkpoints: Path | None, **_: Any
-    ) -> None:  # fmt: skip
+    def handle(self, *, chain: str | None, accept_missing: str | None, checkpoints: Path | None, **_: Any) -> None:
         if checkpoints is not None and not checkpoints.is_dir():
             raise CommandError(f"{checkpoints} is no directory.", returncode=self.not_done)
         if accept_missing is None:
@@ -60,22 +65,22 @@ class Command(HubCommand):
         self.stdout.write(f"{told}. Now verify the audit.")
 
     def _verify(self, chain: str | None, archive: Path | None) -> None:
-        written = verification_checkpoints.check(settings.MEMORYHUB_CHECKPOINT_FILE, archive=archive)
+        written = checkpoint_check.check(settings.MEMORYHUB_CHECKPOINT_FILE, archive=archive)
         problems, total = list(written.files), 0
         if written.absent:
             self.stdout.write(_absent(len(written.absent)))
         if not (written.chains or written.files or written.absent):
             self.stdout.write(_none())
-        known = verification.chains(written.chains)
+        known = verify.chains(written.chains)
         if chain and chain not in known and not AuditEntry.objects.of_chain(chain).exists():
             raise CommandError(f"There is no chain {chain}, and there was none.", returncode=self.not_done)
         for name in [chain] if chain else known:
-            count, problem = verification.verify(name)
+            count, problem = verify.verify(name)
             if problem is None and name in written.problems:
-                problem = verification.Problem(name, *written.problems[name])
+                problem = verify.Problem(name, *written.problems[name])
             total += count
             explained = "; ".join(str(one) for one in missing.accepted(name))
-            told = ", ".join(filter(None, [f"{count} entries", str(verification.removed(name)), explained]))
+            told = ", ".join(filter(None, [f"{count} entries", str(verify.removed(name)), explained]))
             self.stdout.write(f"{name}: {problem.what if problem else told}")
             if problem:
                 problems.append(str(problem))

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from memoryhub.actions import receipts
+from memoryhub.actions.erasure import receipts
 from memoryhub.starting import HubCommand
 
 
@@ -29,4 +29,4 @@ class Command(HubCommand):
             raise CommandError(f"{file} is not a receipt: {error}") from error
         if not is_right:
             raise CommandError("This hub did not write this receipt, or somebody changed it.")
-        self.stdout.write("The receipt is right: this hub wrote it, and nobody has changed it.")
+        self.stdout.write("The receipt is valid: this hub wrote it, and nobody has changed it.")

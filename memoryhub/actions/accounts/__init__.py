@@ -1,0 +1,1 @@
+"""People, roles, keys, passwords and sign-ins."""

@@ -1,0 +1,153 @@
+"""Agents, keys and roles: who may reach what, each change with its audit entry."""
+
+import secrets
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from memoryhub import ids
+from memoryhub.actions.accounts import withdrawals
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.roles import write_role
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.memories import calls
+from memoryhub.models import Access, Agent, Door, Key, KeyStore, MemoryStore, Role, User
+
+KEY_PREFIX = "mh_"
+
+
+class NameTaken(Exception):
+    """Another agent has that name."""
+
+
+class LastAdministrator(Exception):
+    """The change would leave the hub, or a store, without an administrator."""
+
+
+def fold_name(name: str) -> str:
+    """The form in which two spellings of one agent's name are equal."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def set_role(
+    store: MemoryStore,
+    user: User,
+    role: Role | None,
+    *,
+    actor: Actor,
+    door: Door,
+    at: datetime,
+    keep_admin: bool = False,
+    revoke: Iterable[Key] = (),
+) -> None:
+    """Gives a person a role in a store, or takes it (None); one entry in the store's chain, unless nothing changes.
+
+    Invitations that the person made and may no longer grant are withdrawn in the same transaction, and where the role
+    becomes a lower one those of their own address to the store; `revoke` are keys that end with the role. With
+    `keep_admin`, raises LastAdministrator where the store's last active admin would be none any more.
+    """
+    with tree.locked(store.id, Act(actor, door, at)) as locked:
+        before = write_role(store, user, role, at)
+        if before == role:
+            return
+        if keep_admin and before == Role.ADMIN and not store.members.active_admins().exists():
+            raise LastAdministrator
+        told = {"user": user.id, "email": user.email, "before": before, "role": role}
+        tree.commit(locked, Record("set_role", input=audit.to_json(told)))
+        withdrawals.withdraw_lapsed(user, locked.act, {store.id: locked.head})
+        if before is not None and (role is None or not role.includes(before)):
+            withdrawals.withdraw_those_to(user, store, locked.head, locked.act)
+        for key in revoke:
+            revoke_key(key, actor=actor, door=door, at=at)
+
+
+def create_agent(
+    name: str, *, actor: Actor, door: Door, at: datetime, description: str = "", seen_by: User | None = None
+) -> Agent:
+    """A new agent without keys. Raises NameTaken where one that `seen_by` (null: everybody) may see has the name."""
+    with writing():
+        audit.lock_hub()  # so that two of one name cannot be made at once
+        seen = Agent.objects.all() if seen_by is None else Agent.objects.visible_to(seen_by)
+        if seen.named(fold_name(name)).exists():
+            raise NameTaken(name)
+        agent = Agent.objects.create(
+            id=ids.new_id(ids.AGENT, at),
+            name=name.strip(),
+            folded_name=fold_name(name),
+            description=description,
+            created_at=at,
+        )
+        told = {"agent": agent.id, "name": agent.name, "description": description}
+        audit.on_hub(Act(actor, door, at), Record("create_agent", input=audit.to_json(told)))
+    return agent
+
+
+def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door: Door, at: datetime) -> None:
+    """Gives an agent another name or description; earlier entries keep the name that it had. Raises NameTaken."""
+    name = name.strip()
+    with writing():
+        audit.lock_hub()
+        before = Agent.objects.get(pk=agent.pk)
+        if Agent.objects.filter(folded_name=fold_name(name)).exclude(pk=agent.pk).exists():
+            raise NameTaken(name)
+        if (before.name, before.description) == (name, description):
+            return
+        told = {"agent": agent.id, "name": [before.name, name], "description": [before.description, description]}
+        Agent.objects.filter(pk=agent.pk).update(name=name, folded_name=fold_name(name), description=description)
+        audit.on_hub(Act(actor, door, at), Record("edit_agent", input=audit.to_json(told)))
+
+
+def issue_key(
+    agent: Agent,
+    *,
+    stores: Sequence[MemoryStore] = (),
+    all_stores: bool = False,
+    access: Access = Access.WRITE,
+    name: str = "",
+    expires_at: datetime | None = None,
+    actor: Actor,
+    door: Door,
+    at: datetime,
+    created_by: User | None = None,
+) -> tuple[Key, str]:
+    """A new key and its secret, which is not stored and cannot be shown again."""
+    secret = KEY_PREFIX + secrets.token_urlsafe(32)
+    with writing():
+        key = Key.objects.create(
+            id=ids.new_id(ids.KEY, at),
+            agent=agent,
+            name=name,
+            digest=calls.digest_of_key(secret),
+            hint=secret[-4:],
+            access=access,
+            all_stores=all_stores,
+            created_at=at,
+            created_by=created_by,
+            expires_at=expires_at,
+        )
+        KeyStore.objects.bulk_create(KeyStore(key=key, store=store) for store in stores)
+        told = {
+            "key": key.id,
+            "agent": agent.id,
+            "name": name,
+            "access": access,
+            "all_stores": all_stores,
+            "stores": [store.id for store in stores],
+            "expires_at": expires_at.isoformat() if expires_at else None,
+        }
+        audit.on_hub(Act(actor, door, at), Record("issue_key", input=audit.to_json(told)))
+    return key, secret
+
+
+def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
+    """Ends a key at once and for good; nothing where it already has ended."""
+    with writing():
+        if Key.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at):
+            told = {"key": key.id, "agent": key.agent_id, "hint": key.hint}
+            audit.on_hub(Act(actor, door, at), Record("revoke_key", input=audit.to_json(told)))
+
+
+def reaches_all(caller: calls.Caller) -> bool:
+    """Whether a key is for all memory stores, those to come too."""
+    return Key.objects.filter(pk=caller.key, all_stores=True).exists()

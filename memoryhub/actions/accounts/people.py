@@ -1,0 +1,259 @@
+"""People: the first administrator, invitations and their own settings."""
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db.models import Q
+
+from memoryhub import ids
+from memoryhub.actions.accounts import keys_and_roles, passwords, tries, withdrawals
+from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.roles import write_role
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import Door, Invitation, Key, Member, MemoryStore, Role, User
+from memoryhub.models.access import fold_email
+from memoryhub.models.audit import ActorKind
+
+INVITATION_LASTS = timedelta(days=7)
+_NOBODY = Actor.system("")
+
+
+class InvitationSpent(Exception):
+    """The invitation was used, has expired, or never was."""
+
+
+class MayNotInvite(Exception):
+    """Whoever invites may not (any more) grant what the invitation would."""
+
+
+class EmailTaken(Exception):
+    """Another person has that e-mail address."""
+
+
+def digest_of_token(token: str) -> str:
+    """How an invitation's token is stored and found."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def create_user(
+    email: str, *, name: str, password: str, is_superuser: bool = False, actor: Actor, door: Door, at: datetime
+) -> User:
+    """A new person; raises EmailTaken, and TooBusy."""
+    encoded = passwords.hashed(password)
+    with writing():
+        audit.lock_hub()  # so that two of one address cannot be made at once
+        user = _write_user(email, name, encoded, is_superuser, at)
+        _tell(user, "create_user", actor, door, at)
+    return user
+
+
+def _write_user(email: str, name: str, encoded: str, is_superuser: bool, at: datetime) -> User:
+    folded = fold_email(email)
+    if User.objects.filter(email=folded).exists():
+        raise EmailTaken(email)
+    user = User(
+        id=ids.new_id(ids.USER, at), email=folded, name=name.strip(), is_superuser=is_superuser, created_at=at,
+        password=encoded,
+    )  # fmt: skip
+    user.save(force_insert=True)
+    return user
+
+
+def _tell(user: User, command: str, actor: Actor, door: Door, at: datetime) -> None:
+    told = {"user": user.id, "email": user.email, "name": user.name, "is_superuser": user.is_superuser}
+    audit.on_hub(Act(actor, door, at), Record(command, input=audit.to_json(told)))
+
+
+def invite(
+    *, actor: Actor, door: Door, at: datetime, email: str = "", is_superuser: bool = False, user: User | None = None,
+    store: MemoryStore | None = None, role: Role = Role.VIEWER,
+) -> tuple[Invitation, str]:  # fmt: skip
+    """An invitation and its token, which is not stored; with `user`, a link to set another password.
+
+    Raises EmailTaken where the address to invite to the hub is somebody's already, and MayNotInvite. An invitation to a
+    memory store is made for any address, with the same work: who makes it does not learn whether there is an account.
+    Both chains are locked: a person who invites is not deactivated at the same moment.
+    """
+    token = secrets.token_urlsafe(32)
+    act = Act(actor, door, at)
+    with writing():
+        head = withdrawals.lock_chain_of(store, act)
+        audit.lock_hub()
+        if user is None and store is None and email and User.objects.filter(email=fold_email(email)).exists():
+            raise EmailTaken(email)
+        invitation = Invitation.objects.create(
+            id=ids.new_id(ids.INVITATION, at), digest=digest_of_token(token), email=fold_email(email), user=user,
+            is_superuser=is_superuser, store=store, role=role, created_at=at, expires_at=at + INVITATION_LASTS,
+            made_by_id=actor.id if actor.kind == ActorKind.USER else None,
+            made_by_hub=actor.kind == ActorKind.SYSTEM,
+        )  # fmt: skip
+        if not Invitation.objects.granted().filter(pk=invitation.pk).exists():
+            raise MayNotInvite
+        told = {
+            "invitation": invitation.id, "email": invitation.email, "is_superuser": is_superuser,
+            "user": user.id if user else None, "store": store.id if store else None, "role": role,
+        }  # fmt: skip
+        audit.append(head, act, Record("invite", input=audit.to_json(told)))
+    return invitation, token
+
+
+def find_invitation(token: str, at: datetime) -> Invitation | None:
+    """The invitation that a token opens, if it can still be used: one of a deactivated person cannot."""
+    usable = Invitation.objects.open(at).filter(digest=digest_of_token(token))
+    return usable.filter(Q(user=None) | Q(user__is_active=True)).select_related("user", "store").first()
+
+
+def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
+    """Makes the invited person, or gives the one of the invitation another password. Once; raises InvitationSpent.
+
+    Raises TooManyTries and TooBusy, too: a link that is good for one password is not good for many hashes.
+    """
+    if find_invitation(token, at) is None:
+        raise InvitationSpent
+    tries.take(tries.of_invitation(address), at)
+    encoded = passwords.hashed(password)
+    with writing():
+        invitation = find_invitation(token, at)
+        if invitation is None:
+            raise InvitationSpent
+        store = tree.lock(invitation.store_id, Act(_NOBODY, Door.WEB, at)) if invitation.store_id else None
+        audit.lock_hub()  # invitations are spent under the locks of their chains: nobody waits in a circle
+        if not Invitation.objects.open(at).filter(pk=invitation.pk).update(used_at=at):
+            raise InvitationSpent
+        user = invitation.user
+        if user is None:
+            user = _write_user(invitation.email or email, name, encoded, invitation.is_superuser, at)
+            if store is not None:
+                _join(store, invitation, user, at)
+            _tell(user, "accept_invitation", Actor.person(user), Door.WEB, at)
+        else:
+            _write_password(user, encoded, at)
+    return user
+
+
+def join(user: User, token: str, *, at: datetime) -> MemoryStore:
+    """Spends an invitation to a memory store for the person who is signed in, whose address it names; a higher role
+    that they have stays. Once; raises InvitationSpent."""
+    with writing():
+        invitation = find_invitation(token, at)
+        if invitation is None or invitation.store is None or not invites(invitation, user):
+            raise InvitationSpent
+        store = tree.lock(invitation.store.id, Act(_NOBODY, Door.WEB, at))
+        audit.lock_hub()
+        if not Invitation.objects.open(at).filter(pk=invitation.pk).update(used_at=at):
+            raise InvitationSpent
+        _join(store, invitation, user, at)
+    return invitation.store
+
+
+def invites(invitation: Invitation, user: User) -> bool:
+    """Whether an invitation to a memory store is for this person."""
+    return invitation.store is not None and invitation.user is None and invitation.email == user.email
+
+
+def _write_password(user: User, encoded: str, at: datetime) -> None:
+    """Links to set another password end with it: a forgotten one must not open the account later."""
+    user.password = encoded
+    user.save(update_fields=["password"])
+    for link in Invitation.objects.unused(at).filter(user=user):
+        withdrawals.withdraw(link, actor=Actor.person(user), door=Door.WEB, at=at)
+    _tell(user, "set_password", Actor.person(user), Door.WEB, at)
+
+
+def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) -> None:
+    assert invitation.store is not None  # the caller has locked it
+    store.act = Act(Actor.person(user), Door.WEB, at)
+    member = Member.objects.filter(store=invitation.store, user=user).first()
+    before, role = Role(member.role) if member else None, Role(invitation.role)
+    if before is not None and before.includes(role):
+        role = before
+    write_role(invitation.store, user, role, at)
+    told = {"user": user.id, "email": user.email, "before": before, "role": role}
+    tree.commit(store, Record("set_role", input=audit.to_json(told)))
+
+
+def first_administrator_link(*, at: datetime) -> str | None:
+    """A fresh token for the first administrator, which ends the earlier ones; None where there already is one."""
+    if User.objects.filter(is_superuser=True, is_active=True).exists():
+        return None
+    by: dict[str, Any] = {"actor": Actor.system("memoryhub"), "door": Door.COMMAND, "at": at}
+    with writing():
+        audit.lock_hub()
+        for earlier in Invitation.objects.unused(at).filter(is_superuser=True):
+            withdrawals.withdraw(earlier, **by)
+        return invite(is_superuser=True, **by)[1]
+
+
+def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
+    """Changes a person's own name, theme, time zone or single-key shortcuts; the entry names what changed."""
+    changed = {name: value for name, value in changes.items() if getattr(user, name) != value}
+    if not changed:
+        return
+    told = {name: [getattr(user, name), value] for name, value in changed.items()}
+    with writing():
+        User.objects.filter(pk=user.pk).update(**changed)
+        audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("edit_profile", input=audit.to_json(told)))
+    for name, value in changed.items():
+        setattr(user, name, value)
+
+
+def change_password(user: User, current: str, password: str, *, at: datetime) -> bool:
+    """Gives a person who knows the current password another one; other browsers are signed out by it.
+
+    False where the current one is wrong. Raises TooManyTries before anything is hashed, and TooBusy.
+    """
+    counters = tries.of_change(user.id)
+    tries.take(counters, at)
+    try:
+        if not passwords.fits(current, user.password)[0]:
+            return False
+        encoded = passwords.hashed(password)
+    except passwords.TooBusy:
+        tries.give_back(counters, passed=False)
+        raise
+    with writing():
+        tries.give_back(counters, passed=True)
+        _write_password(user, encoded, at)
+    return True
+
+
+def set_active(
+    user: User, active: bool, *, actor: Actor, door: Door, at: datetime, revoke: Iterable[Key] = ()
+) -> None:  # fmt: skip
+    """Lets a person in or keeps them out; what they did stays theirs. Nothing where it already is so.
+
+    With a deactivation end, in the same transaction, the person's sessions in browsers, the invitations that they made,
+    the links to set a password for them, and the keys in `revoke`. Raises LastAdministrator where the hub would be left
+    without one.
+    """
+    act = Act(actor, door, at)
+    with writing():
+        heads = {} if active else withdrawals.lock_stores_of(user, act)
+        audit.lock_hub()  # so that two administrators cannot deactivate each other at once
+        if not User.objects.filter(pk=user.pk).exclude(is_active=active).update(is_active=active):
+            return
+        if not User.objects.filter(is_active=True, is_superuser=True).exists():
+            raise LastAdministrator
+        user.is_active = active
+        _tell(user, "activate_user" if active else "deactivate_user", actor, door, at)
+        if not active:
+            _end_sessions(user, at)
+            for link in Invitation.objects.unused(at).filter(user=user):
+                withdrawals.withdraw(link, actor=actor, door=door, at=at)
+            withdrawals.withdraw_lapsed(user, act, heads)
+        for key in revoke:
+            keys_and_roles.revoke_key(key, actor=actor, door=door, at=at)
+
+
+def _end_sessions(user: User, at: datetime) -> None:
+    """Signs a person out everywhere, so that no session of before is one again when they are let in again."""
+    for row in Session.objects.filter(expire_date__gt=at).iterator():
+        if row.get_decoded().get(SESSION_KEY) == user.pk:
+            row.delete()

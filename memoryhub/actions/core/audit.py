@@ -1,0 +1,172 @@
+"""Audit entries: each is appended to its chain inside the transaction of what it tells."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.conf import settings
+
+from memoryhub import chain
+from memoryhub.actions.core import seals, sql
+from memoryhub.models import HUB, Agent, Door, User
+from memoryhub.models.audit import ENTRY_BYTES, ActorKind
+from memoryhub.models.sealed import changed
+
+to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+"""Any JSON value as ASCII text: unpaired surrogates and NUL stay escaped, so that every database takes it."""
+
+KEY_NAME = chain.key_id(settings.MEMORYHUB_AUDIT_KEY)
+
+
+def no_time() -> int:
+    """The duration of an act that nobody measures."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts. `author_id` is the agent behind a key, else the same as `id`; `label` is the name as it is now."""
+
+    kind: str
+    id: str | None
+    author_id: str | None
+    label: str
+
+    @classmethod
+    def person(cls, user: User) -> "Actor":
+        return cls(ActorKind.USER.value, user.id, user.id, str(user))
+
+    @classmethod
+    def system(cls, label: str) -> "Actor":
+        """The hub itself, or somebody whom it does not know (yet)."""
+        return cls(ActorKind.SYSTEM.value, None, None, label)
+
+    @classmethod
+    def key(cls, key_id: str, agent: Agent) -> "Actor":
+        return cls(ActorKind.KEY.value, key_id, agent.id, agent.name)
+
+
+class Act(NamedTuple):
+    """Who does something, when and through which door; `elapsed` tells the microseconds since it began."""
+
+    actor: Actor
+    door: Door
+    at: datetime
+    session: str | None = None
+    token: str | None = None
+    group: str | None = None
+    note: str | None = None
+    elapsed: Callable[[], int] = no_time
+
+
+class Version(NamedTuple):
+    """What the entry holds of a memory version that it made."""
+
+    id: str
+    commitment: str
+
+
+class Record(NamedTuple):
+    """What was done. `answer` is committed to; it is stored too unless it can be rendered again (`rendered`).
+
+    `redactions` are the commitments of the Redaction rows that the entry tells, in the order of their ids.
+    """
+
+    command: str | None
+    ok: bool = True
+    answer: str | None = None
+    path: str | None = None
+    new_path: str | None = None
+    memory: str | None = None
+    version: str | None = None
+    input: str | None = None
+    first_line: int | None = None
+    last_line: int | None = None
+    cut: bool | None = None
+    replay_of: int | None = None
+    rendered: bool = False
+    versions: tuple[Version, ...] = ()
+    redactions: tuple[str, ...] = ()
+
+    def given(self, input: str | None) -> "Record":
+        """The same with the call's input as JSON text."""
+        return self._replace(input=input)
+
+
+@dataclass(slots=True)
+class ChainHead:
+    """Where a locked chain stands; the next entry gets `next_seq`."""
+
+    id: str
+    last_seq: int
+    last_hash: str
+    bytes: int = 0
+
+    @property
+    def next_seq(self) -> int:
+        return self.last_seq + 1
+
+
+def lock_hub() -> ChainHead:
+    """The hub's own chain, locked until the transaction ends; always the last lock to be taken."""
+    sql.run(sql.ADD_CHAIN, HUB, chain.GENESIS)
+    row = sql.one(sql.CHAIN, HUB)
+    assert row is not None  # just added where it was missing
+    return ChainHead(HUB, row[0], row[1])
+
+
+def open_chain(store_id: str) -> ChainHead:
+    """Begins the chain of a new store."""
+    sql.run(sql.ADD_CHAIN, store_id, chain.GENESIS)
+    return ChainHead(store_id, 0, chain.GENESIS)
+
+
+def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
+    """What the entry holds of its versions, its redactions and the rows that it seals, which are written here."""
+    made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
+    made += record.redactions
+    return chain.digest(made + seals.write(head.id, seq, others=not made) if changed() else made)
+
+
+def append(head: ChainHead, act: Act, record: Record) -> int:
+    """Writes the next entry of a locked chain and moves its head; gives the entry's seq.
+
+    Seals the governing rows that this transaction has changed so far (see `actions.core.seals`).
+    """
+    seq = head.last_seq + 1
+    actor, door = act.actor, act.door.value
+    values = {
+        "path": record.path, "new_path": record.new_path, "label": actor.label, "session": act.session,
+        "note": act.note, "token": act.token, "input": record.input, "message": record.answer,
+    }  # fmt: skip
+    salts, commitments = chain.seal(values)
+    digest = _digest(head, seq, record)
+    duration = act.elapsed()
+    plain = (
+        head.id, seq, chain.moment(act.at), actor.kind, actor.id, actor.author_id, door, record.command,
+        record.memory, record.version, record.ok, duration, act.group, record.replay_of, record.first_line,
+        record.last_line, record.cut, digest,
+    )  # fmt: skip
+    entry_hash = chain.entry_hash(
+        settings.MEMORYHUB_AUDIT_KEY, head.last_hash, chain.canonical(KEY_NAME, plain, commitments)
+    )
+    message = None if record.rendered or record.answer is None else to_json(record.answer)
+    kept_salts, kept_commitments = to_json(salts), to_json(commitments)
+    size = ENTRY_BYTES + sum(len(text or "") for text in (message, record.input, kept_salts, kept_commitments))
+    sql.run(
+        sql.ADD_ENTRY, head.id, seq, sql.moment(act.at), actor.kind, actor.id, actor.author_id, actor.label,
+        act.session, door, record.command, record.path, record.new_path, record.memory, record.version, record.ok,
+        message, record.input, duration, act.group, act.token, record.replay_of, act.note, record.first_line,
+        record.last_line, record.cut, digest, kept_salts, kept_commitments, KEY_NAME, head.last_hash,
+        entry_hash,
+    )  # fmt: skip
+    sql.run(sql.CHAIN_HEAD, seq, entry_hash, size, head.id)
+    head.last_seq, head.last_hash, head.bytes = seq, entry_hash, head.bytes + size
+    return seq
+
+
+def on_hub(act: Act, record: Record) -> int:
+    """Writes an entry in the hub's own chain; inside the transaction of what it tells."""
+    return append(lock_hub(), act, record)

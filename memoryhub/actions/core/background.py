@@ -1,0 +1,68 @@
+"""How the background work goes: each kind of it with its state, which every process and a page can read.
+
+What is noted here is no act of anybody's and is not audited.
+"""
+
+import socket
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import BackgroundTask
+
+NODE = socket.gethostname()[:255] or "hub"
+KEPT = timedelta(days=7)
+"""A node of which nothing was heard for so long is gone."""
+LATE = timedelta(minutes=10)
+"""Work that neither succeeded nor failed for so long, and for longer than three times its interval, hangs."""
+
+EVERY: dict[str, float] = {
+    "checkpoints": 1, "forgetting": 600, "scrub": 10, "figures": 30, "retention": 3600, "runs": 1, "imports": 1,
+    "scans": 1, "findings": 60, "deletion": 1, "webhooks": 0.5, "disk": 5,
+}  # fmt: skip
+"""Seconds between two rounds of each kind of work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a kind of work stands after a round of it; `problem` is empty after a success."""
+
+    name: str
+    at: datetime
+    problem: str = ""
+    failures: int = 0
+    next_at: datetime | None = None
+
+
+def note(outcome: Outcome, node: str = NODE) -> None:
+    """Keeps the outcome of a round."""
+    row: dict[str, object] = {"problem": outcome.problem, "failures": outcome.failures, "next_at": outcome.next_at}
+    row["failed_at" if outcome.problem else "succeeded_at"] = outcome.at
+    with writing():
+        BackgroundTask.objects.update_or_create(node=node, name=outcome.name, defaults=row)
+
+
+def forget_nodes(at: datetime) -> None:
+    """Forgets what is known of nodes that are gone."""
+    old = [row.pk for row in BackgroundTask.objects.all() if at - _last(row) > KEPT]
+    if old:
+        with writing():
+            for node, name in old:
+                BackgroundTask.objects.filter(node=node, name=name).delete()
+
+
+def states() -> list[BackgroundTask]:
+    """All that is known, by node and in the order of EVERY."""
+    order = {name: place for place, name in enumerate(EVERY)}
+    rows = BackgroundTask.objects.filter(name__in=EVERY)
+    return sorted(rows, key=lambda row: (row.node, order[row.name]))
+
+
+def hangs(row: BackgroundTask, at: datetime) -> bool:
+    """Whether nothing has been heard of a kind of work for too long."""
+    return at - _last(row) > max(LATE, timedelta(seconds=3 * EVERY[row.name]))
+
+
+def _last(row: BackgroundTask) -> datetime:
+    moments = [moment for moment in (row.succeeded_at, row.failed_at, row.next_at) if moment is not None]
+    return max(moments)

@@ -1,0 +1,161 @@
+"""What is written down when something is redacted or removed, so that the audit verifies without it.
+
+The entry of the act holds a commitment to what stands in each place now; see `models.Redaction`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from memoryhub import chain, ids
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import AuditEntry, Door, MemoryVersion, Redaction
+
+
+def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
+    """What a redaction's commitment covers: the row, and what stands in its place (`now`)."""
+    return [
+        row.pk,
+        row.chain,
+        row.seq,
+        row.entry_seq,
+        row.field,
+        row.version,
+        row.memory,
+        row.number,
+        row.superseded_seq,
+        row.original,
+        *now,
+    ]
+
+
+def left_of(version: MemoryVersion) -> list[object]:
+    """What a redacted version still is, of which a redaction speaks."""
+    redacted = chain.moment(version.redacted_at) if version.redacted_at else None
+    left: list[object] = [
+        version.path,
+        version.sha256,
+        version.size,
+        version.operation,
+        chain.moment(version.created_at),
+        redacted,
+    ]
+    return left if version.origin is None else [*left, version.origin]
+
+
+class Evidence:
+    """The redactions of one act: collected, then written together."""
+
+    def __init__(self, store: Tree) -> None:
+        self.store = store
+        self.rows: list[Redaction] = []
+        self.fields: dict[tuple[int, str], Redaction] = {}
+
+    def of_field(self, entry: AuditEntry, field: str) -> None:
+        """That a field of an entry is what it is now; its salt is gone already. The last word of an act counts."""
+        value = getattr(entry, field)
+        self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)
+        self.fields[entry.seq, field] = self.rows.pop()
+
+    def of_version(self, version: MemoryVersion) -> None:
+        """That a version's path and text, and what else its own commitment covered, are what they are now."""
+        secret = (version.path, version.sha256) != (None, None)
+        place = {"version": version.pk, "memory": version.memory_id}
+        self._add(left_of(version), entry_seq=version.seq, secret=secret, **place)
+
+    def of_removed(self, version: MemoryVersion) -> None:
+        """That a version is gone with its row."""
+        self._add(
+            [],
+            entry_seq=version.seq,
+            version=version.pk,
+            memory=version.memory_id,
+            number=version.number,
+            superseded_seq=version.superseded_seq,
+            original=version.commitment,
+            secret=False,
+        )
+
+    def _add(self, now: Sequence[object], *, secret: bool, **columns: object) -> None:
+        id = ids.new_id(ids.REDACTION, self.store.at)
+        row = Redaction(id=id, chain=self.store.store, seq=self.store.seq, **columns)
+        row.salt = chain.new_salt() if secret else None
+        row.commitment = chain.redaction_commitment(row.salt, values_of(row, now))
+        self.rows.append(row)
+
+    def write(self) -> tuple[str, ...]:
+        """Writes the rows, takes the salts of those that they follow, and gives the commitments for the entry."""
+        self.rows += self.fields.values()
+        self._forget_older()
+        rows = sorted(self.rows, key=lambda row: row.pk)
+        Redaction.objects.bulk_create(rows, batch_size=500)
+        return tuple(row.commitment for row in rows)
+
+    def _forget_older(self) -> None:
+        """What stood there before is guarded by its salt no longer: there is none left to try guesses with."""
+        older = Redaction.objects.of_chain(self.store.store).filter(salt__isnull=False)
+        versions = [row.version for row in self.rows if row.version]
+        for part in in_parts(versions):
+            memories = {row.memory for row in self.rows if row.version in set(part)}
+            older.filter(memory__in=memories, version__in=part).update(salt=None)
+        for row in self.rows:
+            if row.field:
+                older.filter(entry_seq=row.entry_seq, field=row.field).update(salt=None)
+
+
+def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[str, str | None]) -> None:
+    """Takes the salts of answers that showed the versions: with them a guess at the text could be tried.
+
+    `paths` has by version the path that it had (null: known no more), at which it was read while it was the newest;
+    through other doors than the tool's also later, by its id.
+    """
+    versions = list(versions)
+    _forget_later_answers(store, versions, paths)
+    for version in versions:
+        shown = AuditEntry.objects.of_chain(store.store).filter(version=version.pk, message=None)
+        path = paths.get(version.pk)
+        made = shown.of_seqs([version.seq])
+        read = shown.at_path(path) if path is not None else shown
+        read = read.between(version.seq + 1, version.superseded_seq or store.seq)
+        for entry in [*made.only(*_SALTED), *read.only(*_SALTED)]:
+            forget_answer(entry)
+
+
+def _forget_later_answers(store: Tree, versions: Sequence[MemoryVersion], paths: dict[str, str | None]) -> None:
+    """The entries at a path are looked through once for all the versions that had it."""
+    by_path: dict[str | None, list[str]] = {}
+    for version in versions:
+        by_path.setdefault(paths.get(version.pk), []).append(version.pk)
+    for path, named in by_path.items():
+        for door in (Door.API, Door.MCP):
+            shown = AuditEntry.objects.of_chain(store.store).through_other(door).filter(message=None)
+            if path is not None:
+                shown = shown.at_path(path)
+            for part in in_parts(named):
+                for entry in shown.filter(version__in=part).only(*_SALTED):
+                    forget_answer(entry)
+
+
+_SALTED = ("chain", "seq", "message", "salts")
+
+
+def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
+    """Puts another value, or none, in the place of one of an entry's; an answer that showed it cannot be tried.
+
+    The salts are read again: redacting another entry may have taken some since this one was read.
+    """
+    setattr(entry, field, value)
+    entry.salts = AuditEntry.objects.values_list("salts", flat=True).get(chain=entry.chain, seq=entry.seq)
+    entry.salts.pop(field, None)
+    AuditEntry.objects.filter(chain=entry.chain, seq=entry.seq).update(**{field: value, "salts": entry.salts})
+    evidence.of_field(entry, field)
+    if field in ("message", "path", "new_path"):
+        forget_answer(entry)
+
+
+def forget_answer(entry: AuditEntry) -> None:
+    """Takes the salt of an answer that is not stored, and of the answers of those that repeated the entry."""
+    again = AuditEntry.objects.of_chain(entry.chain).filter(replay_of=entry.seq, message=None).only(*_SALTED)
+    shown = [entry, *again] if entry.message is None else again
+    for one in shown:
+        if one.salts.pop("message", None) is not None:
+            AuditEntry.objects.filter(chain=one.chain, seq=one.seq).update(salts=one.salts)

@@ -1,0 +1,50 @@
+"""Legal holds that freeze: the text and the place of what they hold change through no door.
+
+The invariant: `tree` makes no version of a memory without asking here first, before its first write. So whatever a door
+does, a frozen memory has the text, the path and the versions that it had when it was frozen.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memoryhub.actions.core import sql
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.errors import ToolError
+
+MOST_OF_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """The reasons of the holds of a store that freeze: of memories by id, and of paths."""
+
+    memories: dict[str, str]
+    places: dict[str, str]
+
+    def require_free(self, memories: Iterable[tuple[str, str]]) -> None:
+        """Raises the ToolError of the first (memory, path) that is frozen."""
+        if not self.memories and not self.places:
+            return
+        for memory, path in memories:
+            reason = self._reason(memory, path)
+            if reason is not None:
+                raise ToolError(results.frozen(path, " ".join(reason.split())[:MOST_OF_REASON]))
+
+    def require_still(self, path: str) -> None:
+        """Raises the ToolError of a path, or of a place beneath it, that is frozen."""
+        self.require_free([("", path), *(("", place) for place in self.places if place.startswith(path + "/"))])
+
+    def _reason(self, memory: str, path: str) -> str | None:
+        if memory in self.memories:
+            return self.memories[memory]
+        places = (*paths.ancestors(path), path)
+        return next((self.places[place] for place in places if place in self.places), None)
+
+
+def of_store(store_id: str, now: object) -> Frozen:
+    """What is frozen in a locked store at a moment (as `sql.moment` gives it): one question to an index."""
+    rows = sql.rows(sql.FROZEN, store_id, now)
+    return Frozen(
+        {memory: reason for memory, _, reason in rows if memory is not None},
+        {path: reason for memory, path, reason in rows if memory is None},
+    )

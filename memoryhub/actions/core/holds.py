@@ -1,0 +1,207 @@
+"""Holds and pins: what must stay, placed and released by people, and asked before anything is removed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from memoryhub import chain, ids
+from memoryhub.actions.core import audit, sql, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import Hold, HoldKind, Memory
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.errors import ToolError
+
+LONGEST_REASON = 2_000
+
+
+class Released(Exception):
+    """The hold is not in force (any more), or is another store's."""
+
+
+Marks = dict[str, Hold]
+"""Of memories by id, or of paths."""
+
+
+@dataclass(slots=True)
+class Holds:
+    """The holds and pins of a store that are in force at a moment."""
+
+    memories: dict[str, Hold] = field(default_factory=dict)
+    places: dict[str, Hold] = field(default_factory=dict)
+    legal_memories: dict[str, Hold] = field(default_factory=dict)
+    legal_places: dict[str, Hold] = field(default_factory=dict)
+    freezing_memories: dict[str, Hold] = field(default_factory=dict)
+    freezing_places: dict[str, Hold] = field(default_factory=dict)
+    _known: dict[str, Hold | None] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.memories and not self.places
+
+    def stops_policies(self, memory_id: str, path: str) -> Hold | None:
+        """What keeps policies from a memory: a hold or a pin on it, on its path, a directory above it or the store."""
+        if self.memories and memory_id in self.memories:
+            return self.memories[memory_id]
+        if not self.places:
+            return None
+        directory = path[: path.rfind("/")]
+        if directory not in self._known:
+            self._known[directory] = _above(self.places, directory)
+        return self._known[directory] or self.places.get(path)
+
+    def stops_removal(self, memory_id: str, path: str) -> Hold | None:
+        """What keeps everybody from removing a memory: a legal hold on it, its path, a directory above or the store."""
+        return self.legal_memories.get(memory_id) or (_above(self.legal_places, path) if self.legal_places else None)
+
+    def stops_changes(self, memory_id: str, path: str) -> Hold | None:
+        """What freezes a memory, or a path, whatever else is on it or above it."""
+        return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
+
+
+def _above(places: Marks, path: str) -> Hold | None:
+    """What is on a path or on a directory above it."""
+    return next((places[place] for place in (*paths.ancestors(path), path) if place in places), None)
+
+
+def holds_of(store_id: str, at: datetime) -> Holds:
+    """The holds and pins of a store that are in force at a moment."""
+    found = Holds()
+    for hold in Hold.objects.of_store(store_id).active(at).order_by("-kind", "id"):  # pins first: a hold replaces them
+        if hold.memory is not None:
+            found.memories[hold.memory] = hold
+        else:
+            found.places[hold.path or ""] = hold
+        if hold.kind == HoldKind.HOLD and hold.memory is not None:
+            found.legal_memories[hold.memory] = hold
+        elif hold.kind == HoldKind.HOLD:
+            found.legal_places[hold.path or ""] = hold
+        if hold.freezes and hold.memory is not None:
+            found.freezing_memories[hold.memory] = hold
+        elif hold.freezes:
+            found.freezing_places[hold.path or ""] = hold
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ placing, releasing
+
+
+def place(
+    store_id: str, act: Act, *, kind: HoldKind, reason: str, memory: str | None = None, path: str | None = None,
+    ends_at: datetime | None = None, freezes: bool = False,
+) -> Hold:  # fmt: skip
+    """Holds or pins one memory (live or in the trash) or what is at and beneath a path (`""`: the store).
+
+    A legal hold that `freezes` keeps texts and paths as they are, too.
+
+    Raises ValidationError (by field), Memory.DoesNotExist and NoSuchStore.
+    """
+    _check(act, reason, memory, path, ends_at)
+    if freezes and kind != HoldKind.HOLD:
+        raise ValidationError({"freezes": _("Only a legal hold can freeze the text.")})
+    with tree.locked(store_id, act) as store:
+        if memory is not None:
+            path = None
+            at = Memory.objects.values_list("path", flat=True).get(store_id=store_id, pk=memory)
+        else:
+            path = at = (path or "").rstrip("/")
+        hold = Hold(
+            id=ids.new_id(ids.HOLD, act.at), store_id=store_id, kind=kind, memory=memory, path=path,
+            reason=reason.strip(), owner_id=_person(act), created_at=act.at, ends_at=ends_at, seq=store.seq,
+            freezes=freezes,
+        )  # fmt: skip
+        hold.save(force_insert=True)
+        told = {name: [None, value] for name, value in _told(hold).items()}
+        _tell(store, "hold", hold, at, told)
+    return hold
+
+
+def release(store_id: str, hold_id: str, act: Act) -> None:
+    """Ends a hold or a pin now; raises Released where it has ended."""
+    with tree.locked(store_id, act) as store:
+        hold = Hold.objects.of_store(store_id).filter(pk=hold_id).active(act.at).first()
+        if hold is None:
+            raise Released(hold_id)
+        hold.released_at, hold.released_by_id, hold.released_seq = act.at, _person(act), store.seq
+        hold.save(update_fields=["released_at", "released_by_id", "released_seq"])
+        at = hold.path
+        if hold.memory is not None:
+            at = Memory.objects.filter(store_id=store_id, pk=hold.memory).values_list("path", flat=True).first()
+        _tell(store, "release", hold, at, {name: [value, None] for name, value in _told(hold).items()})
+
+
+def _check(act: Act, reason: str, memory: str | None, path: str | None, ends_at: datetime | None) -> None:
+    errors: dict[str, str] = {}
+    if not 0 < len(reason.strip()) <= LONGEST_REASON or "\0" in reason:
+        errors["reason"] = _("Say why, in at most %(most)s characters.") % {"most": LONGEST_REASON}
+    if ends_at is not None and ends_at <= act.at:
+        errors["ends_at"] = _("The end must be in the future.")
+    if memory is None and path is not None and path.rstrip("/"):
+        try:
+            paths.from_tool(paths.to_tool(path.rstrip("/")))
+        except ToolError:
+            errors["path"] = _("This is not a path.")
+    if memory is None and path is None:
+        errors["path"] = _("Choose a memory or a path.")
+    if errors:
+        raise ValidationError(errors)
+
+
+def _person(act: Act) -> str | None:
+    return act.actor.id if act.actor.kind == ActorKind.USER else None
+
+
+def _told(hold: Hold) -> dict[str, object]:
+    ends = chain.moment(hold.ends_at) if hold.ends_at else None
+    return {"kind": str(hold.kind), "reason": hold.reason, "ends_at": ends, "owner": hold.owner_id} | (
+        {"freezes": True} if hold.freezes else {}
+    )  # fmt: skip
+
+
+def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict[str, list[object]]) -> None:
+    """The entry: which hold on what, and each of its settings before and after."""
+    told = {"hold": hold.pk, "what": str(hold.kind), "memory": hold.memory, "path": hold.path, **changes}
+    tree.commit(store, Record(command, path=path or None, memory=hold.memory, input=audit.to_json(told)))
+
+
+# ------------------------------------------------------------------------------------------------ before a removal
+
+
+def require_free(store: Tree, memories: Iterable[tuple[str, str]]) -> None:
+    """Raises the ToolError of the first (memory, path) that is under a legal hold; before anything is written."""
+    memories = list(memories)
+    tree.frozen(store).require_free(memories)
+    held, places = _legal(store)
+    if not held and not places:
+        return
+    for memory, path in memories:
+        if memory in held or not places.isdisjoint((*paths.ancestors(path), path)):
+            raise ToolError(results.held(path))
+
+
+def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
+    """Raises the ToolError of the first (path, new path) that would leave a directory, or a path, that is held."""
+    places = _legal(store)[1]
+    if not places:
+        return
+    for old, new in moves:
+        tree.frozen(store).require_still(old)
+        stays = {*paths.ancestors(new), new}
+        left = [place for place in places if place not in stays and (covers(place, old) or covers(old, place))]
+        if left:
+            raise ToolError(results.held_in(old, min(left)))
+
+
+def covers(place: str, path: str) -> bool:
+    """Whether a path is a place or lies beneath it."""
+    return path == place or path.startswith(place + "/")
+
+
+def _legal(store: Tree) -> tuple[set[str], set[str]]:
+    """The memories and the paths that are under a legal hold: one quick question for commands that remove or move."""
+    rows = sql.rows(sql.LEGAL_HOLDS, store.store, store.now)
+    return {memory for memory, path in rows if memory is not None}, {path for memory, path in rows if memory is None}

@@ -1,0 +1,63 @@
+"""Whether the secrets of this process are those of the hub: keyed digests of them are kept in the database.
+
+A node with another audit key would write entries that nobody can verify, and one with another SECRET_KEY would end
+everybody's session; both are noticed before the first write.
+"""
+
+import hmac
+
+from django.conf import settings
+
+from memoryhub import chain
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import KEY_NAME, Act, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import HUB, AuditEntry, Installation
+
+
+def _secret_mark() -> str:
+    return hmac.digest(settings.SECRET_KEY.encode(), b"memoryhub\0SECRET_KEY", "sha256").hex()
+
+
+def _audit_mark() -> str:
+    return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"memoryhub\0MEMORYHUB_AUDIT_KEY", "sha256").hex()
+
+
+def wrong_secrets() -> list[str]:
+    """The names of the secrets that are not the hub's; a hub that has kept no mark yet has its newest entry."""
+    row = Installation.objects.filter(pk=1).first() or Installation()
+    found = []
+    if row.audit_mark not in (None, _audit_mark()) or (row.audit_mark is None and not _newest_entry_fits()):
+        found.append("MEMORYHUB_AUDIT_KEY")
+    if row.secret_mark not in (None, _secret_mark()):
+        found.append("SECRET_KEY")
+    return found
+
+
+def keep_marks() -> None:
+    """At a start, after `wrong_secrets` found none: keeps those that are not kept yet."""
+    with writing():
+        Installation.objects.get_or_create(pk=1)
+        Installation.objects.filter(pk=1, audit_mark=None).update(audit_mark=_audit_mark())
+        Installation.objects.filter(pk=1, secret_mark=None).update(secret_mark=_secret_mark())
+
+
+def accept_secret_key(act: Act) -> bool:
+    """SECRET_KEY was changed on purpose; gives whether it is another one than before."""
+    with writing():
+        changed = Installation.objects.filter(pk=1).exclude(secret_mark=_secret_mark())
+        done = bool(changed.update(secret_mark=_secret_mark()))
+        if done:
+            audit.on_hub(act, Record("accept_secret_key"))
+    return done
+
+
+def _newest_entry_fits() -> bool:
+    """Whether the newest entry of the hub's own chain was written with this audit key; true where there is none."""
+    entry = AuditEntry.objects.of_chain(HUB).newest().first()
+    if entry is None:
+        return True
+    plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
+    canonical = chain.canonical(entry.key_name, plain, entry.commitments)
+    fits = chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) == entry.hash
+    return fits or entry.key_name == KEY_NAME

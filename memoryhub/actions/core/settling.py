@@ -1,0 +1,151 @@
+"""Whether what was found still stands: resolved and open again are facts of the text, told by an entry of the hub.
+
+The invariant: a finding is resolved only while its text is not in the newest version of its live memory. Every act that
+writes versions ends here (`tree.commit`), in its own transaction; no door can claim it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memoryhub import sensitive
+from memoryhub.actions.core import audit, marks, sql
+from memoryhub.actions.core.audit import Act, Actor, ChainHead, Record
+from memoryhub.actions.core.plans import in_parts, named_ids
+from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
+
+COMMANDS = {FindingState.RESOLVED: "resolve_finding", FindingState.OPEN: "reopen_finding"}
+
+
+class Changed(NamedTuple):
+    """A memory that an act gave a version: its text (a row's id) and path before and after; null after: deleted."""
+
+    memory: str
+    old_text: str | None
+    old_path: str
+    text: str | None
+    path: str | None
+
+
+class _Place(NamedTuple):
+    """A text or path before and after an act."""
+
+    old: str
+    new: str
+
+
+def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed], seq: int) -> None:
+    """Gives the findings of changed memories the state that the new texts are the proof of; `seq` is the act's entry.
+
+    What stood and is gone is resolved. What was resolved, or dismissed, and stands once more than before is open.
+    """
+    changes = {one.memory: one for one in changed}
+    for one in reversed(changed):  # of several versions of one memory: from the first's before to the last's after
+        changes[one.memory] = changes[one.memory]._replace(old_text=one.old_text, old_path=one.old_path)
+    known = _with_findings(store_id, list(changes))
+    if not known:
+        return
+    findings = list(_findings(store_id, known))
+    values = _values(store_id, findings)
+    texts = _texts(store_id, [text for pk in known for text in (changes[pk].old_text, changes[pk].text)])
+    after: dict[FindingState, list[Finding]] = {FindingState.RESOLVED: [], FindingState.OPEN: []}
+    for finding in findings:
+        state = _state(finding, values.get(finding.pk), _place(finding, changes[finding.memory_id], texts), seq)
+        if state != finding.state:
+            after[state].append(finding)
+    for state, of_state in after.items():
+        write(head, act, store_id, of_state, state, {"entry": seq})
+
+
+def write(
+    head: ChainHead, act: Act, store_id: str, findings: Sequence[Finding], state: FindingState, why: Mapping[str, Any]
+) -> None:
+    """Gives findings a state that the hub has seen for itself, with its entry; inside the transaction of a lock."""
+    if not findings:
+        return
+    seq = head.last_seq + 1
+    for part in in_parts([finding.pk for finding in findings]):
+        Finding.objects.of_store(store_id).filter(pk__in=part).update(
+            state=state, note="", decided_at=act.at, decided_by=None, decided_seq=seq
+        )
+    told = {
+        "before": {
+            before: named_ids([one.pk for one in findings if one.state == before])
+            for before in sorted({str(one.state) for one in findings})
+        },
+        "after": state.value,
+        "kinds": sorted({one.kind for one in findings}),
+        **why,
+    }
+    hub = act._replace(actor=Actor.system("findings"), session=None, token=None, note=None)
+    memories = {one.memory_id for one in findings}
+    record = Record(COMMANDS[state], memory=memories.pop() if len(memories) == 1 else None, input=audit.to_json(told))
+    audit.append(head, hub, record)
+
+
+def count_of(finding: Finding, value: str | None, text: str) -> int:
+    """How often a text has what was found; where the value cannot be read any more, as its detector sees it."""
+    if value:
+        return text.count(value)
+    spans = sensitive.find(text, frozenset({finding.kind})) if text else []
+    return sum(marks.fingerprint(finding.kind, text[one.start : one.end]) == finding.fingerprint for one in spans)
+
+
+def values_of(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
+    """What was found, of those findings whose first version still has its text."""
+    return _values(store_id, findings)
+
+
+def _state(finding: Finding, value: str | None, place: _Place, seq: int) -> FindingState:
+    before, now = (count_of(finding, value, text) for text in place)
+    if finding.state == FindingState.RESOLVED:
+        return FindingState.OPEN if now else FindingState.RESOLVED
+    if finding.state == FindingState.DISMISSED:
+        is_more = now > before and finding.decided_seq != seq
+        return FindingState.OPEN if is_more else FindingState.DISMISSED
+    return FindingState.RESOLVED if before and not now else FindingState.OPEN
+
+
+def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
+    """Those that have findings; of one memory at the cost of one question to an index."""
+    if len(memories) == 1:
+        return list(memories) if sql.one(sql.HAS_FINDING, store_id, memories[0]) else []
+    found: list[str] = []
+    for part in in_parts(memories):
+        rows = Finding.objects.of_store(store_id).filter(memory_id__in=part).order_by()
+        found += rows.values_list("memory_id", flat=True).distinct()
+    return found
+
+
+def _findings(store_id: str, memories: Iterable[str]) -> Iterator[Finding]:
+    for part in in_parts(memories):
+        yield from Finding.objects.of_store(store_id).filter(memory_id__in=part, fingerprint__isnull=False)
+
+
+def _place(finding: Finding, change: Changed, texts: Mapping[str, str]) -> _Place:
+    if finding.in_path:
+        return _Place(change.old_path, change.path or "")
+    return _Place(texts.get(change.old_text or "", ""), texts.get(change.text or "", ""))
+
+
+def _values(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
+    versions: dict[str, tuple[str | None, str | None]] = {}
+    for part in in_parts(sorted({finding.version_id for finding in findings})):
+        rows = MemoryVersion.objects.among(store_id, part).values_list("pk", "path", "text_id")
+        versions |= {pk: (path, text) for pk, path, text in rows}
+    texts = _texts(store_id, [text for _, text in versions.values()])
+    found = {}
+    for finding in findings:
+        path, text = versions.get(finding.version_id, (None, None))
+        content = path if finding.in_path else texts.get(text or "")
+        value = (content or "")[finding.start : finding.end]
+        if value and marks.fingerprint(finding.kind, value) == finding.fingerprint:
+            found[finding.pk] = value
+    return found
+
+
+def _texts(store_id: str, ids: Collection[str | None]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in in_parts(sorted({text for text in ids if text})):
+        rows = MemoryText.objects.filter(store_id=store_id, pk__in=part)
+        found |= dict(rows.values_list("pk", "content"))
+    return found

@@ -1,0 +1,154 @@
+"""The SQL of the API's reads: one memory or version, and pages of them by key, at a cost that no store makes larger."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import connection
+
+from memoryhub import chain
+from memoryhub.actions.core import sql
+from memoryhub.actions.core.sql import Row, Statement
+from memoryhub.protocol import paths
+
+_json = json.JSONEncoder(ensure_ascii=True).encode
+_FIND = "instr" if connection.vendor == "sqlite" else "strpos"
+
+COUNTS_CALLS = Statement(
+    "select 1 from memoryhub_memorystore s left join memoryhub_hubsettings h on h.id = 1"
+    " where s.id = %s and coalesce(s.limit_calls, h.limit_calls) is not null"
+)
+
+MEMORY = Statement(
+    "select m.id, m.path, m.head_id, m.text_id, m.size, m.sha256, m.version_count, m.removed_versions, t.content,"
+    " m.created_at, m.updated_at from memoryhub_memory m"
+    " join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id"
+    " where m.store_id = %s and m.id = %s and m.deleted_at is null"
+)
+_TOLD = "m.id, m.path, m.head_id, m.size, m.sha256, m.created_at, m.updated_at"
+_LIVE = "m.store_id = %s and m.deleted_at is null"
+MEMORY_WITHOUT_TEXT = Statement(f"select {_TOLD}, null from memoryhub_memory m where {_LIVE} and m.id = %s")
+FIRST_BENEATH = Statement(
+    f"select m.path, m.id from memoryhub_memory m where {_LIVE} and m.path >= %s and m.path < %s"
+    " order by m.path limit 1"
+)
+
+_MARKER = f"(m.path >= '{paths.SYNC_MARKER}/' and m.path < '{paths.SYNC_MARKER}0' or m.path = '{paths.SYNC_MARKER}')"
+_PAGE = f"{_LIVE} and m.path >= %s and m.path < %s and not {_MARKER} order by m.path limit %s"
+_WITH_TEXT = "memoryhub_memory m join memoryhub_memorytext t on t.store_id = m.store_id and t.id = m.text_id"
+MEMORIES_BASIC = Statement(f"select {_TOLD}, null from memoryhub_memory m where {_PAGE}")
+MEMORIES_FULL = Statement(f"select {_TOLD}, t.content from {_WITH_TEXT} where {_PAGE}")
+
+_NAME_ENDS = f"{_FIND}(substr(w.place, %s), '/')"
+_AFTER_NAME = (
+    f"case when {_NAME_ENDS} > 0 then substr(w.place, 1, %s + {_NAME_ENDS} - 2) || '0' else w.place || ' ' end"
+)
+_FIRST_FROM = (
+    f"(select m.path from memoryhub_memory m where {_LIVE} and m.path >= {{start}} and m.path < %s"
+    f" and not {_MARKER} order by m.path limit 1)"
+)
+CHILDREN = Statement(
+    "with recursive walk (place, step) as ("
+    f"select {_FIRST_FROM.format(start='%s')}, 1 union all"
+    f" select {_FIRST_FROM.format(start=_AFTER_NAME)}, w.step + 1"
+    " from walk w where w.place is not null and w.step < %s)"
+    " select place from walk where place is not null"
+)
+
+
+def children(store: str, prefix: str, start: str, high: str, limit: int) -> list[str]:
+    """The first memory of each direct child of a directory, from a path on, in byte order; at most `limit` of them.
+
+    `prefix` is the directory's path with its final slash. One search of the index a child, however much lies beneath.
+    """
+    name = len(prefix) + 1
+    found = sql.rows(CHILDREN, store, start, high, store, name, name, name, high, limit)
+    return [place for (place,) in found]
+
+
+def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
+    """The live memories at those paths, as a page has them."""
+    if not places:
+        return []
+    table, content = (_WITH_TEXT, "t.content") if full else ("memoryhub_memory m", "null")
+    text = f"select {_TOLD}, {content} from {table} where {_LIVE} and m.path in ({{paths}})"
+    return sql.rows(sql.for_paths(text, len(places)), store, *places)
+
+
+def moment(value: datetime | str) -> str:
+    """A time as the driver gives it (SQLite holds a text without a zone), as the API writes it."""
+    if isinstance(value, datetime):
+        return chain.moment(value)
+    return value.replace(" ", "T") + ("Z" if "." in value else ".000000Z")
+
+
+# ------------------------------------------------------------------------------------------------ versions
+
+_VERSION = (
+    "v.id, v.memory_id, v.operation, v.path, v.size, v.sha256, v.created_at, v.seq, v.number, v.redacted_at, v.origin,"
+    " e.actor_kind, e.actor_id, e.session, r.actor_kind, r.actor_id, r.session, "
+)
+_ACTORS = (
+    " left join memoryhub_auditentry e on e.chain = v.store_id and e.seq = v.seq"
+    " left join memoryhub_auditentry r on r.chain = v.store_id and r.seq = v.redacted_seq"
+)
+_TEXT = " left join memoryhub_memorytext t on t.store_id = v.store_id and t.id = v.text_id"
+_BASIC = f"select {_VERSION}null from {{table}}{_ACTORS}"
+_FULL = f"select {_VERSION}t.content from {{table}}{_ACTORS}{_TEXT}"
+_VERSIONS = "memoryhub_memoryversion v"
+_OF_ENTRIES = f"told cross join {_VERSIONS}"
+_ENTRIES = (
+    "with told as materialized (select x.seq from memoryhub_auditentry x where x.chain = %s and x.{column} = %s"
+    " and x.seq <= %s order by x.seq desc limit %s) "
+)
+
+BY_SEQ = "v.seq desc, v.id desc"
+BY_NUMBER = "v.number desc"
+
+Condition = tuple[str, tuple[object, ...]]
+"""What a statement asks for, and the values in it."""
+
+
+def version(store: str, version_id: str, *, full: bool) -> Row | None:
+    """One version of a store, with who wrote and who redacted it."""
+    found = select_versions([("v.store_id = %s and v.id = %s", (store, version_id))], BY_SEQ, 1, full=full)
+    return found[0] if found else None
+
+
+def select_versions(
+    conditions: Sequence[Condition], order: str, limit: int, *, full: bool, entries: Condition | None = None
+) -> list[Row]:
+    """Versions that meet all conditions; of those that `entries` made (its column and values), where it is given."""
+    table = _VERSIONS if entries is None else _OF_ENTRIES
+    before, values = ("", ()) if entries is None else (_ENTRIES.format(column=entries[0]), entries[1])
+    if entries is not None:
+        conditions = [*conditions, ("v.seq = told.seq", ())]
+    text = (_FULL if full else _BASIC).format(table=table) + _where(conditions) + f" order by {order} limit %s"
+    return sql.rows(Statement(before + text), *values, *_values(conditions), limit)
+
+
+def last_looked_at(conditions: Sequence[Condition], order: str, columns: str, most: int) -> Row | None:
+    """The key of the version that stands so far on, counted from the first that meets the conditions."""
+    text = f"select {columns} from {_VERSIONS}{_where(conditions)} order by {order} limit 1 offset %s"
+    return sql.one(Statement(text), *_values(conditions), most - 1)
+
+
+def last_entry_looked_at(column: str, chain_id: str, value: str, seq: int, most: int) -> int | None:
+    """The seq of the entry that stands so far on among those of an author or session, from `seq` down."""
+    text = f"x.chain = %s and x.{column} = %s and x.seq <= %s order by x.seq desc limit 1 offset %s"
+    row = sql.one(Statement(f"select x.seq from memoryhub_auditentry x where {text}"), chain_id, value, seq, most - 1)
+    return None if row is None else int(row[0])
+
+
+def origin_of(type: str, id: str) -> Condition:
+    """Versions that an import brought and that this actor wrote: their origin is compact JSON."""
+    named = f'"type":{_json(type)}', f'"id":{_json(id)}'
+    return f"v.origin is not null and {_FIND}(v.origin, %s) > 0 and {_FIND}(v.origin, %s) > 0", named
+
+
+def _where(conditions: Sequence[Condition]) -> str:
+    return " where " + " and ".join(f"({text})" for text, _ in conditions)
+
+
+def _values(conditions: Sequence[Condition]) -> list[object]:
+    return [value for _, values in conditions for value in values]

@@ -1,0 +1,400 @@
+"""The memory tree of one locked store inside its transaction: every row that a verb changes is changed here."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from django.conf import settings
+
+from memoryhub import chain, ids
+from memoryhub.actions.core import audit, disk_space, freezing, limits, settling, sql
+from memoryhub.actions.core.audit import Act, ChainHead, Version
+from memoryhub.actions.core.kept_calls import kept_of
+from memoryhub.actions.core.ruling import Looked, Ruling, ruling
+from memoryhub.actions.core.settling import Changed
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import Operation, ReviewState
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.errors import ToolError
+
+
+class NoSuchStore(Exception):
+    """The store is not there (any more)."""
+
+
+class StoredMemory(NamedTuple):
+    """A memory as it stands; `content` is null where only its place was asked for."""
+
+    id: str
+    path: str
+    head: str
+    text: str
+    size: int
+    sha256: str
+    versions: int
+    removed: int
+    content: str
+
+    @property
+    def kept(self) -> int:
+        """How many of its versions are there: those that retention removed count no more."""
+        return self.versions - self.removed
+
+
+@dataclass(slots=True)
+class Tree:
+    """A locked store: what it allows, what it holds, and the act that changes it.
+
+    `rules` are JSON texts, the store's and the hub's; `kept_out` (kind, value) is what they keep out, `clean` a text
+    without any, `looked` what was found before the lock. A person (`asks`) gives a `reason` for what is flagged.
+    """
+
+    store: str
+    act: Act
+    archived: bool
+    overwrite: bool
+    rules: tuple[str, str | None]
+    limits: limits.Limits
+    memories: int
+    total_bytes: int
+    head: ChainHead
+    now: object
+    made: list[Version] = field(default_factory=list)
+    changed: list[Changed] = field(default_factory=list)
+    kept_out: list[tuple[str, str]] = field(default_factory=list)
+    clean: str | None = None
+    overridden: list[str] = field(default_factory=list)
+    asks: bool = False
+    reason: str | None = None
+    frozen: freezing.Frozen | None = None
+    looked: Looked = field(default_factory=dict)
+
+    @property
+    def ruling(self) -> Ruling:
+        """What the rules say of each kind of sensitive text."""
+        return ruling(*self.rules)
+
+    @property
+    def seq(self) -> int:
+        """The seq that this act's entry will have."""
+        return self.head.last_seq + 1
+
+    @property
+    def at(self) -> datetime:
+        return self.act.at
+
+
+@contextmanager
+def locked(store_id: str, act: Act) -> Iterator[Tree]:
+    """The store's tree, changed by nobody else until the transaction ends; raises NoSuchStore."""
+    with writing():
+        yield lock(store_id, act)
+
+
+def lock(store_id: str, act: Act) -> Tree:
+    """Locks a store and its chain; inside `writing`."""
+    row = sql.one(sql.STORE, store_id)
+    if row is None:
+        raise NoSuchStore(store_id)
+    archived, overwrite, rules, hub_rules, *set_limits, memories, total_bytes, last_seq, last_hash, audit_bytes = row
+    if act.note:
+        act = act._replace(note=ruling(rules, hub_rules).masked(act.note))
+    return Tree(
+        store_id, act, bool(archived), bool(overwrite), (rules, hub_rules), _limits(set_limits), memories, total_bytes,
+        ChainHead(store_id, last_seq, last_hash, audit_bytes), sql.moment(act.at),
+    )  # fmt: skip
+
+
+def _limits(set_limits: Sequence[int | None]) -> limits.Limits:
+    """Those that the store or the hub's page sets; where neither does, those of the settings."""
+    defaults = settings.MEMORYHUB_LIMITS
+    names = limits.Limits._fields
+    return limits.Limits(*[defaults[name] if own is None else own for name, own in zip(names, set_limits, strict=True)])
+
+
+# ------------------------------------------------------------------------------------------------ what is there
+
+
+def memory_at(tree: Tree, path: str) -> StoredMemory | None:
+    """The live memory at a path, with its text."""
+    row = sql.one(sql.MEMORY_AT, tree.store, path)
+    return StoredMemory(*row) if row else None
+
+
+def memory_by_id(tree: Tree, memory_id: str) -> StoredMemory | None:
+    """The live memory with an id, with its text."""
+    row = sql.one(sql.MEMORY_BY_ID, tree.store, memory_id)
+    return StoredMemory(*row) if row else None
+
+
+def memory_in_trash(tree: Tree, memory_id: str) -> StoredMemory | None:
+    """The deleted memory with an id, with the text that it had."""
+    row = sql.one(sql.MEMORY_IN_TRASH, tree.store, memory_id)
+    return StoredMemory(*row) if row else None
+
+
+def memories_under(tree: Tree, path: str) -> list[StoredMemory]:
+    """The live memories beneath a directory in code-point order of their paths, without their texts."""
+    return [StoredMemory(*row) for row in sql.rows(sql.MEMORIES_UNDER, tree.store, *paths.subtree(path))]
+
+
+def is_taken(tree: Tree, path: str) -> bool:
+    """Whether a memory or a directory lives at a path."""
+    return bool(sql.one(sql.PATH_TAKEN, tree.store, path) or sql.one(sql.DIRECTORY_AT, tree.store, path))
+
+
+def memory_above(tree: Tree, path: str) -> str | None:
+    """The path of a memory that stands where a directory above `path` would have to be."""
+    above = paths.ancestors(path)[1:]
+    found = sql.memories_at(tree.store, above) if above else []
+    return found[0][0] if found else None
+
+
+# ------------------------------------------------------------------------------------------------ what changes it
+
+
+def require_active(tree: Tree) -> None:
+    """Raises the ToolError of an archived store."""
+    if tree.archived:
+        raise ToolError(results.store_archived())
+
+
+def frozen(tree: Tree) -> freezing.Frozen:
+    """What holds freeze in the store."""
+    tree.frozen = tree.frozen or freezing.of_store(tree.store, tree.now)
+    return tree.frozen
+
+
+def require_not_frozen(tree: Tree, *memories: StoredMemory) -> None:
+    """Raises the ToolError of the first that a hold freezes; asked before the first write of every change."""
+    frozen(tree).require_free((memory.id, memory.path) for memory in memories)
+
+
+def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, versions: int = 0) -> None:
+    """Raises the ToolError of the first limit that a write would pass; `versions` are those that the memory has."""
+    limits.check(
+        tree.limits, path, old_size=old_size, new_size=new_size, memories=tree.memories,
+        total_bytes=tree.total_bytes, versions=versions,
+    )  # fmt: skip
+
+
+def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
+    """Raises the ToolError of the first of them that may have no further version."""
+    for memory in memories:
+        limits.check_versions(tree.limits, memory.path, memory.kept)
+
+
+def add_memory(tree: Tree, path: str, content: str) -> str:
+    """Makes a memory at a free path whose parents are directories or missing; gives its id."""
+    encoded = content.encode()
+    memory = ids.new_id(ids.MEMORY, tree.at)
+    size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
+    directory = make_directories(tree, path)
+    text = add_text(tree, memory, content)
+    head = add_version(tree, memory, 1, Operation.CREATED, path, text, size, sha256)
+    sql.run(
+        sql.ADD_MEMORY, memory, tree.store, directory, path, paths.name(path), head, text, size, sha256, tree.now,
+        tree.now, False,
+    )  # fmt: skip
+    count(tree, paths.ancestors(path), 1, size)
+    return memory
+
+
+def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
+    """Gives a live memory another text; gives the version's id."""
+    require_not_frozen(tree, memory)
+    encoded = content.encode()
+    size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
+    text = add_text(tree, memory.id, content)
+    version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
+    sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
+    count(tree, paths.ancestors(memory.path), 0, size - memory.size)
+    return version
+
+
+def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
+    """Puts a live memory at another free path."""
+    require_not_frozen(tree, memory)
+    directory = make_directories(tree, path)
+    version = next_version(tree, memory, Operation.MODIFIED, path, memory.text, memory.size, memory.sha256)
+    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
+    count(tree, paths.ancestors(path), 1, memory.size)
+    count(tree, paths.ancestors(memory.path), -1, -memory.size)
+    sql.remove_empty_directories(tree.store, paths.ancestors(memory.path))
+
+
+def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) -> str:
+    """Puts a live memory at another free path and gives it another text, as one version; gives the version's id."""
+    require_not_frozen(tree, memory)
+    encoded = content.encode()
+    size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
+    text = add_text(tree, memory.id, content)
+    directory = make_directories(tree, path)
+    version = next_version(tree, memory, Operation.MODIFIED, path, text, size, sha256)
+    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
+    set_text(tree, memory.id, text, size, sha256)
+    count(tree, paths.ancestors(path), 1, size)
+    count(tree, paths.ancestors(memory.path), -1, -memory.size)
+    sql.remove_empty_directories(tree.store, paths.ancestors(memory.path))
+    return version
+
+
+def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: int) -> None:
+    """Puts a directory (its row's id) with all beneath it, of `size` bytes, at another free path."""
+    memories = memories_under(tree, path)
+    require_not_frozen(tree, *memories)
+    parent = make_directories(tree, new_path)
+    sql.run(sql.MOVE_DIRECTORIES, new_path, len(path) + 1, tree.store, *paths.subtree(path))
+    sql.run(sql.MOVE_DIRECTORY, new_path, parent, tree.store, directory)
+    for memory in memories:
+        place = new_path + memory.path[len(path) :]
+        version = next_version(tree, memory, Operation.MODIFIED, place, memory.text, memory.size, memory.sha256)
+        sql.run(sql.NEW_PREFIX, version, place, tree.now, tree.store, memory.id)
+    count(tree, paths.ancestors(new_path), len(memories), size)
+    count(tree, paths.ancestors(path), -len(memories), -size)
+    sql.remove_empty_directories(tree.store, paths.ancestors(path))
+
+
+def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
+    """Puts the memories at or beneath a path into the trash; their directories go with them."""
+    require_not_frozen(tree, *memories)
+    for memory in memories:
+        note_deleted(tree, memory)
+    sql.run(sql.REMOVE_DIRECTORIES, tree.store, *paths.subtree(path))
+    sql.run(sql.REMOVE_DIRECTORY, tree.store, path)
+    count(tree, paths.ancestors(path), -len(memories), -sum(memory.size for memory in memories))
+    sql.remove_empty_directories(tree.store, paths.ancestors(path))
+
+
+def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
+    """Takes a memory out of the trash to a free path, with one of its texts; gives the version's id."""
+    put(tree, memory, Operation.CREATED, path, text, size, sha256)
+    return tree.made[-1].id
+
+
+def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
+    """Gives a live memory one of its earlier texts again; gives the version's id."""
+    require_not_frozen(tree, memory)
+    version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
+    sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
+    count(tree, paths.ancestors(memory.path), 0, size - memory.size)
+    return version
+
+
+def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
+    """Takes live memories from their places, which are free then; `put` or `note_deleted` follows for each."""
+    require_not_frozen(tree, *memories)
+    above: set[str] = set()
+    for memory in memories:
+        sql.run(sql.TAKE_OUT, tree.now, tree.store, memory.id)
+        count(tree, paths.ancestors(memory.path), -1, -memory.size)
+        above.update(paths.ancestors(memory.path))
+    for path in sorted(above, reverse=True):
+        sql.remove_empty_directories(tree.store, [path])
+
+
+def note_deleted(tree: Tree, memory: StoredMemory) -> None:
+    """The version that says that a memory, already taken out, is in the trash now."""
+    version = next_version(tree, memory, Operation.DELETED, memory.path, None, None, None)
+    sql.run(sql.TO_TRASH, version, tree.now, tree.now, tree.store, memory.id)
+
+
+def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
+    """A memory that was taken out, or is in the trash, to a free path with one of its texts."""
+    require_not_frozen(tree, memory)
+    directory = make_directories(tree, path)
+    version = next_version(tree, memory, operation, path, text, size, sha256)
+    sql.run(sql.NEW_PLACE, version, directory, path, paths.name(path), tree.now, tree.store, memory.id)
+    sql.run(sql.FROM_TRASH, tree.now, tree.store, memory.id)
+    set_text(tree, memory.id, text, size, sha256)
+    count(tree, paths.ancestors(path), 1, size)
+
+
+def add_text(tree: Tree, memory: str, content: str) -> str:
+    """A text's row for a memory; gives its id. Raises DiskFull where there is room for deleting alone."""
+    disk_space.require_room()
+    text = ids.new_id(ids.MEMORY_TEXT, tree.at)
+    sql.run(sql.ADD_TEXT, text, tree.store, memory, content)
+    return text
+
+
+def set_text(tree: Tree, memory: str, text: str, size: int, sha256: str) -> None:
+    """Points a memory to one of its texts, without a version."""
+    sql.run(sql.POINT_TO_TEXT, text, size, sha256, tree.store, memory)
+
+
+def mark_read(tree: Tree, memory: str) -> None:
+    """An agent has read the text, as this act's entry tells."""
+    sql.run(sql.READ, tree.now, tree.seq, tree.store, memory)
+
+
+# ------------------------------------------------------------------------------------------------ its parts
+
+
+def add_version(
+    tree: Tree, memory: str, number: int, operation: Operation, path: str,
+    text: str | None, size: int | None, sha256: str | None,
+) -> str:  # fmt: skip
+    """Writes a memory version and notes its commitment for the entry; what an agent wrote awaits review."""
+    version, salt, kind = ids.new_id(ids.MEMORY_VERSION, tree.at), chain.new_salt(), operation.value
+    commitment = chain.version_commitment(
+        salt, id=version, memory=memory, number=number, operation=kind, path=path, sha256=sha256,
+        at=chain.moment(tree.at),
+    )  # fmt: skip
+    review = ReviewState.UNREVIEWED.value if tree.act.actor.kind == ActorKind.KEY else None
+    sql.run(
+        sql.ADD_VERSION, version, tree.store, memory, number, kind, path, text, size, sha256, tree.now,
+        tree.seq, review, salt, commitment,
+    )  # fmt: skip
+    tree.made.append(Version(version, commitment))
+    return version
+
+
+def next_version(
+    tree: Tree, memory: StoredMemory, operation: Operation, path: str,
+    text: str | None, size: int | None, sha256: str | None,
+) -> str:  # fmt: skip
+    """Writes a memory's next version, which supersedes its head."""
+    require_not_frozen(tree, memory)
+    sql.run(sql.SUPERSEDE, tree.seq, tree.store, memory.head)
+    tree.changed.append(Changed(memory.id, memory.text or None, memory.path, text, path if text else None))
+    return add_version(tree, memory.id, memory.versions + 1, operation, path, text, size, sha256)
+
+
+def make_directories(tree: Tree, path: str) -> str:
+    """Makes the missing directories above a path; gives the id of the last."""
+    above = paths.ancestors(path)
+    row = sql.one(sql.DIRECTORY_AT, tree.store, above[-1])
+    if row:
+        return str(row[0])
+    known = dict(sql.directories_at(tree.store, above))
+    parent = None
+    for directory in above:
+        if directory not in known:
+            known[directory] = ids.new_id(ids.DIRECTORY, tree.at)
+            sql.run(sql.ADD_DIRECTORY, known[directory], tree.store, directory, parent, tree.now)
+        parent = known[directory]
+    return str(parent)
+
+
+def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
+    """Adds to the counters of the directories above a change and of the store."""
+    sql.count_directories(tree.store, above, memories, size, tree.now)
+    if memories or size:
+        sql.run(sql.COUNT_STORE, memories, size, tree.store)
+        tree.memories += memories
+        tree.total_bytes += size
+
+
+def commit(tree: Tree, record: audit.Record) -> int:
+    """Writes the act's entry (a key's large input in part) and what it means for findings; gives the act's seq."""
+    kept = kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record
+    seq = audit.append(tree.head, tree.act, kept)
+    if tree.changed:
+        settling.settle(tree.head, tree.act, tree.store, tree.changed, seq)
+        tree.changed = []
+    return seq

@@ -1,0 +1,37 @@
+"""Redaction through the API."""
+
+from memoryhub.actions.core import audit, sql, sql_lists
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.erasure import redaction, sqlite_remains
+from memoryhub.actions.memories.api_requests import Asked, on_store
+from memoryhub.actions.memories.api_versions import NoSuchVersion, VersionTold
+from memoryhub.models import MemoryVersion
+from memoryhub.protocol.errors import ToolError
+
+
+def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
+    """Takes text and path out of a version for good, as redaction.redact_version does; what is refused is told."""
+
+    def work(store: Tree) -> tuple[Exception | None, Record | None]:
+        version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
+        if version is None:
+            return NoSuchVersion(version_id), None
+        try:
+            return None, redaction.redact_on(store, version_id)[1]
+        except ToolError as error:
+            return error, _refused(version, error)
+
+    on_store(store_id, asked, Record("redact"), work)
+    sqlite_remains.scrub_small()
+    sql.connect()
+    row = sql_lists.version(store_id, version_id, full=False)
+    if row is None:
+        raise NoSuchVersion(version_id)
+    return VersionTold(*row)
+
+
+def _refused(version: MemoryVersion, error: ToolError) -> Record:
+    """The entry of a redaction that a memory store refuses."""
+    told = audit.to_json({"version": version.pk, "number": version.number})
+    return Record("redact", False, error.message, memory=version.memory_id, version=version.pk, input=told)

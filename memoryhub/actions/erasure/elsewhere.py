@@ -1,0 +1,126 @@
+"""What of a subject an erasure leaves to people: texts that they typed and change where they stand, and every spelling.
+
+Each text column of the hub is looked at (here, or in `places`), or has a reason in
+`tests/actions/erasure/test_erasure_everywhere.py`, which reads the models, why nobody's words are in it.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from django.db import models
+from django.db.models import Q
+
+from memoryhub.actions.erasure import places
+from memoryhub.actions.erasure.places import Place
+from memoryhub.models import (
+    Agent,
+    AuditEntry,
+    Invitation,
+    Key,
+    MemoryVersion,
+    RetentionPolicy,
+    SavedView,
+    Session,
+    User,
+    Webhook,
+)
+from memoryhub.text.spellings import Spellings
+
+MOST_SPELLINGS = 100
+"""So many spellings can be chosen at once; once they are erased, a further look finds the others."""
+
+
+def _agents(store_id: str) -> models.QuerySet[Agent]:
+    """Those that have a key for the store, or that have written in it."""
+    return Agent.objects.filter(
+        Q(keys__stores=store_id) | Q(pk__in=AuditEntry.objects.of_chain(store_id).values("author_id"))
+    ).distinct()
+
+
+ELSEWHERE = (
+    Place("webhook", lambda store: Webhook.objects.filter(store_id=store), ("name", "url")),
+    Place("agent", _agents, ("name", "description")),
+    Place("key", lambda store: Key.objects.filter(stores=store).distinct(), ("name",)),
+    Place("person", lambda store: User.objects.filter(memberships__store_id=store), ("name", "email")),
+    Place("invitation", lambda store: Invitation.objects.filter(store_id=store), ("email",)),
+    Place("hub_policy", lambda _: RetentionPolicy.objects.filter(store=None), ("name", "pattern")),
+    Place(
+        "origin", lambda store: MemoryVersion.objects.filter(store_id=store, origin__isnull=False), ("origin",), True
+    ),
+)
+"""Looked at, and left to people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A spelling that stands in so many places that can be erased; `same` but for what nobody hears."""
+
+    text: str
+    places: int
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """A text that has a spelling and is to be changed where it stands: the row's kind and id, and the column."""
+
+    kind: str
+    id: str
+    what: str
+    text: str
+
+
+def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spelling, ...]:
+    """Every spelling in every place that an erasure changes, the most frequent first; `after` as for `Place.having`."""
+    looked_for = Spellings(texts)
+    counts: Counter[str] = Counter()
+    for value in _values(store_id, after):
+        counts.update({spelling for text in _strings(value) for spelling in looked_for.within(text)})
+    ordered = sorted(counts.items(), key=lambda one: (not looked_for.is_same(one[0]), -one[1], one[0]))
+    return tuple(Spelling(text, count, looked_for.is_same(text)) for text, count in ordered)
+
+
+def elsewhere(store_id: str, texts: Sequence[str]) -> tuple[There, ...]:
+    """What an erasure finds and does not change."""
+    looked_for = Spellings(texts)
+    found = [
+        There(place.kind, str(row.pk), column, text)
+        for place in ELSEWHERE
+        for row in place.rows(store_id)
+        for column in place.columns
+        if (text := " ".join(_strings(getattr(row, column)))) and looked_for.within(text)
+    ]
+    return tuple(sorted(found, key=lambda there: (there.kind, there.id, there.what)))
+
+
+def _values(store_id: str, after: int) -> Iterator[object]:
+    """Every value that an erasure can change; JSON texts as what they stand for."""
+    for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON):
+        rows: models.QuerySet[Any] = place.rows(store_id)
+        if after and place.since is not None:
+            rows = place.since(rows, store_id, after)
+        for row in rows.values_list(*place.columns).iterator(200):
+            for value in row:
+                yield json.loads(value) if place.escaped and isinstance(value, str) and "\\" in value else value
+    entries = AuditEntry.objects.of_chain(store_id)
+    yield from Session.objects.filter(pk__in=entries.exclude(session=None).values("session")).values_list(
+        "name", flat=True
+    )
+    for name, query in SavedView.objects.filter(Q(store_id=store_id) | Q(store=None)).values_list("name", "query"):
+        yield from (name, unquote_plus(query))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from (str(key), *_strings(item))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)

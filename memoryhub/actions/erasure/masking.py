@@ -1,0 +1,212 @@
+"""Masking texts in every place of a locked store where they were found."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from django.db import models
+
+from memoryhub import ids
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.erasure import places
+from memoryhub.actions.erasure.places import REDACTED, Place, Terms
+from memoryhub.actions.erasure.redaction import mark
+from memoryhub.actions.transfer import importing
+from memoryhub.models import (
+    AuditEntry,
+    Finding,
+    FindingState,
+    Memory,
+    MemoryText,
+    MemoryVersion,
+    RetentionPolicy,
+    SavedView,
+    Session,
+)
+from memoryhub.protocol import paths
+
+
+class Hit(Protocol):
+    """What was found, as `erasure.Hit` has it."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def memory(self) -> str | None: ...
+    @property
+    def what(self) -> str: ...
+
+
+class Erasing:
+    """One act of erasing: what is newest is written anew, then all that was is masked in place."""
+
+    def __init__(self, store: Tree, terms: Terms) -> None:
+        self.store, self.terms, self.evidence = store, terms, Evidence(store)
+
+    def everywhere(self, hits: Sequence[Hit]) -> tuple[str, ...]:
+        """Masks every hit; gives the commitments for the entry. What was about to be imported is forgotten."""
+        importing.empty_all(self.store.store, self.store.at)
+        of_memories = {hit.memory for hit in hits if hit.kind in ("text", "path") and hit.memory}
+        for memory in sorted(of_memories):
+            self._newest(memory)
+        self._versions([hit for hit in hits if hit.kind in ("text", "path")])
+        self._entries([hit for hit in hits if hit.kind == "entry"])
+        for place in (*places.PLAIN, *places.PLAIN_JSON):
+            self._rows(place)
+        self._sessions()
+        self._views()
+        return self.evidence.write()
+
+    # -------------------------------------------------------------------------------------------- memories
+
+    def _newest(self, memory_id: str) -> None:
+        """A new version of a live memory without the texts; of one in the trash the path that it had."""
+        memory = tree.memory_by_id(self.store, memory_id)
+        if memory is None:
+            self._in_trash(memory_id)
+            return
+        content, path = self.terms.masked(memory.content), self.terms.masked_path(memory.path)
+        if path != memory.path:
+            tree.move_memory(self.store, memory, self._free(memory, path))
+            memory = tree.memory_by_id(self.store, memory_id)
+            assert memory is not None  # it was there a statement ago, and the store is locked
+        if content != memory.content:
+            tree.write_text(self.store, memory, content)
+
+    def _in_trash(self, memory_id: str) -> None:
+        memory = Memory.objects.filter(store_id=self.store.store, pk=memory_id).first()
+        if memory is not None:
+            path = self.terms.masked_path(memory.path)
+            Memory.objects.filter(store_id=self.store.store, pk=memory_id).update(path=path, name=paths.name(path))
+
+    def _free(self, memory: StoredMemory, path: str) -> str:
+        """The path, or one beside it that nothing stands at, on or beneath."""
+        beside, number = path, 1
+        while tree.is_taken(self.store, beside) or tree.memory_above(self.store, beside) not in (None, memory.path):
+            number += 1
+            beside = f"{path}-{number}"
+        return beside
+
+    # -------------------------------------------------------------------------------------------- versions
+
+    def _versions(self, hits: Sequence[Hit]) -> None:
+        """Masks texts and paths of versions where they stand, and writes down what stands there now."""
+        texts = {hit.id for hit in hits if hit.kind == "text"}
+        self._findings_in_paths({hit.memory for hit in hits if hit.kind == "path" and hit.memory})
+        found = {version.pk: version for version in self._of_texts(hits, texts)}
+        by_path = [hit.id for hit in hits if hit.kind == "path" and hit.id.startswith(ids.MEMORY_VERSION)]
+        for part in in_parts(by_path):
+            for version in MemoryVersion.objects.among(self.store.store, part):
+                found.setdefault(version.pk, version)
+        versions = sorted(found.values(), key=lambda version: version.pk)
+        forget_answers(self.store, versions, {version.pk: version.path for version in versions})
+        masked = self._mask_texts(texts)
+        for version in versions:
+            self._version(version, masked)
+        for memory, text in Memory.objects.among(self.store.store, {v.memory_id for v in versions}).values_list(
+            "pk", "text_id"
+        ):
+            if text in masked:
+                sha256, size, _ = masked[text]
+                Memory.objects.filter(store_id=self.store.store, pk=memory).update(sha256=sha256, size=size)
+
+    def _of_texts(self, hits: Sequence[Hit], texts: set[str]) -> Iterator[MemoryVersion]:
+        memories = {hit.memory for hit in hits if hit.id in texts}
+        for part in in_parts(sorted(memory for memory in memories if memory)):
+            versions = MemoryVersion.objects.filter(store_id=self.store.store, memory_id__in=part)
+            yield from (version for version in versions if version.text_id in texts)
+
+    def _mask_texts(self, texts: Iterable[str]) -> dict[str, tuple[str, int, str]]:
+        """(SHA-256, size, content) of each text as it is from now on, by its id."""
+        masked: dict[str, tuple[str, int, str]] = {}
+        for part in in_parts(sorted(texts)):
+            for text in MemoryText.objects.filter(store_id=self.store.store, pk__in=part):
+                content = self.terms.masked(text.content)
+                encoded = content.encode("utf-8", "surrogatepass")
+                masked[text.pk] = (hashlib.sha256(encoded).hexdigest(), len(encoded), content)
+                self._findings(text, content)
+                MemoryText.objects.filter(store_id=self.store.store, pk=text.pk).update(content=content)
+        return masked
+
+    def _version(self, version: MemoryVersion, masked: dict[str, tuple[str, int, str]]) -> None:
+        if version.text_id in masked:
+            version.sha256, version.size, _ = masked[str(version.text_id)]
+        if version.path is not None:
+            version.path = self.terms.masked_path(version.path)
+        mark(self.store, version, whole=False)
+        self.evidence.of_version(version)
+
+    def _findings_in_paths(self, memories: Iterable[str]) -> None:
+        """Resolves what was found in paths that are masked now."""
+        for part in in_parts(sorted(memories)):
+            Finding.objects.filter(store_id=self.store.store, memory_id__in=part, in_path=True).update(
+                state=FindingState.RESOLVED, fingerprint=None, decided_at=self.store.at, decided_seq=self.store.seq
+            )
+
+    def _findings(self, text: MemoryText, content: str) -> None:
+        """Resolves what was found in a text and stands there no more; moves what still does."""
+        versions = MemoryVersion.objects.filter(store_id=text.store_id, memory_id=text.memory_id, text_id=text.pk)
+        found = Finding.objects.of_memory(text.store_id, text.memory_id).filter(version_id__in=versions.values("pk"))
+        for finding in found.filter(in_path=False):
+            value = text.content[finding.start : finding.end]
+            start = content.find(value)
+            if start >= 0:
+                Finding.objects.of_store(text.store_id).filter(pk=finding.pk).update(
+                    start=start, end=start + len(value)
+                )
+                continue
+            Finding.objects.of_store(text.store_id).filter(pk=finding.pk).update(
+                state=FindingState.RESOLVED, fingerprint=None, decided_at=self.store.at, decided_seq=self.store.seq
+            )
+
+    # -------------------------------------------------------------------------------------------- the rest
+
+    def _entries(self, hits: Sequence[Hit]) -> None:
+        columns: dict[int, list[str]] = {}
+        for hit in hits:
+            columns.setdefault(int(hit.id), []).append(hit.what)
+        for part in in_parts(sorted(columns)):
+            for entry in AuditEntry.objects.of_chain(self.store.store).of_seqs(part).oldest():
+                for column in columns[entry.seq]:
+                    if getattr(entry, column) is None:
+                        continue  # redacted since it was found
+                    replace_field(self.evidence, entry, column, self._masked(getattr(entry, column), column))
+
+    def _masked(self, value: str, column: str) -> str:
+        if column in places.ENTRY_JSON:
+            return self.terms.masked_json(value)
+        return self.terms.masked_path(value) if column in ("path", "new_path") else self.terms.masked(value)
+
+    def _place(self, row: models.Model, value: str) -> str:
+        """A masked path or pattern; of policies that would have one pattern then, each has its own."""
+        masked = self.terms.masked_path(value)
+        return f"{masked}{row.pk}" if isinstance(row, RetentionPolicy) else masked
+
+    def _rows(self, place: Place) -> None:
+        """Masks the columns of one of the other tables."""
+        for row, column in list(place.having(self.store.store, self.terms)):
+            rows = place.rows(self.store.store).filter(pk=row.pk)
+            value = getattr(row, column)
+            if place.kind == "call":
+                rows.update(token=f"{REDACTED}{ids.new_id('', self.store.at)}")
+            elif place.escaped:
+                rows.update(**{column: self.terms.masked_values(value)})
+            else:
+                is_place = column in ("path", "pattern", "place")
+                rows.update(**{column: self._place(row, value) if is_place else self.terms.masked(value)})
+
+    def _sessions(self) -> None:
+        for session in places.sessions(self.store.store, self.terms):
+            Session.objects.filter(pk=session.pk).update(name=f"{REDACTED}{session.pk}")
+
+    def _views(self) -> None:
+        for view in places.saved_views(self.store.store, self.terms):
+            name = self.terms.masked(view.name)
+            if name != view.name:
+                name = f"{REDACTED} {view.pk[-6:]}"
+            SavedView.objects.filter(pk=view.pk).update(name=name, query="")

@@ -1,0 +1,174 @@
+"""The places of a store in which somebody's text may stand, and what is put there instead."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
+
+from memoryhub.actions.core.audit import to_json
+from memoryhub.models import (
+    AuditEntry,
+    Finding,
+    Hold,
+    IdempotentCall,
+    Import,
+    ImportItem,
+    Memory,
+    MemoryStore,
+    MemoryText,
+    MemoryVersion,
+    RetentionPolicy,
+    Review,
+    SavedView,
+    Session,
+)
+from memoryhub.models.fields import PlainJSONField
+from memoryhub.text import keeping
+
+REDACTED = "[redacted]"
+
+
+class Terms:
+    """The exact texts that are erased, the longest first: one may be a part of another."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = sorted(set(texts), key=lambda text: (-len(text), text))
+        self.escaped = [to_json(text)[1:-1] for text in self.texts]
+
+    def stand_in(self, text: str) -> bool:
+        return any(term in text for term in self.texts)
+
+    def masked(self, text: str) -> str:
+        """The text with `[redacted]` in the place of each, and as many line ends as it had: line numbers stay."""
+        for term in self.texts:
+            text = text.replace(term, REDACTED + "\n" * term.count("\n"))
+        return text
+
+    def masked_path(self, path: str) -> str:
+        """A path (or a pattern) masked name by name, as deep as it was; no line ends in it."""
+        for term in self.texts:
+            path = path.replace(term, "/".join(REDACTED if name else "" for name in term.split("/")))
+        return path
+
+    def masked_json(self, text: str) -> str:
+        """ASCII-escaped JSON with every string in it masked."""
+        value = json.loads(text)
+        kept, whole = keeping.parts(value)
+        masked = self.masked_values(kept)
+        if whole is None:
+            return to_json(masked)
+        return to_json(value if masked == kept else keeping.without_digest(masked, whole))
+
+    def masked_values(self, value: Any) -> Any:
+        """A JSON value with every string in it masked."""
+        if isinstance(value, str):
+            return self.masked(value)
+        if isinstance(value, list):
+            return [self.masked_values(item) for item in value]
+        if isinstance(value, dict):
+            return {self.masked(key): self.masked_values(item) for key, item in value.items()}
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Columns of a table that belong to a store; `escaped` where they hold ASCII-escaped JSON.
+
+    `rows` gives those of a store; `since`, for a table that grows, those that entries after a seq have written.
+    """
+
+    kind: str
+    rows: Callable[[str], models.QuerySet[Any]]
+    columns: tuple[str, ...]
+    escaped: bool = False
+    since: Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]] | None = None
+
+    def having(self, store_id: str, terms: Terms, after: int = 0) -> Iterator[tuple[Any, str]]:
+        """(row, column) for each value in which one of the texts stands; with `after` only in rows that are newer."""
+        texts = terms.escaped if self.escaped else terms.texts
+        rows = self.rows(store_id)
+        if after and self.since is not None:
+            rows = self.since(rows, store_id, after)
+        for column in self.columns:
+            for row in _where(rows, column, texts):
+                yield row, column
+
+
+def _where(rows: models.QuerySet[Any], column: str, texts: Sequence[str]) -> Iterator[Any]:
+    stands = Q()
+    for text in texts:
+        stands |= Q(_position(column, text))
+    return rows.filter(stands).iterator(200)
+
+
+def _newer(store_id: str, after: int) -> models.QuerySet[MemoryVersion]:
+    return MemoryVersion.objects.filter(store_id=store_id, seq__gt=after)
+
+
+def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
+    """Those rows that newer versions name in a column."""
+    return lambda rows, store_id, after: rows.filter(pk__in=_newer(store_id, after).values(column))
+
+
+def _after(rows: models.QuerySet[Any], store_id: str, after: int) -> models.QuerySet[Any]:
+    return rows.filter(seq__gt=after)
+
+
+def _position(column: str, text: str) -> Any:
+    """That a text stands in a column: exactly, whatever it is made of."""
+    field: models.Field[Any, Any] = models.TextField()
+    where = StrIndex(models.F(column), models.Value(text, output_field=field))
+    return GreaterThan(where, 0)
+
+
+def _escaped(model: type[models.Model], column: str) -> bool:
+    return isinstance(model._meta.get_field(column), PlainJSONField)
+
+
+ENTRY_TEXTS = ("path", "new_path", "label", "note", "token")
+ENTRY_JSON = ("input", "message")
+
+TEXTS = Place("text", lambda store: MemoryText.objects.filter(store_id=store), ("content",), since=_of_newer("text_id"))
+PATHS = Place("path", lambda store: MemoryVersion.objects.filter(store_id=store), ("path",), since=_after)
+MEMORIES = Place("path", lambda store: Memory.objects.filter(store_id=store), ("path",), since=_of_newer("memory_id"))
+ENTRIES = Place("entry", AuditEntry.objects.of_chain, ENTRY_TEXTS, since=_after)
+ENTRIES_JSON = Place("entry", AuditEntry.objects.of_chain, ENTRY_JSON, escaped=True, since=_after)
+GROWING = (TEXTS, PATHS, MEMORIES, ENTRIES, ENTRIES_JSON)
+PLAIN = (
+    Place("note", lambda store: Review.objects.filter(store_id=store), ("note",)),
+    Place("note", lambda store: Hold.objects.filter(store_id=store), ("reason", "path")),
+    Place("finding", lambda store: Finding.objects.filter(store_id=store), ("note",)),
+    Place("policy", lambda store: RetentionPolicy.objects.filter(store_id=store), ("name", "pattern")),
+    Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("name", "description")),
+    Place("call", lambda store: IdempotentCall.objects.filter(store_id=store), ("token",)),
+    Place("import", lambda store: Import.objects.filter(store_id=store), ("name", "place", "problem")),
+    Place(
+        "import", lambda store: ImportItem.objects.filter(job__store_id=store), ("path", "reason", "content", "memory")
+    ),
+)
+PLAIN_JSON = (
+    Place("store", lambda store: MemoryStore.objects.filter(pk=store), ("metadata",), escaped=True),
+    Place("import", lambda store: Import.objects.filter(store_id=store), ("actors", "actor"), escaped=True),
+    Place("import", lambda store: ImportItem.objects.filter(job__store_id=store), ("history",), escaped=True),
+)
+
+
+_SESSIONS = Place("session", lambda _: Session.objects.all(), ("name",))
+
+
+def sessions(store_id: str, terms: Terms) -> list[Session]:
+    """The sessions that worked in a store and whose name has one of the texts."""
+    entries = AuditEntry.objects.of_chain(store_id)
+    return [row for row, _ in _SESSIONS.having(store_id, terms) if entries.of_session(row.pk).exists()]
+
+
+def saved_views(store_id: str, terms: Terms) -> list[SavedView]:
+    """The saved views, of the store or of none, whose name or address has one of the texts, quoted or not."""
+    views = SavedView.objects.filter(Q(store_id=store_id) | Q(store=None))
+    return [view for view in views if terms.stand_in(view.name) or terms.stand_in(unquote_plus(view.query))]

@@ -1,0 +1,64 @@
+"""The path of a redacted version: it leaves the audit when no version of the memory store has it any more."""
+
+import re
+from collections.abc import Iterator
+
+from django.db import models
+from django.db.models import F, Q, Value
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
+
+from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.core.evidence import Evidence, replace_field
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.erasure.places import REDACTED, Terms
+from memoryhub.models import AuditEntry, Memory, MemoryVersion
+from memoryhub.protocol import paths
+
+MASKED = f"/{REDACTED}"
+
+
+def is_shared(store_id: str, version: MemoryVersion) -> bool:
+    """Whether another version has the path of this one: then it stays in the audit, where it is that one's too."""
+    others = MemoryVersion.objects.filter(store_id=store_id, path=version.path).exclude(pk=version.pk)
+    return version.path is not None and others.exists()
+
+
+def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
+    """Takes the path of a version, which is about to be redacted, from the entries; nothing where it is shared."""
+    path = version.path
+    if path is None or is_shared(store.store, version):
+        return
+    term = _Path(path)
+    for entry in _entries(store.store, path):
+        for field in ("path", "new_path"):
+            if getattr(entry, field) == path:
+                replace_field(evidence, entry, field, MASKED)
+        for field in ("input", "message"):
+            value = getattr(entry, field)
+            masked = term.masked_json(value) if value else value
+            if masked != value:
+                replace_field(evidence, entry, field, masked)
+    Memory.objects.among(store.store, [version.memory_id]).in_trash().filter(path=path).update(
+        path=MASKED, name=paths.name(MASKED)
+    )
+
+
+def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
+    """Those in which the path stands, also as a part of another; oldest first."""
+    escaped = Value(to_json(path)[1:-1], output_field=models.TextField())
+    found = Q(path=path) | Q(new_path=path)
+    for column in ("input", "message"):
+        found |= Q(GreaterThan(StrIndex(F(column), escaped), 0))
+    yield from list(AuditEntry.objects.of_chain(store_id).filter(found).oldest())
+
+
+class _Path(Terms):
+    """The path in a text, in the tool's form or the API's, and not as a part of a longer path."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__([path])
+        self.whole = re.compile(rf"(?<![^\s\"'“(:=,\[])(/memories)?{re.escape(path)}(?!\.?[\w/-])")
+
+    def masked(self, text: str) -> str:
+        return self.whole.sub(lambda match: (match[1] or "") + MASKED, text)

@@ -1,0 +1,136 @@
+"""Redacting one memory version: its text and its path go for good, and the audit still verifies."""
+
+import json
+from collections.abc import Sequence
+
+from django.db.models import Q
+
+from memoryhub.actions.core import audit, holds, settling, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.erasure import redacted_paths, sqlite_remains
+from memoryhub.actions.erasure.places import REDACTED
+from memoryhub.actions.retention import removal
+from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryVersion
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+from memoryhub.text import keeping
+
+_TEXTS = ("file_text", "old_str", "new_str", "insert_text")
+_QUOTING = ("create", "str_replace", "insert")
+
+
+def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
+    """Takes text and path out of a version for good; one that is redacted stays as it is.
+
+    The path leaves the audit too, unless another version of the memory store has it.
+
+    Raises ToolError for the newest version of a live memory and for what a legal hold keeps, and
+    MemoryVersion.DoesNotExist. The size stays: figures count it.
+    """
+    with tree.locked(store_id, act) as store:
+        version, record = redact_on(store, version_id)
+        if record is None:
+            return version
+        tree.commit(store, record)
+    sqlite_remains.scrub_small()
+    return version
+
+
+def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | None]:
+    """The same on a locked store; gives the entry that tells it, null where the version had been redacted.
+
+    `sqlite_remains.scrub_small` is to follow when that is committed.
+    """
+    version = MemoryVersion.objects.get(store_id=store.store, pk=version_id)
+    if version.redacted_at is not None:
+        return version, None
+    memory = Memory.objects.get(store_id=store.store, pk=version.memory_id)
+    if memory.is_live and memory.head_id == version.pk:
+        raise ToolError(results.cannot_redact_newest())
+    holds.require_free(store, [(memory.pk, memory.path)])
+    before = "whole" if version.redacted_seq is None else "passages redacted"
+    redactions = _redact(store, memory, version)
+    told = {"version": version.pk, "number": version.number, "state": [before, "redacted"]}
+    sqlite_remains.note(store.at)
+    record = Record("redact", memory=memory.pk, version=version.pk, input=audit.to_json(told), redactions=redactions)
+    return version, record
+
+
+def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, ...]:
+    text, evidence = version.text_id, Evidence(store)
+    standing = _findings(memory, version)
+    forget_answers(store, [version], {version.pk: version.path})
+    _redact_entries(store, version, evidence)
+    redacted_paths.forget(store, version, evidence)
+    version.text, version.path, version.sha256 = None, None, None
+    mark(store, version, whole=True)
+    if text is not None:
+        if not memory.is_live and version.number == memory.version_count - 1:
+            Memory.objects.filter(store_id=store.store, pk=memory.pk).update(text=None, sha256="")
+        removal.drop_texts(store, memory.pk, {str(text)})
+    _resolve(store, standing)
+    evidence.of_version(version)
+    return evidence.write()
+
+
+def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int]]:
+    """What was found in a version first, each with where it stands in the newest text or path (-1: nowhere)."""
+    found = list(Finding.objects.of_memory(version.store_id, memory.pk).filter(version_id=version.pk))
+    values = settling.values_of(version.store_id, found)
+    head = MemoryVersion.objects.select_related("text").get(store_id=memory.store_id, pk=memory.head_id)
+    contents = {True: head.path or "", False: head.content or ""} if memory.is_live else {True: "", False: ""}
+    return [
+        (one, contents[one.in_path].find(values[one.pk]) if one.pk in values and head.pk != version.pk else -1)
+        for one in found
+    ]
+
+
+def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
+    """What stands in the newest version is found there from now on; what went with the redacted one is resolved."""
+    for finding, start in found:
+        one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
+        if start < 0:
+            one.update(state=FindingState.RESOLVED, fingerprint=None, decided_at=store.at, decided_seq=store.seq)
+            continue
+        head = MemoryVersion.objects.select_related("text").get(
+            store_id=store.store, memory_id=finding.memory_id, superseded_seq=None
+        )
+        content = (head.path if finding.in_path else head.content) or ""
+        end = start + finding.end - finding.start
+        line = content.count("\n", 0, start) + 1
+        one.update(version_id=head.pk, start=start, end=end, line=line)
+
+
+def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
+    """Takes from the entries what was written into the version, and what later calls quoted of it."""
+    last = version.superseded_seq or store.head.last_seq
+    entries = AuditEntry.objects.of_chain(store.store).between(version.seq, last)
+    if version.path is not None:
+        entries = entries.filter(Q(seq=version.seq) | Q(path=version.path))
+    for entry in entries.filter(command__in=_QUOTING).oldest():
+        given = _without_texts(entry.input)
+        if given != entry.input:
+            replace_field(evidence, entry, "input", given)
+        if entry.message is not None and "message" in entry.salts and not entry.ok:
+            replace_field(evidence, entry, "message", audit.to_json(REDACTED))
+
+
+def _without_texts(input: str | None) -> str | None:
+    """The input of a call with `[redacted]` in the place of each text."""
+    told, whole = keeping.parts(json.loads(input) if input else None)
+    if not isinstance(told, dict):
+        return input
+    texts = {key: REDACTED for key in _TEXTS if isinstance(told.get(key), str) and told[key]}
+    if not texts:
+        return input
+    return audit.to_json(told | texts if whole is None else keeping.without_digest(told | texts, whole))
+
+
+def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:
+    """Writes a version that has been redacted; `whole`: nothing of its text is left."""
+    version.salt, version.redacted_seq, version.redacted_by = None, store.seq, store.act.actor.id
+    if whole:
+        version.redacted_at = store.at
+    version.save(update_fields=["text", "path", "size", "sha256", "salt", "redacted_seq", "redacted_at", "redacted_by"])

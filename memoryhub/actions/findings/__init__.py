@@ -1,0 +1,1 @@
+"""Rules and findings of sensitive text, and scans."""

@@ -1,0 +1,301 @@
+"""Sensitive text at every door: new text is screened before it is stored, and what is flagged in it is noted."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memoryhub import ids, sensitive
+from memoryhub.actions.core import audit, sql, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.marks import fingerprint as fingerprint
+from memoryhub.actions.core.plans import in_parts, named_ids
+from memoryhub.actions.core.ruling import Looked, Ruling, Spans
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.models import Finding, FindingState, MemoryVersion
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+from memoryhub.sensitive import Action, Span
+from memoryhub.text.novelty import Novelty, apart, shifted
+
+MOST = 1000
+"""So many findings one text makes: a hostile one could have tens of thousands."""
+
+COMMANDS = {
+    FindingState.DISMISSED: "dismiss_finding",
+    FindingState.OPEN: "reopen_finding",
+}
+"""What a person decides: resolved is a fact of the text (`settling`)."""
+
+
+class Screened(NamedTuple):
+    """A text as it may be stored. `masked` are places of the text that was given, `flagged` places of this one."""
+
+    text: str
+    masked: tuple[Span, ...] = ()
+    flagged: tuple[Span, ...] = ()
+
+
+class ScreenedPath(NamedTuple):
+    """A path that may be stored, and what is flagged in it."""
+
+    path: str
+    flagged: tuple[Span, ...] = ()
+
+
+class NeedsReason(Exception):
+    """A person's text would be flagged at `spans` of `text`, or a path at `path_spans`; the hub asks for a reason.
+
+    Nothing was written. With a reason the findings are made dismissed. Raised for a dismissal without one, too.
+    """
+
+    def __init__(
+        self, spans: tuple[Span, ...] = (), text: str = "", path_spans: tuple[Span, ...] = (), path: str = ""
+    ) -> None:
+        super().__init__("a reason is needed")
+        self.spans, self.text, self.path_spans, self.path = spans, text, path_spans, path
+
+
+# ------------------------------------------------------------------------------------------------ looking
+
+
+def screen(store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None) -> Screened:
+    """What of a new text may be stored; only lines that the old one does not have are looked at.
+
+    `written`: where in the new text, if that is known, what was written stands. Raises the ToolError that names a
+    blocked kind and its line.
+    """
+    rules = store.ruling
+    if rules.is_idle or old == new:
+        return Screened(new)
+    known = store.looked.get((rules, new)) if old is None else None
+    kept_out, flagged = known or _spans(rules, Novelty(old, new, written))
+    if not kept_out and not flagged:
+        store.clean = new if old is None else None
+        return Screened(new)
+    if kept_out:
+        store.kept_out += [(span.kind, new[span.start : span.end]) for span in kept_out]
+        _refuse_blocked(rules.actions, path, new, kept_out)
+    if not kept_out:
+        return Screened(new, (), tuple(flagged))
+    return Screened(sensitive.mask(new, kept_out), tuple(kept_out), tuple(shifted(flagged, new, kept_out)))
+
+
+def _spans(rules: Ruling, novelty: Novelty) -> Spans:
+    """What of a text is kept out, and what is flagged."""
+    if not novelty.has_any(rules.watched):
+        return [], []
+    kept_out = novelty.found(rules.kept_out)
+    return kept_out, apart(novelty.found(rules.flagged), kept_out)
+
+
+def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
+    """What is in new texts, for `Tree.looked`: many are looked at before their store is locked. Should the rules be
+    others when it is, they are looked at again."""
+    if rules.is_idle:
+        return {}
+    return {(rules, text): _spans(rules, Novelty(None, text)) for text in texts}
+
+
+def _refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: Iterable[Span]) -> None:
+    for span in spans:
+        if actions[span.kind] == Action.BLOCK:
+            raise ToolError(results.blocked(path, span.kind, sensitive.line_of(text, span.start)))
+
+
+def screen_path(store: Tree, path: str) -> ScreenedPath:
+    """A new path, which nobody can mask: raises the ToolError of a kind that is masked or blocked."""
+    rules = store.ruling
+    if kept_out := rules.spans(path):
+        raise ToolError(results.path_blocked(kept_out[0].kind))
+    return ScreenedPath(path, tuple(sensitive.find(path, rules.flagged)) if rules.flagged else ())
+
+
+def told(screened: Screened) -> str:
+    """What an agent's answer ends with where something was masked."""
+    return results.masked([span.kind for span in screened.masked]) if screened.masked else ""
+
+
+class Kept(NamedTuple):
+    """A text that becomes the newest again: its row, and what is in it."""
+
+    text: str
+    size: int
+    sha256: str
+    screened: Screened = Screened("")
+
+
+def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text: str, size: int, sha256: str) -> Kept:
+    """A text that the store has already (by its row's id), as the rules of now let it become the newest again."""
+    if store.ruling.is_idle:
+        return Kept(text, size, sha256)
+    screened = screen(store, path, old, text_of(store, text) or "")
+    if not screened.masked:
+        return Kept(text, size, sha256, screened)
+    return add_screened(store, memory_id, screened)
+
+
+def add_screened(store: Tree, memory_id: str, screened: Screened) -> Kept:
+    """A row for a text that has none yet."""
+    encoded = screened.text.encode()
+    row_id = tree.add_text(store, memory_id, screened.text)
+    return Kept(row_id, len(encoded), hashlib.sha256(encoded).hexdigest(), screened)
+
+
+def text_of(store: Tree, text: str | None) -> str | None:
+    """A text by its row's id, where the rules look for anything at all."""
+    row = sql.one(sql.TEXT, store.store, text) if text and not store.ruling.is_idle else None
+    return row[0] if row else None
+
+
+# ------------------------------------------------------------------------------------------------ noting
+
+
+def note(store: Tree, memory_id: str, version_id: str, screened: Screened, place: ScreenedPath | None = None) -> None:
+    """Notes what was flagged in a version, in the transaction that makes it, before its entry is written.
+
+    What is known of the memory already stays as it is; what was resolved is found anew, and `settling` opens it again
+    when the act is written. Raises NeedsReason.
+    """
+    found = [_row(store, memory_id, version_id, span, screened.text) for span in screened.flagged[:MOST]]
+    if place is not None:
+        found += [_row(store, memory_id, version_id, span, place.path, in_path=True) for span in place.flagged]
+    if found:
+        _write(store, found, screened, place)
+
+
+def note_path(store: Tree, memories: Sequence[StoredMemory], place: ScreenedPath) -> None:
+    """Notes what was flagged in the new path of some memories, or of a directory above them, which have just moved."""
+    if place.flagged:
+        made = [version.id for version in store.made[-len(memories) :]]
+        moved = zip([memory.id for memory in memories], made, strict=True)
+        rows = [_row(store, *one, span, place.path, in_path=True) for one in moved for span in place.flagged]
+        _write(store, rows, Screened(""), place)
+
+
+def _row(store: Tree, memory: str, version: str, span: Span, text: str, *, in_path: bool = False) -> Finding:
+    return Finding(
+        id=ids.new_id(ids.FINDING, store.at),
+        store_id=store.store,
+        memory_id=memory,
+        version_id=version,
+        kind=span.kind,
+        in_path=in_path,
+        line=sensitive.line_of(text, span.start),
+        start=span.start,
+        end=span.end,
+        fingerprint=fingerprint(span.kind, text[span.start : span.end]),
+        at=store.at,
+        seq=store.seq,
+    )
+
+
+def _write(store: Tree, rows: Sequence[Finding], screened: Screened, place: ScreenedPath | None) -> None:
+    wanted = {(row.memory_id, row.kind, row.fingerprint): row for row in reversed(rows)}
+    known = _known(store, {row.memory_id for row in rows})
+    fresh = {key: row for key, row in wanted.items() if known.get(key, _RESOLVED)[1] == FindingState.RESOLVED}
+    if not fresh:
+        return
+    if store.asks or store.reason:
+        _require_reason(store, fresh.values(), screened, place)
+    again = {known[key][0]: row for key, row in fresh.items() if key in known}
+    Finding.objects.bulk_create([row for key, row in fresh.items() if key not in known], batch_size=100)
+    for pk, row in again.items():
+        names = _FOUND_AGAIN if row.state == FindingState.OPEN else (*_FOUND_AGAIN, *_DECIDED)
+        Finding.objects.of_store(store.store).filter(pk=pk).update(**{name: getattr(row, name) for name in names})
+
+
+_RESOLVED = ("", FindingState.RESOLVED)
+_FOUND_AGAIN = ("version_id", "in_path", "line", "start", "end", "at", "seq")
+_DECIDED = ("state", "note", "decided_at", "decided_by_id", "decided_seq")
+
+_Key = tuple[str, str, str | None]
+
+
+def _known(store: Tree, memories: set[str]) -> dict[_Key, tuple[str, str]]:
+    """(id, state) of the findings of some memories."""
+    known: dict[_Key, tuple[str, str]] = {}
+    for part in in_parts(sorted(memories)):
+        found = Finding.objects.of_store(store.store).filter(memory_id__in=part, fingerprint__isnull=False)
+        for pk, memory, kind, mark, state in found.values_list("pk", "memory_id", "kind", "fingerprint", "state"):
+            known[memory, kind, mark] = (pk, state)
+    return known
+
+
+def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, place: ScreenedPath | None) -> None:
+    """Dismisses what a person keeps with a reason; raises NeedsReason where they give none."""
+    rows = list(rows)
+    store.reason = store.ruling.masked((store.reason or "").strip())
+    if not store.reason:
+        inside, named = (
+            tuple(sorted(Span(row.start, row.end, row.kind) for row in rows if row.in_path == in_path))
+            for in_path in (False, True)
+        )
+        raise NeedsReason(inside, screened.text, named, place.path if place else "")
+    actor = store.act.actor
+    by = actor.id if actor.kind == ActorKind.USER else None
+    for row in rows:
+        row.state, row.note = FindingState.DISMISSED, store.reason
+        row.decided_at, row.decided_by_id, row.decided_seq = store.at, by, store.seq
+    store.overridden += [row.kind for row in rows]
+
+
+# ------------------------------------------------------------------------------------------------ deciding
+
+
+def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note: str, act: Act) -> int:
+    """Dismisses open findings, or opens dismissed ones again; gives how many. Raises NeedsReason without a note."""
+    state = FindingState(state)
+    if state not in COMMANDS:
+        raise ValueError("nobody can claim that a text is gone")
+    if state == FindingState.DISMISSED and not note.strip():
+        raise NeedsReason
+    with tree.locked(store_id, act._replace(note=note.strip() or act.note)) as store:
+        found = _of_ids(store_id, finding_ids, state)
+        if not found:
+            return 0
+        actor = store.act.actor
+        by = actor.id if actor.kind == ActorKind.USER else None
+        for part in in_parts([finding.pk for finding in found]):
+            Finding.objects.of_store(store_id).filter(pk__in=part).update(
+                state=state, note=store.act.note or "", decided_at=store.at, decided_by_id=by, decided_seq=store.seq
+            )
+        tree.commit(store, _told(found, state))
+    return len(found)
+
+
+def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> list[Finding]:
+    """Those of them that are in the other of the two states that people give."""
+    other = FindingState.OPEN if state == FindingState.DISMISSED else FindingState.DISMISSED
+    found: list[Finding] = []
+    for part in in_parts(sorted(set(finding_ids))):
+        found += Finding.objects.of_store(store_id).filter(pk__in=part, state=other)
+    return found
+
+
+def _told(found: Sequence[Finding], after: FindingState) -> Record:
+    """What was decided: the findings by the state that they had, and their kinds."""
+    before = {
+        state: named_ids([finding.pk for finding in found if finding.state == state])
+        for state in sorted({str(finding.state) for finding in found})
+    }
+    told: dict[str, Any] = {"before": before, "after": after.value, "kinds": sorted({one.kind for one in found})}
+    record = Record(COMMANDS[after], input=audit.to_json(told))
+    if len({finding.memory_id for finding in found}) > 1:
+        return record
+    first = MemoryVersion.objects.among(found[0].store_id, [found[0].version_id])
+    version = first.values_list("pk", "path").first()
+    pk, path = version or (None, None)
+    return record._replace(memory=found[0].memory_id, version=pk, path=path)
+
+
+def reveal(store_id: str, version_id: str, act: Act) -> str | None:
+    """The whole text of a version, with the entry that says who has seen it; null, without one, where there is none."""
+    with tree.locked(store_id, act) as store:
+        version = MemoryVersion.objects.among(store_id, [version_id]).select_related("text").first()
+        if version is None or version.content is None:
+            return None
+        told = audit.to_json({"version": version.pk, "state": ["masked", "shown"]})
+        record = Record("reveal", path=version.path, memory=version.memory_id, version=version.pk, input=told)
+        tree.commit(store, record)
+        return version.content

@@ -1,0 +1,59 @@
+"""The rules for sensitive text: what becomes of each kind in a store, or by default in every store."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.ruling import actions_of
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import HubSettings, MemoryStore
+from memoryhub.sensitive import KINDS, Action
+
+__all__ = ["UnknownRule", "actions_of", "save_rules"]
+
+
+class UnknownRule(Exception):
+    """There is no such kind, or no such action."""
+
+
+def save_rules(store_id: str | None, rules: Mapping[str, str], act: Act) -> None:
+    """Sets all rules of a store, or (null) of the hub; a kind that is left out, or empty, has none of its own here.
+
+    The entry says what they were before and are after; where nothing changes there is none. Raises UnknownRule.
+    """
+    after = _checked(rules)
+    if store_id is None:
+        _save_hubs(after, act)
+        return
+    with tree.locked(store_id, act) as store:
+        before = _as_dict(MemoryStore.objects.get(pk=store_id).rules)
+        if before != after:
+            MemoryStore.objects.filter(pk=store_id).update(rules=after)
+            tree.commit(store, _told(before, after))
+
+
+def _save_hubs(after: dict[str, str], act: Act) -> None:
+    with writing():
+        audit.lock_hub()
+        before = _as_dict(HubSettings.current().rules)
+        if before != after:
+            HubSettings.objects.update_or_create(pk=1, defaults={"rules": after})  # type: ignore[misc]
+            audit.on_hub(act, _told(before, after))
+
+
+def _as_dict(rules: Any) -> dict[str, str]:
+    return dict(rules)
+
+
+def _checked(rules: Mapping[str, str]) -> dict[str, str]:
+    known = {action.value for action in Action}
+    given = {kind: str(action) for kind, action in rules.items() if action}
+    for kind, action in given.items():
+        if kind not in KINDS or action not in known:
+            raise UnknownRule(f"{kind}: {action}")
+    return dict(sorted(given.items()))
+
+
+def _told(before: Mapping[str, str], after: Mapping[str, str]) -> Record:
+    return Record("edit_rules", input=audit.to_json({"before": dict(before), "after": dict(after)}))

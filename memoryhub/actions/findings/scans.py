@@ -1,0 +1,256 @@
+"""Scans: every text and every path that a store has ever held, looked through with the rules of the moment.
+
+A scan walks through the versions memory by memory, oldest first, in short steps: what a step reads and looks through is
+bounded, and only what it found is written in a transaction.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import Q
+from django.db.models.query import QuerySet
+
+from memoryhub import ids, sensitive
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.plans import named_ids
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.findings import findings
+from memoryhub.actions.findings.rules import actions_of
+from memoryhub.models import (
+    Door,
+    Finding,
+    HubSettings,
+    MemoryStore,
+    MemoryText,
+    MemoryVersion,
+    Scan,
+    ScanState,
+    User,
+)
+from memoryhub.sensitive import KINDS, Action, Span
+from memoryhub.text.novelty import Novelty
+
+STEP_VERSIONS = 200
+STEP_BYTES = 256 * 1024
+"""What one step reads at most (but always a version); of each text it looks at what the one before did not have."""
+
+
+class ScanRuns(Exception):
+    """A scan of the store is not over yet; one at a time is enough."""
+
+    def __init__(self, scan: Scan) -> None:
+        super().__init__(scan.pk)
+        self.scan = scan
+
+
+class Nothing(Exception):
+    """No kind was chosen, and the rules of the store look for none."""
+
+
+class _Content(NamedTuple):
+    """What a memory had before a version: the text (null: none, or redacted) and the path."""
+
+    memory: str
+    text: str | None
+    path: str | None
+
+
+class _Version(NamedTuple):
+    """A version of a step: the ids of itself, its memory and its text."""
+
+    id: str
+    memory: str
+    number: int
+    path: str | None
+    text: str | None
+    size: int | None
+    redacted_seq: int | None
+
+
+def watched(store: MemoryStore) -> list[str]:
+    """The kinds that the store's rules look for, in the order of KINDS."""
+    actions = actions_of(audit.to_json(store.rules), audit.to_json(HubSettings.current().rules))
+    return [kind for kind in KINDS if actions[kind] != Action.OFF]
+
+
+def start(store_id: str, kinds: Collection[str], act: Act, *, by: User | None = None) -> Scan:
+    """Begins a scan for some kinds (none: those that the store's rules look for). Raises ScanRuns, and Nothing."""
+    with tree.locked(store_id, act) as store:
+        running = of_store(store_id).filter(state=ScanState.RUNNING).first()
+        if running is not None:
+            raise ScanRuns(running)
+        chosen = [kind for kind in KINDS if kind in kinds] or watched(MemoryStore.objects.get(pk=store_id))
+        if not chosen:
+            raise Nothing
+        scan = Scan.objects.create(
+            id=ids.new_id(ids.SCAN, act.at),
+            store_id=store_id,
+            state=ScanState.RUNNING,
+            started_at=act.at,
+            kinds=chosen,
+            started_by=by,  # type: ignore[misc]
+        )
+        tree.commit(store, Record("start_scan", input=audit.to_json({"scan": scan.pk, "kinds": chosen})))
+    return scan
+
+
+def cancel(scan_id: str, act: Act) -> bool:
+    """Ends a scan where it is; what it has found stays. Whether it was still running."""
+    store_id = Scan.objects.values_list("store_id", flat=True).get(pk=scan_id)
+    with tree.locked(store_id, act) as store:
+        return _end(store, scan_id, ScanState.CANCELLED)
+
+
+def of_store(store_id: str) -> "QuerySet[Scan]":
+    return Scan.objects.filter(store_id=store_id)
+
+
+def running() -> "QuerySet[Scan]":
+    """Those of all stores that are not over, the oldest first."""
+    return Scan.objects.filter(state=ScanState.RUNNING).order_by("id")
+
+
+def step(scan_id: str, at: datetime) -> bool:
+    """Looks through the next few versions, and notes what it finds in one short transaction; whether there is more.
+
+    Where somebody has changed one of these versions meanwhile, nothing is noted and the step is tried again.
+    """
+    scan = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).first()
+    if scan is None:
+        return False
+    if scan.total == 0:
+        total = MemoryVersion.objects.filter(store_id=scan.store_id).count()
+        with writing():
+            Scan.objects.filter(pk=scan_id).update(total=total)
+    memory, number = _place(scan.position)
+    versions = _next(scan.store_id, memory, number)
+    found = list(_findings(scan, versions, at))
+    act = Act(Actor.system("scan"), Door.COMMAND, at)
+    try:
+        with tree.locked(scan.store_id, act) as store:
+            if not versions:
+                _end(store, scan_id, ScanState.DONE)
+                return False
+            if _is_as_read(scan.store_id, versions):
+                _go_on(store, scan, versions, found)
+    except tree.NoSuchStore:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------ its parts
+
+
+def _place(position: str) -> tuple[str, int]:
+    memory, _, number = position.partition("/")
+    return memory, int(number or 0)
+
+
+def _next(store_id: str, memory: str, number: int) -> list[_Version]:
+    """The versions that follow one, by memory and number: as many as a step takes."""
+    fields = ("pk", "memory_id", "number", "path", "text_id", "size", "redacted_seq")
+    after = Q(memory_id__gt=memory) | Q(memory_id=memory, number__gt=number)
+    rows = MemoryVersion.objects.filter(after, store_id=store_id, memory_id__gte=memory)
+    chosen: list[_Version] = []
+    size = 0
+    for row in rows.order_by("memory_id", "number").values_list(*fields)[:STEP_VERSIONS]:
+        version = _Version(*row)
+        size += version.size or 0
+        if chosen and size > STEP_BYTES:
+            break
+        chosen.append(version)
+    return chosen
+
+
+def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterator[Finding]:
+    """What stands in the texts and paths of some versions, and did not in the version before."""
+    texts = MemoryText.objects.contents(scan.store_id, {version.text for version in versions if version.text})
+    before = _before(scan, versions)
+    kinds = frozenset(scan.kinds)
+    for version in versions:
+        if before is None or before.memory != version.memory:
+            before = _Content(version.memory, None, None)
+        text = texts.get(version.text or "", before.text)
+        for old, new, in_path in ((before.text, text, False), (before.path, version.path, True)):
+            if new and new != old:
+                spans = Novelty(None if in_path else old, new).found(kinds)
+                yield from _rows(scan, version, new, spans[: findings.MOST], in_path, at)
+        before = _Content(version.memory, text, version.path)
+
+
+def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
+    """What the version before the first of them had, where it is of the same memory."""
+    memory, number = _place(scan.position)
+    if not versions or versions[0].memory != memory:
+        return None
+    earlier = MemoryVersion.objects.filter(store_id=scan.store_id, memory_id=memory, number__lte=number)
+    version = earlier.filter(text__isnull=False).select_related("text").order_by("-number").first()
+    return _Content(memory, version.content, version.path) if version else None
+
+
+def _rows(
+    scan: Scan, version: _Version, content: str, spans: Sequence[Span], in_path: bool, at: datetime
+) -> Iterator[Finding]:
+    for span in spans:
+        yield Finding(
+            id=ids.new_id(ids.FINDING, at),
+            store_id=scan.store_id,
+            memory_id=version.memory,
+            version_id=version.id,
+            kind=span.kind,
+            in_path=in_path,
+            line=sensitive.line_of(content, span.start),
+            start=span.start,
+            end=span.end,
+            fingerprint=findings.fingerprint(span.kind, content[span.start : span.end]),
+            at=at,
+        )
+
+
+def _is_as_read(store_id: str, versions: Sequence[_Version]) -> bool:
+    """Whether none of them was removed or redacted since it was read."""
+    now = MemoryVersion.objects.among(store_id, [version.id for version in versions])
+    return dict(now.values_list("pk", "redacted_seq")) == {version.id: version.redacted_seq for version in versions}
+
+
+def _go_on(store: Tree, scan: Scan, versions: Sequence[_Version], found: Sequence[Finding]) -> None:
+    """Notes how far the scan has come, and with an entry what is new; what is known stays as it is."""
+    last = versions[-1]
+    moved = Scan.objects.filter(pk=scan.pk, state=ScanState.RUNNING, position=scan.position).update(
+        position=f"{last.memory}/{last.number}", checked=scan.checked + len(versions)
+    )
+    if not moved:  # cancelled, or another process was faster
+        return
+    known = _known(scan.store_id, {one.memory_id for one in found})
+    new: dict[tuple[str, str, str | None], Finding] = {}
+    for one in found:
+        if _key(one) not in known:
+            new.setdefault(_key(one), one)
+    if new:
+        Finding.objects.bulk_create(new.values())
+        told = {"scan": scan.pk, "findings": named_ids([one.pk for one in new.values()]), "found": len(new)}
+        tree.commit(store, Record("note_findings", input=audit.to_json(told)))
+        Scan.objects.filter(pk=scan.pk).update(found=scan.found + len(new))
+
+
+def _key(one: Finding) -> tuple[str, str, str | None]:
+    return one.memory_id, one.kind, one.fingerprint
+
+
+def _known(store_id: str, memories: Collection[str]) -> set[tuple[str, str, str | None]]:
+    rows = Finding.objects.filter(store_id=store_id, memory_id__in=memories)
+    return set(rows.values_list("memory_id", "kind", "fingerprint"))
+
+
+def _end(store: Tree, scan_id: str, state: ScanState) -> bool:
+    """Ends a running scan with its entry; whether it was running."""
+    ended = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).update(state=state, ended_at=store.at)
+    if ended:
+        scan = Scan.objects.get(pk=scan_id)
+        told = {"scan": scan_id, "kinds": scan.kinds, "checked": scan.checked, "found": scan.found}
+        command = "end_scan" if state == ScanState.DONE else "cancel_scan"
+        tree.commit(store, Record(command, input=audit.to_json(told)))
+    return bool(ended)

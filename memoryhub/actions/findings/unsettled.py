@@ -1,0 +1,43 @@
+"""Findings that people called resolved while their text could stand: the background looks at each text once more."""
+
+from datetime import datetime
+
+from memoryhub.actions.core import settling, tree
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.models import Door, Finding, FindingState, Memory
+
+STEP = 100
+"""So many findings are looked at in one short transaction."""
+
+
+def step(at: datetime) -> bool:
+    """Opens those again whose text still stands, with an entry of the hub; whether there may be more."""
+    store_id = _next_store()
+    if store_id is None:
+        return False
+    act = Act(Actor.system("findings"), Door.COMMAND, at)
+    try:
+        with tree.locked(store_id, act) as store:
+            rows = Finding.objects.of_store(store_id).filter(is_settled=False).order_by("id")[:STEP]
+            findings = list(rows)
+            standing = [finding for finding in findings if _stands(store_id, finding)]
+            settling.write(store.head, act, store_id, standing, FindingState.OPEN, {"because": "the text still stands"})
+            Finding.objects.of_store(store_id).filter(pk__in=[one.pk for one in findings]).update(is_settled=True)
+    except tree.NoSuchStore:
+        return False
+    return True
+
+
+def _next_store() -> str | None:
+    unsettled = Finding.objects.filter(is_settled=False).order_by("store_id")
+    return unsettled.values_list("store_id", flat=True).first()
+
+
+def _stands(store_id: str, finding: Finding) -> bool:
+    """Whether the newest version of its live memory has what was found."""
+    memory = Memory.objects.live().filter(store_id=store_id, pk=finding.memory_id).select_related("text").first()
+    if memory is None or finding.fingerprint is None or finding.state != FindingState.RESOLVED:
+        return False
+    text = memory.path if finding.in_path else memory.text.content if memory.text else ""
+    value = settling.values_of(store_id, [finding]).get(finding.pk)
+    return settling.count_of(finding, value, text) > 0

@@ -1,0 +1,1 @@
+"""Past states, blame, and plans that restore or undo."""

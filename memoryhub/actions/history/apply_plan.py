@@ -1,0 +1,221 @@
+"""Restoring and undoing: what a person chose of a plan, done in one transaction and told by one audit entry."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from memoryhub import ids
+from memoryhub.actions.core import audit, holds, plans, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.plans import (
+    MOST_NAMED,
+    Change,
+    Choice,
+    Plan,
+    PlanChanged,
+    Problem,
+    State,
+    TooMuch,
+    named_ids,
+)
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.findings import findings
+from memoryhub.actions.findings.findings import Kept
+from memoryhub.actions.history import undone
+from memoryhub.actions.history.restore import restore_plan
+from memoryhub.actions.history.undo import entry_versions, session_versions, undo_plan
+from memoryhub.actions.memories import selection
+from memoryhub.actions.review import decisions
+from memoryhub.models import Decision, Memory, MemoryVersion, Operation
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+__all__ = [
+    "MOST_NAMED", "Change", "Choice", "Done", "Plan", "PlanChanged", "Problem", "State", "TooMuch", "entry_versions",
+    "named_ids", "restore", "restore_plan", "session_versions", "undo", "undo_plan",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an act made: the entry's seq, memory and version where there is exactly one, and how many changed."""
+
+    seq: int
+    memory: str | None
+    version: str | None
+    count: int
+
+
+def restore(
+    store_id: str,
+    seq: int,
+    choices: Mapping[str, Choice],
+    digest: str,
+    act: Act,
+    *,
+    path: str | None = None,
+    memory: str | None = None,
+) -> Done:
+    """Makes the store, a directory or a memory what it was after the entry `seq`, as the plan with this digest says.
+
+    Raises PlanChanged (nothing was done), ToolError where a choice is missing or cannot be done, and TooMuch.
+    """
+    with tree.locked(store_id, act) as store:
+        plan = _as_shown(restore_plan(store_id, seq, path=path, memory=memory), digest)
+        kept = _apply(store, plan, choices)
+        told = {"seq": seq, "path": path, "memory": memory, "kept": named_ids(kept)}
+        return _commit(store, "restore_moment", told, path)
+
+
+def undo(
+    store_id: str,
+    versions: Collection[str],
+    choices: Mapping[str, Choice],
+    digest: str,
+    act: Act,
+    *,
+    command: str = "undo",
+    told: Mapping[str, object] | None = None,
+    reopens: bool = True,
+) -> Done:
+    """Takes versions out of their memories, as the plan with this digest says; those that awaited review are reverted.
+
+    Where an undo is undone, what it reverted awaits review again, as a second entry says (not without `reopens`).
+    `told` names in the entry's input what is undone (a session, an entry). Raises as `restore` does.
+    """
+    with tree.locked(store_id, act) as store:
+        plan = _as_shown(undo_plan(store_id, versions), digest)
+        kept = _apply(store, plan, choices)
+        meant = undone.consequences(store_id, versions, kept)
+        reverted = _awaiting(store_id, meant.versions, kept)
+        decisions.mark(store, reverted, Decision.REVERTED, store.act.note or "")
+        named = {"versions": named_ids(versions), "reverted": named_ids([version for _, version in reverted])}
+        if meant.undos and reopens:
+            store.act = store.act._replace(group=store.act.group or ids.new_id(ids.GROUP, store.at))
+        done = _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None)
+        for seq in meant.undos if reopens else ():
+            decisions.reopen(store_id, seq, store.act, but=kept)
+        return done
+
+
+def _as_shown(plan: Plan, digest: str) -> Plan:
+    if plan.digest != digest:
+        raise PlanChanged(plan)
+    return plan
+
+
+def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
+    """(memory, version) of those that were awaiting review, but for the memories that were kept as they are."""
+    found: list[tuple[str, str]] = []
+    for part in plans.in_parts(sorted(versions)):
+        waiting = MemoryVersion.objects.among(store_id, part).unreviewed()
+        found += waiting.exclude(memory_id__in=kept).values_list("memory_id", "pk")
+    return found
+
+
+def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | None) -> Done:
+    made, memory, version = tuple(store.made), None, None
+    if len(made) == 1:
+        version = made[0].id
+        memory, path = (
+            MemoryVersion.objects.filter(store_id=store.store, pk=version).values_list("memory_id", "path").get()
+        )
+    record = Record(
+        command, path=path or None, memory=memory, version=version, versions=made, input=audit.to_json(dict(told))
+    )
+    return Done(tree.commit(store, record), memory, version, len(made))
+
+
+# ------------------------------------------------------------------------------------------------ doing it
+
+
+def _apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
+    """Does what was chosen; gives the ids of the memories that were left as they are."""
+    tree.require_active(store)
+    chosen = [(change, _choice(change, choices)) for change in plan.changes]
+    wanted = [(change, change.chosen(choice)) for change, choice in chosen if choice != Choice.KEEP]
+    wanted = [(change, state) for change, state in wanted if not state.same(change.now)]
+    leaving = [(change, state) for change, state in wanted if change.now.is_there and change.now.path != state.path]
+    _require_versions(store, [change for change, state in wanted if state.is_there])
+    _require_not_held(store, leaving)
+    tree.take_out(store, [_stored(change) for change, _ in leaving])
+    for step in (_delete, _rewrite, _place):
+        for change, state in wanted:
+            step(store, change, state)
+    return sorted(change.memory for change, choice in chosen if choice == Choice.KEEP)
+
+
+def _choice(change: Change, choices: Mapping[str, Choice]) -> Choice:
+    choice = choices.get(change.memory)
+    if choice is None and change.problem and len(change.choices) > 1:
+        raise ToolError(results.choice_missing(change.path))
+    choice = choice or change.choices[0]
+    if choice not in change.choices:
+        raise ToolError(results.choice_missing(change.path))
+    return choice
+
+
+def _require_versions(store: Tree, changes: Sequence[Change]) -> None:
+    """Raises the ToolError of the first memory that may have no further version."""
+    most = store.limits.versions
+    for part in plans.in_parts(change.memory for change in changes if most is not None and change.number >= most):
+        full = Memory.objects.among(store.store, part).order_by("path")
+        tree.check_versions(store, map(selection.stored, full))
+
+
+def _require_not_held(store: Tree, leaving: Sequence[tuple[Change, State]]) -> None:
+    """Raises the ToolError of the first memory that a legal hold keeps where it is."""
+    gone = [(change.memory, str(change.now.path)) for change, state in leaving if not state.is_there]
+    moved = [(str(change.now.path), str(state.path)) for change, state in leaving if state.is_there]
+    if gone:
+        holds.require_free(store, gone)
+    if moved:
+        holds.require_may_move(store, moved)
+
+
+def _stored(change: Change) -> StoredMemory:
+    now = change.now
+    return StoredMemory(
+        change.memory, now.path or "", change.head, now.text or "", now.size, now.sha256, change.number, 0, ""
+    )
+
+
+def _delete(store: Tree, change: Change, state: State) -> None:
+    if not state.is_there:
+        tree.note_deleted(store, _stored(change))
+
+
+def _rewrite(store: Tree, change: Change, state: State) -> None:
+    """Another text at the same path."""
+    if state.is_there and state.path == change.now.path:
+        kept = _kept(store, change, state)
+        tree.check_limits(store, str(state.path), old_size=change.now.size, new_size=kept.size)
+        version = tree.restore_text(store, _stored(change), kept.text, kept.size, kept.sha256)
+        findings.note(store, change.memory, version, kept.screened)
+
+
+def _place(store: Tree, change: Change, state: State) -> None:
+    """To another path, or out of the trash."""
+    if not state.is_there or state.path == change.now.path:
+        return
+    path = str(state.path)
+    above = tree.memory_above(store, path)
+    if above is not None:
+        raise ToolError(results.cannot_create(path, above))
+    if tree.is_taken(store, path):
+        raise ToolError(results.already_exists(path))
+    place, kept = findings.screen_path(store, path), _kept(store, change, state)
+    tree.check_limits(store, path, old_size=None, new_size=kept.size)
+    operation = Operation.MODIFIED if change.now.is_there else Operation.CREATED
+    tree.put(store, _stored(change), operation, path, kept.text, kept.size, kept.sha256)
+    findings.note(store, change.memory, store.made[-1].id, kept.screened, place)
+
+
+def _kept(store: Tree, change: Change, state: State) -> Kept:
+    """The wanted text as the rules of now let it be; a merged one gets its row."""
+    now, path = change.now, str(state.path)
+    if state.text and now.is_there and state.sha256 == now.sha256:
+        return Kept(state.text, state.size, state.sha256)
+    old = findings.text_of(store, now.text) if now.is_there else None
+    if state.text:
+        return findings.screen_stored(store, change.memory, path, old, state.text, state.size, state.sha256)
+    return findings.add_screened(store, change.memory, findings.screen(store, path, old, state.content or ""))

@@ -1,0 +1,120 @@
+"""The versions of a memory as blame needs them, so many and so much of their texts as one page may read."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from memoryhub.models import Memory, MemoryText, MemoryVersion, Operation
+from memoryhub.protocol.text import count_lines
+from memoryhub.text.blame import Version
+
+MOST_VERSIONS = 2_000
+MOST_BYTES = 100_000_000
+CHUNK = 32
+"""So many texts are loaded at once: most lines are often explained by a few."""
+
+
+class Row(NamedTuple):
+    """What is told of a version without its text."""
+
+    number: int
+    id: str
+    seq: int
+    superseded_seq: int | None
+    at: datetime
+    operation: str
+    path: str | None
+    text: str | None
+    size: int | None
+
+    @property
+    def is_deletion(self) -> bool:
+        return self.operation == Operation.DELETED
+
+    def version(self) -> Version:
+        return Version(self.number, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Some versions of a memory in time, one after the other; `whole` says that none came before (or after) them.
+
+    Between two of them others may have been removed, and all before `oldest_kept`, if that is set.
+    """
+
+    rows: Sequence[Row]
+    whole: bool
+    oldest_kept: int | None = None
+
+    def versions(self) -> list[Version]:
+        """With one without a text for each stretch of versions that have been removed."""
+        found: list[Version] = []
+        for before, row in zip([None, *self.rows], self.rows, strict=False):
+            if before is not None and row.number > before.number + 1:
+                found.append(Version(before.number + 1, None))
+            if not row.is_deletion:
+                found.append(row.version())
+        return found
+
+    def by_number(self) -> dict[int, Row]:
+        return {row.number: row for row in self.rows}
+
+
+def up_to(memory: Memory, number: int) -> History:
+    """The versions that lead to one, the nearest first to be kept where they are too many."""
+    found = _rows(memory, "-number", MOST_VERSIONS, number__lte=number)
+    kept = _within(found)
+    oldest, all_found = kept[-1].number, len(kept) == len(found)
+    return History(kept[::-1], all_found and oldest == 1, oldest if all_found and oldest > 1 else None)
+
+
+def onward(memory: Memory, number: int, most: int = MOST_VERSIONS) -> History:
+    """A version and those that came after it."""
+    found = _rows(memory, "number", most, number__gte=number)
+    kept = _within(found)[:most]
+    return History(kept, whole=len(kept) == len(found))
+
+
+def _rows(memory: Memory, order: str, most: int, **bound: int) -> list[Row]:
+    columns = ("number", "id", "seq", "superseded_seq", "created_at", "operation", "path", "text_id", "size")
+    rows = MemoryVersion.objects.of_memory(memory).filter(**bound).order_by(order).values_list(*columns)
+    return [Row(*row) for row in rows[: most + 1]]
+
+
+def _within(rows: Sequence[Row]) -> Sequence[Row]:
+    """The first ones that are not too many and whose texts are not too much."""
+    seen: set[str] = set()
+    total = 0
+    for place, row in enumerate(rows[:MOST_VERSIONS]):
+        if row.text is not None and row.text not in seen:
+            seen.add(row.text)
+            total += row.size or 0
+        if total > MOST_BYTES and place:
+            return rows[:place]
+    return rows[:MOST_VERSIONS]
+
+
+def line_counts(store_ids: Collection[str], ids: Collection[str]) -> dict[str, int]:
+    """How many lines the texts of some versions in some stores have; the versions that have no text are left out."""
+    versions = MemoryVersion.objects.filter(store_id__in=store_ids, pk__in=ids, text__isnull=False)
+    rows = versions.values_list("id", "text__content")
+    return {id: count_lines(content) for id, content in rows.iterator(chunk_size=CHUNK)} if ids else {}
+
+
+class Texts:
+    """Texts of a store by their ids, loaded in chunks in the order in which they will be asked for, and not kept."""
+
+    def __init__(self, store_id: str, order: Sequence[str]) -> None:
+        self.store_id = store_id
+        self.order = order
+        self.places = {text: place for place, text in enumerate(order)}
+        self.loaded: dict[str, str] = {}
+
+    def __call__(self, text: str) -> str:
+        """Empty where the text has been redacted since its version was looked up."""
+        if text not in self.loaded:
+            place = self.places.get(text, 0)
+            wanted = self.order[place : place + CHUNK] if text in self.places else [text]
+            self.loaded = MemoryText.objects.contents(self.store_id, wanted)
+        return self.loaded.get(text, "")

@@ -1,0 +1,83 @@
+"""Reverting what agents wrote, from the review, and taking a decision back."""
+
+from collections.abc import Sequence
+
+from memoryhub import ids
+from memoryhub.actions.core import plans, tree
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.history import apply_plan
+from memoryhub.actions.history.apply_plan import Choice, Plan
+from memoryhub.actions.review import decisions
+from memoryhub.models import AuditEntry, MemoryVersion, ReviewState
+
+
+class NeedsChoice(Exception):
+    """Later changes met what would be reverted (`plan` says where): a person has to choose. Nothing was done."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__("later changes met it")
+        self.plan = plan
+
+
+def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
+    """Takes one version out of its memory; raises decisions.Decided and NeedsChoice."""
+    with tree.locked(store_id, act):
+        version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
+        if version is None or version.review_state != ReviewState.UNREVIEWED:
+            raise decisions.Decided(decisions.last_decision(store_id, version_id))
+        plan = apply_plan.undo_plan(store_id, [version_id])
+        if plan.has_problems:
+            raise NeedsChoice(plan)
+        return _revert(store_id, [version_id], plan, act)
+
+
+def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
+    """Takes those out that still await review; gives how many were left because a person has to choose there."""
+    with tree.locked(store_id, act):
+        waiting = dict(_waiting(store_id, versions))
+        left: set[str] = set()
+        while waiting:
+            plan = apply_plan.undo_plan(store_id, sorted(waiting))
+            met = {change.memory for change in plan.changes if change.problem}
+            if not met:
+                return _revert(store_id, sorted(waiting), plan, act), len(left)
+            left.update(pk for pk, memory in waiting.items() if memory in met)
+            waiting = {pk: memory for pk, memory in waiting.items() if memory not in met}
+        return None, len(left)
+
+
+def _waiting(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for part in plans.in_parts(versions):
+        unreviewed = MemoryVersion.objects.among(store_id, part).unreviewed()
+        found += unreviewed.values_list("pk", "memory_id")
+    return found
+
+
+def _revert(store_id: str, versions: Sequence[str], plan: Plan, act: Act) -> decisions.Done:
+    choices = {change.memory: Choice.APPLY for change in plan.changes}
+    told = {"versions": list(versions)}
+    done = apply_plan.undo(store_id, versions, choices, plan.digest, act, command="revert", told=told)
+    return decisions.Done(done.seq, tuple(versions))
+
+
+def take_back(store_id: str, seq: int, act: Act) -> int | None:
+    """Undoes the decision that the entry `seq` tells: what it approved or reverted awaits review again.
+
+    Gives the seq of the last entry that this wrote; None where others have decided since. Raises NeedsChoice where
+    later changes met what a revert made, and ToolError.
+    """
+    act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
+    with writing():
+        tree.lock(store_id, act)
+        entry = AuditEntry.objects.of_chain(store_id).of_seqs([seq]).only("chain", "seq", "command").first()
+        if entry is None or entry.command not in ("approve", "revert"):
+            return None
+        if entry.command == "revert" and (made := apply_plan.entry_versions(store_id, seq)):
+            plan = apply_plan.undo_plan(store_id, made)
+            if plan.has_problems:
+                raise NeedsChoice(plan)
+            apply_plan.undo(store_id, made, {}, plan.digest, act, told={"entry": seq}, reopens=False)
+        again = decisions.reopen(store_id, seq, act)
+        return again.seq if again else None

@@ -1,0 +1,272 @@
+"""Plans that take some versions out of memories again and leave what others have changed since."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import zip_longest
+
+from memoryhub.actions.core import plans
+from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State, in_parts
+from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.history import undone
+from memoryhub.actions.history.restore import is_redacted, without_text
+from memoryhub.models import AuditEntry, Memory, MemoryText, MemoryVersion
+from memoryhub.text.blame import ended
+from memoryhub.text.diffs import counts_within
+from memoryhub.text.matching import Work, cost_of_matching
+from memoryhub.text.merging import merge, overruled
+
+_EMPTY = sha256(b"").hexdigest()
+
+MOST_STEPS = 300
+"""So many versions of a memory are gone through one by one: each can cost a merge, and writers wait meanwhile."""
+
+
+PLAN_WORK = 5_000_000
+"""What the merges of one plan may cost together, in the units of matching.Work: counted, so that the plan that is done
+is the one that was shown. Of memories beyond it no lines are taken out: a person keeps them, or takes them back."""
+
+
+@dataclass(slots=True)
+class _History:
+    """A memory's history, as it was and without what is undone, told step by step.
+
+    `real` and `left` are the last states in which it was there, through deletions too (null: never yet); `conflict`
+    once a later change met what is undone, `gone` once a text that it takes is no more. Where the memory is there only
+    through what is undone, `left` holds nothing but the lines that others added since, and `for_lines` says so.
+    `texts` is what was left when the memory had a text (by its SHA-256) with lines that are undone: where somebody
+    brings such a text back, its lines are still those of whoever wrote them. `unmerged`: the plan had too little work
+    left for a merge of it.
+    """
+
+    real: State | None
+    left: State | None
+    real_is_there: bool
+    left_is_there: bool
+    store: str
+    work: Work
+    unmerged: bool = False
+    conflict: bool = False
+    gone: bool = False
+    for_lines: bool = False
+    texts: dict[str, tuple[State | None, bool, bool]] = field(default_factory=dict)
+
+    @classmethod
+    def after(cls, base: MemoryVersion | None, store: str, work: Work) -> "_History":
+        state = plans.of_version(base)
+        known = state if state.is_there else None
+        return cls(known, known, state.is_there, state.is_there, store, work)
+
+    @property
+    def outcome(self) -> State:
+        if self.left is None or not self.left_is_there or (self.for_lines and not self.left.size):
+            return NOWHERE
+        return self.left
+
+
+def session_versions(store_id: str, session_id: str) -> list[str]:
+    """The ids of the versions that one session wrote in a store, in their order."""
+    seqs = AuditEntry.objects.of_chain(store_id).of_session(session_id).order_by("seq").values_list("seq", flat=True)
+    found: list[str] = []
+    for part in in_parts(seqs.iterator(2000)):
+        made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).order_by("seq", "pk")
+        found += made.values_list("pk", flat=True)
+    return found
+
+
+def entry_versions(store_id: str, seq: int) -> list[str]:
+    """The ids of the versions that one entry made."""
+    return list(MemoryVersion.objects.of_entry(store_id, seq).values_list("pk", flat=True))
+
+
+def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
+    """What takes the versions (by id) out of their memories; what others changed since stays, where it can.
+
+    Where later changes met the same lines, KEEP is proposed, APPLY keeps them and takes out the rest, BEFORE drops
+    them. Raises plans.TooMuch.
+    """
+    with snapshot():
+        return plans.made(store_id, _changes(store_id, frozenset(versions)))
+
+
+def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
+    firsts, work = _firsts(store_id, versions), Work(PLAN_WORK)
+    if len(firsts) > plans.MOST:
+        raise plans.TooMuch(len(firsts), plans.MOST)
+    for part in in_parts(sorted(firsts)):
+        memories = Memory.objects.among(store_id, part)
+        for memory in memories:
+            first = firsts[memory.pk]
+            history = list(
+                MemoryVersion.objects.filter(store_id=store_id, memory_id=memory.pk, number__gte=first - 1).order_by(
+                    "number"
+                )
+            )
+            yield _change(memory, history, versions, first, work)
+
+
+def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
+    """The number of the first version to undo, by memory."""
+    firsts: dict[str, int] = {}
+    for part in in_parts(sorted(versions)):
+        found = MemoryVersion.objects.among(store_id, part).values_list("memory_id", "number")
+        for memory, number in found:
+            firsts[memory] = min(number, firsts.get(memory, number))
+    return firsts
+
+
+def _change(
+    memory: Memory, history: Sequence[MemoryVersion], versions: frozenset[str], first: int, work: Work
+) -> Change:
+    """`history` begins with the version before the first to undo, if there is one."""
+    base = history[0] if history[0].number < first else None
+    steps = history[1:] if base else history
+    passed = undone.without_cancelled(memory.store_id, steps, versions)
+    before, now = plans.of_version(base), plans.of_memory(memory)
+    later = tuple(step for step in steps if step.pk not in passed)
+    change = Change(memory.pk, memory.head_id, memory.version_count, now, before, later=later)
+    told = _told(_History.after(base, memory.store_id, work), steps, passed)
+    if _has_gaps(base, steps, first):
+        return without_text(change)
+    if told.gone or (base is not None and is_redacted(base)):
+        return without_text(change)
+    if told.unmerged:
+        choices = (Choice.KEEP, Choice.BEFORE)
+        return replace(change, then=now, before=before, problem=Problem.UNMERGED, choices=choices, later_lines=None)
+    change = replace(change, then=told.outcome)
+    if not told.conflict or (told.outcome.same(now) and before.same(now)):
+        return change
+    return _asked(memory.store_id, change, before, work)
+
+
+def _asked(store: str, change: Change, before: State, work: Work) -> Change:
+    """A change that meets later ones, with its choices and what BEFORE would drop."""
+    choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
+    if change.then.same(change.now):
+        choices = (Choice.KEEP, Choice.BEFORE)
+    elif change.then.same(before):
+        choices = (Choice.KEEP, Choice.APPLY)
+    texts = (_content(store, before) or "" if before.is_there else "", _content(store, change.then) or "")
+    counted = counts_within(work, *texts) if change.then.is_there else (0, 0)
+    return replace(change, before=before, problem=Problem.CONFLICT, choices=choices, later_lines=counted and counted[0])
+
+
+def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first: int) -> bool:
+    """Whether retention has removed a version that telling the history again would need."""
+    numbers = [step.number for step in steps]
+    return (first > 1 and base is None) or numbers != list(range(first, first + len(numbers)))
+
+
+def _told(history: _History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> _History:
+    """The history after all steps; of very many, those of others that follow each other as one: that is asked about."""
+    in_stretches = len(steps) > MOST_STEPS
+    for step, following in zip_longest(steps, steps[1:]):
+        now = plans.of_version(step)
+        if history.unmerged:
+            break
+        if step.pk not in passed:
+            if in_stretches and following is not None and now.is_there and _goes_on(following, passed):
+                history.conflict = True
+                continue
+            _repeat(history, now)
+        history.real_is_there = now.is_there
+        if now.is_there:
+            history.real = now
+            _note_text(history, now)
+    return history
+
+
+def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
+    """Whether a version goes on with what others made before it."""
+    return following.pk not in passed and plans.of_version(following).is_there
+
+
+def _note_text(history: _History, now: State) -> None:
+    """Keeps what is left of a text that has lines of what is undone."""
+    if history.left is None or history.left.sha256 != now.sha256:
+        history.texts.setdefault(now.sha256, (history.left, history.left_is_there, history.for_lines))
+
+
+def _repeat(history: _History, now: State) -> None:
+    """Does to what is left what somebody else did to the memory."""
+    left, real = history.left, history.real
+    if not now.is_there:
+        history.left_is_there = False
+    elif real is None:
+        history.left, history.left_is_there, history.conflict = now, True, True
+    elif now.sha256 != real.sha256 and now.sha256 in history.texts:
+        _bring_back(history, now)
+    elif left is None:
+        _repeat_alone(history, real, now)
+    elif history.real_is_there and not history.left_is_there:
+        history.conflict = True
+        _repeat_edit(history, left, real, now)
+        history.left_is_there = _adds_lines(history, real, now)
+    else:
+        history.left_is_there |= not history.real_is_there
+        _repeat_edit(history, left, real, now)
+
+
+def _bring_back(history: _History, now: State) -> None:
+    """They brought a text back that what is undone had written: its lines have not become theirs."""
+    left, was_there, history.for_lines = history.texts[now.sha256]
+    history.left = left if left is None else replace(left, path=now.path)
+    history.left_is_there = left is not None and (was_there or not history.real_is_there)
+    history.conflict = True
+
+
+def _repeat_alone(history: _History, real: State, now: State) -> None:
+    """They changed, or brought back, a memory that what is undone has made: what they added is left of it."""
+    history.conflict = True
+    if _adds_lines(history, real, now):
+        history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)
+        history.left_is_there = history.for_lines = True
+    history.gone |= now.text is None
+
+
+def _adds_lines(history: _History, real: State, now: State) -> bool:
+    old, new = _content(history.store, real), _content(history.store, now)
+    if old is None or new is None:
+        return False
+    counted = counts_within(history.work, ended(old), ended(new))
+    history.unmerged |= counted is None
+    return counted is not None and counted[0] > 0
+
+
+def _repeat_edit(history: _History, left: State, real: State, now: State) -> None:
+    if now.path != real.path:
+        left = replace(left, path=now.path)
+    if now.sha256 != real.sha256 or now.text is None:
+        if left.sha256 == real.sha256:
+            left, history.gone = replace(now, path=left.path), history.gone or now.text is None
+        else:
+            left = _merged(history, left, real, now)
+    history.left = left
+
+
+def _merged(history: _History, left: State, real: State, now: State) -> State:
+    """What is left with what they changed; where that met what is undone, their lines."""
+    base, mine, theirs = (_content(history.store, state) for state in (real, left, now))
+    if base is None or mine is None or theirs is None:
+        history.gone = True
+        return left
+    if not history.work.opens(cost_of_matching(base, mine, theirs)):
+        history.unmerged = True
+        return left
+    merged = merge(ended(base), ended(mine), ended(theirs), work=history.work)
+    history.conflict |= not merged.is_clean
+    content = merged.settled(overruled)
+    if not _is_ended(theirs if _is_ended(theirs) != _is_ended(base) else mine):
+        content = content.removesuffix("\n")
+    encoded = content.encode()
+    return State(left.path, None, len(encoded), sha256(encoded).hexdigest(), content)
+
+
+def _is_ended(text: str) -> bool:
+    return not text or text.endswith("\n")
+
+
+def _content(store: str, state: State) -> str | None:
+    if state.content is not None or state.text is None:
+        return state.content
+    return MemoryText.objects.contents(store, [state.text]).get(state.text)

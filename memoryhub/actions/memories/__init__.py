@@ -1,0 +1,1 @@
+"""Acts on memories: tool calls, edits, the API, selections."""

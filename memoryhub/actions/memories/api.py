@@ -1,0 +1,290 @@
+"""What the API does with one memory: create, retrieve, update and delete, each once and with its audit entry.
+
+An entry's input names ids and paths, never a text nor its digest: the version that it names has both.
+Every function raises ToolError (PathConflict and PreconditionFailed among them), calls.TooManyCalls and
+tree.NoSuchStore; those that name a memory raise NoSuchMemory, too, of which the audit tells nothing.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
+
+from django.conf import settings
+
+from memoryhub.actions.core import holds, sql, sql_lists, tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.findings import findings
+from memoryhub.actions.findings.findings import Screened
+from memoryhub.actions.memories import input_masking
+from memoryhub.actions.memories.api_requests import Asked, on_store
+from memoryhub.chain import moment
+from memoryhub.protocol import paths, rendering, results, text
+from memoryhub.protocol.errors import PathConflict, PreconditionFailed, ToolError
+
+T = TypeVar("T")
+Told = Mapping[str, str | None]
+
+
+class NoSuchMemory(Exception):
+    """No live memory of the store has the id."""
+
+
+class MemoryTold(NamedTuple):
+    """A memory as the API tells it; `content` is null in a basic view, and times are as the API writes them."""
+
+    id: str
+    path: str
+    head: str
+    size: int
+    sha256: str
+    created_at: str
+    updated_at: str
+    content: str | None
+
+
+class Change(NamedTuple):
+    """What an update asks for: null leaves it as it is. `expected` is the SHA-256 that the text must have."""
+
+    content: str | None
+    path: str | None
+    expected: str | None
+
+
+def create(store_id: str, path: str, content: str, asked: Asked) -> MemoryTold:
+    """A new memory; never overwrites."""
+    told = {"path": path}
+    return _on_store(store_id, asked, Record("create", path=path), told, lambda store: _create(store, path, content))
+
+
+def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> MemoryTold:
+    """A memory as it is; its text is read, and noted as read, in a full view alone."""
+    if full:
+        told = {"memory": memory_id}
+        return _on_store(store_id, asked, Record("view"), told, lambda store: _retrieve(store, memory_id))
+    note_call(store_id, asked)
+    sql.connect()
+    row = sql.one(sql_lists.MEMORY_WITHOUT_TEXT, store_id, memory_id)
+    if row is None:
+        raise NoSuchMemory(memory_id)
+    return told_of(row)
+
+
+def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> MemoryTold:
+    """Another text, another path or both as one version; nothing but an entry where the memory is so already."""
+    command = "edit" if change.content is not None else "rename"
+    told = {"memory": memory_id, "new_path": change.path, "precondition": _named(change.expected)}
+    record = Record(command, new_path=change.path, memory=memory_id)
+    return _on_store(store_id, asked, record, told, lambda store: _update(store, memory_id, change, record))
+
+
+def delete(store_id: str, memory_id: str, expected: str | None, asked: Asked) -> None:
+    """A memory into the trash, if it has the text with that SHA-256 (null: whatever it has)."""
+    told = {"memory": memory_id, "precondition": _named(expected)}
+    record = Record("delete", memory=memory_id)
+    return _on_store(store_id, asked, record, told, lambda store: _delete(store, memory_id, expected))
+
+
+# ------------------------------------------------------------------------------------------------ shared
+
+
+def _on_store(store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]]) -> T:
+    """As asked.on_store; what the store keeps out is told in no entry, and a memory that is not there makes none."""
+
+    def work(store: Tree) -> tuple[T | Exception, Record | None]:
+        try:
+            result, made = do(store)
+        except NoSuchMemory as missing:
+            return missing, None
+        except _Refused as refused:
+            return _refused(store, refused.record, refused.error, told)
+        except ToolError as error:
+            return _refused(store, record, error, told)
+        return result, input_masking.of_api(store, made, told)
+
+    return on_store(store_id, asked, record, work)
+
+
+class _Refused(Exception):
+    """A refusal of something that is known by now better than before it was looked at."""
+
+    def __init__(self, record: Record, error: ToolError) -> None:
+        super().__init__(error.message)
+        self.record, self.error = record, error
+
+
+def _refused(store: Tree, record: Record, error: ToolError, told: Told) -> tuple[Exception, Record]:
+    made = input_masking.of_api(store, record._replace(ok=False, answer=error.message), told)
+    error.message = made.answer or error.message
+    return error, made
+
+
+def note_call(store_id: str, asked: Asked) -> None:
+    """Counts a call that writes no entry, where calls are counted, and notes once a minute that the key is used."""
+    sql.connect()
+    counts = settings.MEMORYHUB_LIMITS["calls"] is not None or sql.one(sql_lists.COUNTS_CALLS, store_id)
+    if asked.caller.stale or counts:
+        on_store(store_id, asked, Record(None), lambda store: (None, None))
+
+
+def told_of(row: sql.Row) -> MemoryTold:
+    """A row of the lists' SQL."""
+    id, path, head, size, sha256, created_at, updated_at, content = row
+    created_at, updated_at = sql_lists.moment(created_at), sql_lists.moment(updated_at)
+    return MemoryTold(id, path, head, size, sha256, created_at, updated_at, content)
+
+
+def view(store: Tree, memory: str, version: str, path: str, content: str) -> Record:
+    """The entry of a text that an agent is given whole, as a view of all its lines tells it; noted as read."""
+    tree.mark_read(store, memory)
+    last = text.shown_lines(content)
+    return Record(
+        "view",
+        answer=rendering.view_again(path, content, 1, last, False),
+        path=path,
+        memory=memory,
+        version=version,
+        rendered=True,
+        first_line=1,
+        last_line=last,
+        cut=False,
+    )
+
+
+def _named(expected: str | None) -> str | None:
+    """That there is a precondition. Its digest could be tried out for a text that is redacted later."""
+    return None if expected is None else "content_sha256"
+
+
+def _find(store: Tree, memory_id: str) -> tuple[StoredMemory, MemoryTold]:
+    row = sql.one(sql_lists.MEMORY, store.store, memory_id)
+    if row is None:
+        raise NoSuchMemory(memory_id)
+    memory, created_at, updated_at = StoredMemory(*row[:9]), sql_lists.moment(row[9]), sql_lists.moment(row[10])
+    return memory, MemoryTold(
+        memory.id, memory.path, memory.head, memory.size, memory.sha256, created_at, updated_at, memory.content
+    )
+
+
+# ------------------------------------------------------------------------------------------------ what each does
+
+
+def _create(store: Tree, path: str, content: str) -> tuple[MemoryTold, Record]:
+    tree.require_active(store)
+    require_free_path(store, path, results.already_exists(path), lambda above: results.cannot_create(path, above))
+    place = findings.screen_path(store, path)
+    screened = findings.screen(store, path, None, content)
+    encoded = screened.text.encode()
+    tree.check_limits(store, path, old_size=None, new_size=len(encoded))
+    memory_id = tree.add_memory(store, path, screened.text)
+    version = store.made[-1].id
+    findings.note(store, memory_id, version, screened, place)
+    at, sha256 = moment(store.at), hashlib.sha256(encoded).hexdigest()
+    made = MemoryTold(memory_id, path, version, len(encoded), sha256, at, at, screened.text)
+    return made, Record("create", path=path, memory=memory_id, version=version, versions=tuple(store.made))
+
+
+def _retrieve(store: Tree, memory_id: str) -> tuple[MemoryTold, Record]:
+    memory, told = _find(store, memory_id)
+    return told, view(store, memory.id, memory.head, memory.path, memory.content)
+
+
+def _update(store: Tree, memory_id: str, change: Change, record: Record) -> tuple[MemoryTold, Record]:
+    memory, told = _find(store, memory_id)
+    record = record._replace(path=memory.path)
+    try:
+        tree.require_active(store)
+        return _changed(store, memory, told, change, record)
+    except ToolError as error:
+        raise _Refused(record, error) from None
+
+
+def _changed(
+    store: Tree, memory: StoredMemory, told: MemoryTold, change: Change, record: Record
+) -> tuple[MemoryTold, Record]:
+    path = memory.path if change.path is None else change.path
+    if change.expected not in (None, memory.sha256) and not _is_so(store, memory, path, change.content):
+        raise PreconditionFailed(results.precondition_failed(memory.path))
+    place = findings.ScreenedPath(path)
+    if path != memory.path:
+        _require_may_move(store, memory, path)
+        place = findings.screen_path(store, path)
+    screened = _screened(store, memory, path, change.content)
+    if path == memory.path and screened.text == memory.content:
+        return told, record._replace(new_path=None, version=memory.head)
+    version, size, sha256 = _write(store, memory, path, screened)
+    findings.note(store, memory.id, version, screened, place)
+    made = told._replace(
+        path=path, head=version, size=size, sha256=sha256, updated_at=moment(store.at), content=screened.text
+    )
+    new_path = path if path != memory.path else None
+    return made, record._replace(new_path=new_path, version=version, versions=tuple(store.made))
+
+
+def _is_so(store: Tree, memory: StoredMemory, path: str, content: str | None) -> bool:
+    """Whether a memory is what is asked for already, as the store would keep it."""
+    if path != memory.path:
+        return False
+    try:
+        return _screened(store, memory, path, content).text == memory.content
+    except ToolError:
+        return False
+
+
+def _screened(store: Tree, memory: StoredMemory, path: str, content: str | None) -> Screened:
+    if content is None or content == memory.content:
+        return Screened(memory.content)
+    return findings.screen(store, path, memory.content, content)
+
+
+def _write(store: Tree, memory: StoredMemory, path: str, screened: Screened) -> tuple[str, int, str]:
+    """The version that is made, its size and its SHA-256."""
+    if screened.text == memory.content:
+        tree.check_versions(store, [memory])
+        tree.move_memory(store, memory, path)
+        return store.made[-1].id, memory.size, memory.sha256
+    encoded = screened.text.encode()
+    tree.check_limits(store, path, old_size=memory.size, new_size=len(encoded), versions=memory.kept)
+    if path == memory.path:
+        tree.write_text(store, memory, screened.text)
+    else:
+        tree.move_with_text(store, memory, path, screened.text)
+    return store.made[-1].id, len(encoded), hashlib.sha256(encoded).hexdigest()
+
+
+def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> None:
+    old = memory.path
+    if path.startswith(old + "/"):
+        raise PathConflict(results.inside_itself(old, path), old, memory.id)
+    require_free_path(store, path, results.destination_exists(path), lambda up: results.cannot_rename(old, path, up))
+    holds.require_may_move(store, [(old, path)])
+
+
+def require_free_path(store: Tree, path: str, taken: str, beneath: Callable[[str], str]) -> None:
+    """Raises the PathConflict of what stands at a path, beneath it or above it.
+
+    `taken` is its sentence, `beneath(above)` the one where a memory stands above.
+    """
+    at = tree.memory_at(store, path)
+    if at is not None:
+        raise PathConflict(taken, path, at.id)
+    below = sql.one(sql_lists.FIRST_BENEATH, store.store, *paths.subtree(path))
+    if below is not None:
+        raise PathConflict(taken, *below)
+    above = tree.memory_above(store, path)
+    if above is not None:
+        stands = tree.memory_at(store, above)
+        raise PathConflict(beneath(above), above, stands.id if stands else "")
+
+
+def _delete(store: Tree, memory_id: str, expected: str | None) -> tuple[None, Record]:
+    memory, _ = _find(store, memory_id)
+    record = Record("delete", path=memory.path, memory=memory.id)
+    try:
+        if expected not in (None, memory.sha256):
+            raise PreconditionFailed(results.precondition_failed(memory.path))
+        holds.require_free(store, [(memory.id, memory.path)])
+    except ToolError as error:
+        raise _Refused(record, error) from None
+    tree.delete_memories(store, memory.path, [memory])
+    return None, record._replace(version=store.made[-1].id, versions=tuple(store.made))

@@ -1,0 +1,112 @@
+"""Pages of memories as the API lists them: in byte order of their paths, with what lies deeper rolled up."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from memoryhub import ids
+from memoryhub.actions.core import sql, sql_lists, tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories import input_masking
+from memoryhub.actions.memories.api import MemoryTold, note_call, told_of, view
+from memoryhub.actions.memories.api_requests import Asked, on_store
+from memoryhub.protocol import paths
+
+T = TypeVar("T")
+
+Item = MemoryTold | str
+"""A memory, or the path of a directory with its final slash."""
+
+
+class Read(NamedTuple):
+    """A text that a page gives: the ids of its memory and version, its path, and by which id it was asked for."""
+
+    memory: str
+    version: str
+    path: str
+    content: str
+    told: dict[str, str | None]
+
+
+class Page(NamedTuple):
+    """Items, and behind which one the next page begins, where one follows."""
+
+    items: list[Item]
+    next: str | None
+
+
+class Wanted(NamedTuple):
+    """What a list of memories shows: those beneath a directory (`""`: all), or its children only; `full`: their
+    texts too. `after` is where the item stands that came last."""
+
+    directory: str
+    children: bool
+    full: bool
+    limit: int
+    after: str | None
+
+
+def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
+    """A page; each text that it gives is told and noted as read."""
+    if not wanted.full:
+        note_call(store_id, asked)
+        sql.connect()
+        return _page(store_id, wanted)
+
+    def work(_: Tree) -> tuple[Page, list[Read]]:
+        page = _page(store_id, wanted)
+        found = [item for item in page.items if isinstance(item, MemoryTold)]
+        return page, [Read(item.id, item.head, item.path, item.content or "", {"memory": item.id}) for item in found]
+
+    return reading(store_id, asked, work)
+
+
+def reading(store_id: str, asked: Asked, look: Callable[[Tree], tuple[T, Sequence[Read]]]) -> T:
+    """What `look` finds in the locked store, with one entry for each text that it gives, all in one group."""
+
+    def work(store: Tree) -> tuple[T, None]:
+        result, texts = look(store)
+        if len(texts) > 1:
+            store.act = store.act._replace(group=ids.new_id(ids.GROUP, store.at))
+        for read in texts:
+            record = view(store, read.memory, read.version, read.path, read.content)
+            tree.commit(store, input_masking.of_api(store, record, read.told))
+        return result, None
+
+    return on_store(store_id, asked, Record("view"), work)
+
+
+def _page(store_id: str, wanted: Wanted) -> Page:
+    low, high = paths.subtree(wanted.directory)
+    start = low if wanted.after is None else max(low, _past(wanted.after))
+    found = _children if wanted.children else _beneath
+    return found(store_id, wanted, start, high)
+
+
+def _past(shown: str) -> str:
+    """Where the path of what follows an item begins: no path has a character below a space."""
+    return shown[:-1] + "0" if shown.endswith("/") else shown + "\1"
+
+
+def _beneath(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
+    statement = sql_lists.MEMORIES_FULL if wanted.full else sql_lists.MEMORIES_BASIC
+    rows = sql.rows(statement, store_id, start, high, wanted.limit + 1)
+    items: list[Item] = [told_of(row) for row in rows[: wanted.limit]]
+    return Page(items, rows[wanted.limit - 1][1] if len(rows) > wanted.limit else None)
+
+
+def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
+    """A memory that goes away between the two questions is left out, and the page still leads on."""
+    prefix = wanted.directory + "/"
+    places = sql_lists.children(store_id, prefix, start, high, wanted.limit + 1)
+    shown = [_shown(place, len(prefix)) for place in places[: wanted.limit]]
+    own = [path for path in shown if not path.endswith("/")]
+    rows = {row[1]: told_of(row) for row in sql_lists.memories_at(store_id, own, full=wanted.full)}
+    items = [path if path.endswith("/") else rows.get(path) for path in shown]
+    return Page([item for item in items if item is not None], shown[-1] if len(places) > wanted.limit else None)
+
+
+def _shown(place: str, start: int) -> str:
+    """A direct child by the first memory of it: itself, or the directory above it."""
+    end = place.find("/", start)
+    return place if end < 0 else place[: end + 1]

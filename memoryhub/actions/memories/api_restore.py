@@ -1,0 +1,48 @@
+"""What a key brings back through the API: an earlier version of a memory."""
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories import api, api_requests as asking, curation, input_masking
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.memories.api_versions import NoSuchVersion
+from memoryhub.models import Memory, MemoryVersion
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+
+def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
+    """Makes a version the newest again; a deleted memory comes back at `path`, or where the version was.
+
+    Raises NoSuchVersion, of which the audit tells nothing, ToolError (PathConflict where the place is taken), and as
+    `api_requests.on_store`.
+    """
+    version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
+    if version is None:
+        raise NoSuchVersion(version_id)
+    told = {"version": version_id, "path": path}
+
+    def restore(store: Tree) -> tuple[Memory | Exception, Record]:
+        try:
+            _require_place(store, version, path)
+            record, told_of = curation.put_back(store, version_id, path)
+        except ToolError as error:
+            refused = Record("restore", ok=False, answer=error.message, path=path, memory=version.memory_id)
+            return error, input_masking.of_call(store, refused, told, audit.to_json(told))
+        record = record._replace(input=audit.to_json(told_of))
+        return Memory.objects.get(store_id=store_id, pk=version.memory_id), record
+
+    return asking.on_store(store_id, asked, Record("restore"), restore)
+
+
+def _require_place(store: Tree, version: MemoryVersion, path: str | None) -> None:
+    """A live memory stays where it is; a deleted one needs a free place."""
+    tree.require_active(store)
+    live = tree.memory_by_id(store, version.memory_id)
+    place = path or version.path
+    if live is None and place:
+        api.require_free_path(
+            store, place, results.already_exists(place), lambda above: results.cannot_create(place, above)
+        )
+    elif live is not None and path is not None and path != live.path:
+        raise ToolError(results.lives_elsewhere(path, live.path))

@@ -1,0 +1,286 @@
+"""Memory versions as the API tells them: one, and pages of them, newest first, by key.
+
+A filter that few versions meet is looked for among so many rows a page, never among all of a large store: a page can
+then be shorter than its limit, or empty, while another follows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from memoryhub.actions.core import sql, sql_lists
+from memoryhub.actions.core.sql_lists import BY_NUMBER, BY_SEQ, Condition
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories.api import note_call
+from memoryhub.actions.memories.api_lists import Read, reading
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.models import AuditChain, AuditEntry, Key
+from memoryhub.models.audit import LAST_SEQ, ActorKind
+
+MOST_LOOKED_AT = 5_000
+"""So many versions, or entries, one page looks at."""
+
+LAST_ID = "~"
+"""Behind every id."""
+
+Position = tuple[int, str]
+"""Where a version stands: its seq and id; among those of one memory, its number and nothing."""
+
+
+class NoSuchVersion(Exception):
+    """No version of the store has the id."""
+
+
+class VersionTold(NamedTuple):
+    """A version as the API tells it; `origin`, as JSON text, says who wrote one that an import brought."""
+
+    id: str
+    memory: str
+    operation: str
+    path: str | None
+    size: int | None
+    sha256: str | None
+    created_at: datetime | str
+    seq: int
+    number: int
+    redacted_at: datetime | str | None
+    origin: str | None
+    kind: str | None
+    actor: str | None
+    session: str | None
+    redacted_by_kind: str | None
+    redacted_by: str | None
+    redacted_by_session: str | None
+    content: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Whom a list of versions is asked for: the API's type of an actor, and its id."""
+
+    type: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a list of versions shows; null: no such filter. `after` is where the version stands that came last."""
+
+    memory: str | None
+    operation: str | None
+    authors: tuple[Author, ...]
+    start: datetime | None
+    end: datetime | None
+    full: bool
+    limit: int
+    after: Position | None
+
+
+class Page(NamedTuple):
+    """Versions, and after which position the next page begins, where one follows."""
+
+    versions: list[VersionTold]
+    next: Position | None
+
+
+class _Part(NamedTuple):
+    """What one source gave, and down to where it has been looked at; null: to its end."""
+
+    rows: list[VersionTold]
+    reached: Position | None
+
+
+def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> VersionTold:
+    """One version; its text is told and noted as read where it is given."""
+
+    def find() -> VersionTold:
+        row = sql_lists.version(store_id, version_id, full=full)
+        if row is None:
+            raise NoSuchVersion(version_id)
+        return VersionTold(*row)
+
+    def work(_: Tree) -> tuple[VersionTold | NoSuchVersion, list[Read]]:
+        try:
+            found = find()
+        except NoSuchVersion as missing:
+            return missing, []
+        return found, _reads([found])
+
+    if full:
+        found = reading(store_id, asked, work)
+        assert isinstance(found, VersionTold)  # what is missing is raised
+        return found
+    note_call(store_id, asked)
+    sql.connect()
+    return find()
+
+
+def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
+    """A page of versions; each text that it gives is told and noted as read."""
+    if wanted.full:
+        return reading(store_id, asked, lambda _: _with_reads(_page(store_id, wanted)))
+    note_call(store_id, asked)
+    sql.connect()
+    return _page(store_id, wanted)
+
+
+def _with_reads(page: Page) -> tuple[Page, list[Read]]:
+    return page, _reads(page.versions)
+
+
+def _reads(found: Sequence[VersionTold]) -> list[Read]:
+    return [
+        Read(version.memory, version.id, version.path, version.content, {"version": version.id})
+        for version in found
+        if version.content is not None and version.path is not None and version.redacted_at is None
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ pages
+
+
+def _page(store_id: str, wanted: Wanted) -> Page:
+    """Sources are merged by position, down to where all of them have been looked at."""
+    parts = _parts(store_id, wanted)
+    place = _number_of if wanted.memory is not None else _seq_of
+    floor = max((part.reached for part in parts if part.reached is not None), default=None)
+    rows = sorted((row for part in parts for row in part.rows), key=place, reverse=True)
+    if floor is not None:
+        rows = [row for row in rows if place(row) >= floor]
+    if len(rows) > wanted.limit:
+        return Page(rows[: wanted.limit], place(rows[wanted.limit - 1]))
+    return Page(rows, floor)
+
+
+def _seq_of(version: VersionTold) -> Position:
+    return version.seq, version.id
+
+
+def _number_of(version: VersionTold) -> Position:
+    return version.number, ""
+
+
+def _parts(store_id: str, wanted: Wanted) -> list[_Part]:
+    if len(wanted.authors) > 1:  # a version has one
+        return []
+    if wanted.memory is not None:
+        return [_of_memory(store_id, wanted)]
+    if wanted.authors:
+        return [_by_author(store_id, wanted, wanted.authors[0]), _imported(store_id, wanted)]
+    if wanted.start or wanted.end:
+        return [_within_time(store_id, wanted), _imported(store_id, wanted)]
+    return [_walked([("v.store_id = %s", (store_id,)), *_before(wanted.after)], _plain(wanted), wanted)]
+
+
+def _plain(wanted: Wanted) -> list[Condition]:
+    """What each version shows by itself, its author left aside."""
+    conditions: list[Condition] = []
+    if wanted.operation is not None:
+        conditions.append(("v.operation = %s", (wanted.operation,)))
+    if wanted.start is not None:
+        conditions.append(("v.created_at >= %s", (sql.moment(wanted.start),)))
+    if wanted.end is not None:
+        conditions.append(("v.created_at <= %s", (sql.moment(wanted.end),)))
+    return conditions
+
+
+def _before(after: Position | None) -> list[Condition]:
+    return [] if after is None else [("(v.seq, v.id) < (%s, %s)", after)]
+
+
+def _walked(base: list[Condition], filters: list[Condition], wanted: Wanted) -> _Part:
+    """Those of a range that meet the filters, among the first MOST_LOOKED_AT of it where there are filters."""
+    floor = sql_lists.last_looked_at(base, BY_SEQ, "v.seq, v.id", MOST_LOOKED_AT) if filters else None
+    bound: list[Condition] = [] if floor is None else [("(v.seq, v.id) >= (%s, %s)", floor)]
+    return _part([*base, *filters, *bound], wanted, None if floor is None else (int(floor[0]), str(floor[1])))
+
+
+def _part(conditions: list[Condition], wanted: Wanted, floor: Position | None) -> _Part:
+    rows = sql_lists.select_versions(conditions, BY_SEQ, wanted.limit + 1, full=wanted.full)
+    return _found(rows, wanted, floor)
+
+
+def _found(rows: list[sql.Row], wanted: Wanted, floor: Position | None) -> _Part:
+    found = [VersionTold(*row) for row in rows]
+    place = _number_of if wanted.memory is not None else _seq_of
+    return _Part(found, place(found[-1]) if len(found) > wanted.limit else floor)
+
+
+def _of_memory(store_id: str, wanted: Wanted) -> _Part:
+    base: list[Condition] = [("v.store_id = %s and v.memory_id = %s", (store_id, wanted.memory))]
+    if wanted.after is not None:
+        base.append(("v.number < %s", wanted.after[:1]))
+    filters = [*_plain(wanted), *(_any_of(_own(author), _brought(author)) for author in wanted.authors)]
+    floor = sql_lists.last_looked_at(base, BY_NUMBER, "v.number", MOST_LOOKED_AT) if filters else None
+    bound: list[Condition] = [] if floor is None else [("v.number >= %s", floor)]
+    rows = sql_lists.select_versions([*base, *filters, *bound], BY_NUMBER, wanted.limit + 1, full=wanted.full)
+    return _found(rows, wanted, None if floor is None else (int(floor[0]), ""))
+
+
+def _any_of(one: Condition, other: Condition) -> Condition:
+    return f"{one[0]} or {other[0]}", (*one[1], *other[1])
+
+
+def _imported(store_id: str, wanted: Wanted) -> _Part:
+    """Those that an import brought: their time and their author are not those of the entry that made them."""
+    base = [("v.store_id = %s and v.origin is not null", (store_id,)), *_before(wanted.after)]
+    return _walked(base, [*_plain(wanted), *map(_brought, wanted.authors)], wanted)
+
+
+def _within_time(store_id: str, wanted: Wanted) -> _Part:
+    """The others between two moments, found by the time of their entries."""
+    start, end = wanted.start, wanted.end and wanted.end + timedelta(microseconds=1)
+    low, high = AuditEntry.objects.of_chain(store_id).seqs_near(start, end)
+    removed = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
+    if removed:  # entries that are gone say nothing of when their versions were made
+        low, high = (1 if low <= removed + 1 else low), max(high, removed)
+    base = [("v.store_id = %s", (store_id,)), *_before(wanted.after)]
+    if start is not None:
+        base.append(("v.seq >= %s", (low,)))
+    if end is not None:
+        base.append(("v.seq <= %s", (high,)))
+    return _walked(base, [*_plain(wanted), ("v.origin is null", ())], wanted)
+
+
+# ------------------------------------------------------------------------------------------------ by author
+
+
+def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
+    """Those that an actor wrote here: their entries are walked, of an agent's keys those of all."""
+    column, value = _index_of(author)
+    if value is None:
+        return _Part([], None)
+    top = LAST_SEQ if wanted.after is None else wanted.after[0]
+    floor = sql_lists.last_entry_looked_at(column, store_id, value, top, MOST_LOOKED_AT)
+    conditions = [("v.store_id = %s", (store_id,)), *_before(wanted.after), *_plain(wanted), _own(author)]
+    rows = sql_lists.select_versions(
+        conditions,
+        BY_SEQ,
+        wanted.limit + 1,
+        full=wanted.full,
+        entries=(column, (store_id, value, top, MOST_LOOKED_AT)),
+    )
+    return _found(rows, wanted, None if floor is None else (floor, ""))
+
+
+def _index_of(author: Author) -> tuple[str, str | None]:
+    """By which column of the entries, and by which value of it, those of an actor are found."""
+    if author.type == "session_actor":
+        return "session", author.id
+    if author.type == "service_account_actor":
+        return "author_id", author.id
+    return "author_id", Key.objects.filter(pk=author.id).values_list("agent_id", flat=True).first()
+
+
+def _own(author: Author) -> Condition:
+    """As api/objects.py tells the actor of an entry; a key that named a session is told as that session."""
+    if author.type == "session_actor":
+        return "v.origin is null and e.actor_kind = %s and e.session = %s", (ActorKind.KEY.value, author.id)
+    kind = ActorKind.POLICY if author.type == "service_account_actor" else ActorKind.KEY
+    session = "" if kind == ActorKind.POLICY else " and e.session is null"
+    return f"v.origin is null and e.actor_kind = %s and e.actor_id = %s{session}", (kind.value, author.id)
+
+
+def _brought(author: Author) -> Condition:
+    return sql_lists.origin_of(author.type, author.id)

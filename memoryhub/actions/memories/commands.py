@@ -1,0 +1,219 @@
+"""The six commands on a locked memory tree: each looks first, refuses with a ToolError, and only then writes."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from memoryhub.actions.core import holds, sql, tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.findings import findings
+from memoryhub.actions.findings.findings import Screened
+from memoryhub.protocol import paths, rendering, results, text
+from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
+from memoryhub.protocol.errors import ToolError
+
+
+def view(store: Tree, command: View) -> Record:
+    """A memory's lines, noted as read; or a directory's listing."""
+    memory = tree.memory_at(store, command.path)
+    if memory is None:
+        return _view_directory(store, command)
+    most = store.limits.view_characters
+    shown = rendering.view(command.path, memory.content, command.view_range, sys.maxsize if most is None else most)
+    tree.mark_read(store, memory.id)
+    return Record(
+        "view",
+        answer=shown.answer,
+        path=command.path,
+        memory=memory.id,
+        version=memory.head,
+        rendered=True,
+        first_line=shown.first,
+        last_line=shown.last,
+        cut=shown.cut,
+    )
+
+
+def _view_directory(store: Tree, command: View) -> Record:
+    row = sql.one(sql.DIRECTORY_AT, store.store, command.path)
+    if row is None:
+        raise ToolError(results.view_not_found(command.path))
+    directory, _, size = row
+    place = (store.store, directory, store.store, directory)
+    entries = [rendering.Entry(path, total, True) for path, total in sql.rows(sql.DIRECTORIES_IN, *place)]
+    entries += [rendering.Entry(path, total, False) for path, total in sql.rows(sql.MEMORIES_IN, *place)]
+    return Record("view", answer=rendering.listing(command.path, size, entries), path=command.path)
+
+
+def create(store: Tree, command: Create) -> Record:
+    """A new memory; where the store is set to overwrite, also another text for the one at the path."""
+    tree.require_active(store)
+    memory = tree.memory_at(store, command.path)
+    if memory and store.overwrite:
+        screened = findings.screen(store, command.path, memory.content, command.file_text)
+        return _changed(store, command.name, memory, screened, results.created(command.path))
+    if memory or sql.one(sql.DIRECTORY_AT, store.store, command.path):
+        raise ToolError(results.already_exists(command.path))
+    require_place(store, command.path, results.cannot_create)
+    place = findings.screen_path(store, command.path)
+    screened = findings.screen(store, command.path, None, command.file_text)
+    tree.check_limits(store, command.path, old_size=None, new_size=len(screened.text.encode()))
+    memory_id = tree.add_memory(store, command.path, screened.text)
+    findings.note(store, memory_id, store.made[-1].id, screened, place)
+    answer = results.created(command.path) + findings.told(screened)
+    return Record(
+        "create",
+        answer=answer,
+        path=command.path,
+        memory=memory_id,
+        version=store.made[-1].id,
+        versions=tuple(store.made),
+    )
+
+
+def str_replace(store: Tree, command: StrReplace) -> Record:
+    """One passage replaced by another; the answer is rendered again from the version that it made."""
+    tree.require_active(store)
+    memory = _memory(store, command.path, results.path_not_found)
+    edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
+    start = memory.content.find(command.old_str)
+    written = (start, start + len(command.new_str))
+    screened = findings.screen(store, command.path, memory.content, edit.text, written=written)
+    answer = rendering.edited_again(screened.text, edit.first, edit.last)
+    record = _changed(store, command.name, memory, screened, answer)
+    if screened.masked:
+        return record
+    return Record(
+        "str_replace",
+        answer=answer,
+        path=command.path,
+        memory=memory.id,
+        version=record.version,
+        versions=record.versions,
+        rendered=True,
+        first_line=edit.first,
+        last_line=edit.last,
+    )
+
+
+def insert(store: Tree, command: Insert) -> Record:
+    """Lines put after a line."""
+    tree.require_active(store)
+    memory = _memory(store, command.path, results.does_not_exist)
+    content = text.insert(command.path, memory.content, command.insert_line, command.insert_text)
+    screened = findings.screen(store, command.path, memory.content, content)
+    return _changed(store, command.name, memory, screened, results.edited(command.path))
+
+
+def delete(store: Tree, command: Delete) -> Record:
+    """A memory, or a directory with all beneath it, into the trash."""
+    if command.path == paths.ROOT_DIRECTORY:
+        raise ToolError(results.cannot_delete_root())
+    memory = tree.memory_at(store, command.path)
+    memories = [memory] if memory else tree.memories_under(store, command.path)
+    if not memories:
+        raise ToolError(results.does_not_exist(command.path))
+    holds.require_free(store, [(memory.id, memory.path) for memory in memories])
+    tree.delete_memories(store, command.path, memories)
+    return _of_many(store, "delete", memories, results.deleted(command.path), command.path)
+
+
+def rename(store: Tree, command: Rename) -> Record:
+    """A memory, or a directory with all beneath it, to a free path."""
+    tree.require_active(store)
+    old, new = command.path, command.new_path
+    if old == paths.ROOT_DIRECTORY:
+        raise ToolError(results.cannot_rename_root())
+    memory = tree.memory_at(store, old)
+    directory = None if memory else sql.one(sql.DIRECTORY_AT, store.store, old)
+    if not memory and not directory:
+        raise ToolError(results.does_not_exist(old))
+    if tree.is_taken(store, new):
+        raise ToolError(results.destination_exists(new))
+    if new.startswith(old + "/"):
+        raise ToolError(results.inside_itself(old, new))
+    require_place(store, new, lambda path, above: results.cannot_rename(old, path, above))
+    holds.require_may_move(store, [(old, new)])
+    place = findings.screen_path(store, new)
+    moved = [memory] if memory else tree.memories_under(store, old)
+    tree.check_versions(store, moved)
+    if memory:
+        tree.move_memory(store, memory, new)
+    else:
+        assert directory is not None  # one of the two is there
+        tree.move_directory(store, directory[0], old, new, directory[2])
+    findings.note_path(store, moved, place)
+    return _of_many(store, "rename", moved, results.renamed(old, new), old, new)
+
+
+VERBS: dict[type, Callable[[Tree, Any], Record]] = {
+    View: view, Create: create, StrReplace: str_replace, Insert: insert, Delete: delete, Rename: rename,
+}  # fmt: skip
+
+
+def perform(store: Tree, command: Command) -> Record:
+    """What a command does; a refusal is a record too, and has changed nothing."""
+    try:
+        return VERBS[type(command)](store, command)
+    except ToolError as error:
+        return refusal(error, command.name, command.path, getattr(command, "new_path", None))
+
+
+def refusal(error: ToolError, command: str | None, path: str | None, new_path: str | None) -> Record:
+    """The record of a call that was answered with an error."""
+    return Record(command, ok=False, answer=error.message, path=path, new_path=new_path)
+
+
+def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
+    """Raises a ToolError, worded by `sentence(path, parent)`, where a memory stands above the path."""
+    above = tree.memory_above(store, path)
+    if above is not None:
+        raise ToolError(sentence(path, above))
+
+
+def _memory(store: Tree, path: str, sentence: Callable[[str], str]) -> StoredMemory:
+    memory = tree.memory_at(store, path)
+    if memory is None:
+        raise ToolError(sentence(path))
+    return memory
+
+
+def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
+    """Gives a memory another text, unless it is the same; gives the version that is its head afterwards."""
+    if screened.text == memory.content:
+        return memory.head
+    size = len(screened.text.encode())
+    tree.check_limits(store, memory.path, old_size=memory.size, new_size=size, versions=memory.kept)
+    version = tree.write_text(store, memory, screened.text)
+    findings.note(store, memory.id, version, screened)
+    return version
+
+
+def _changed(store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str) -> Record:
+    """Writes another text, unless it is the same; the record names the version that is the head afterwards."""
+    version = write(store, memory, screened)
+    return Record(
+        command,
+        answer=answer + findings.told(screened),
+        path=memory.path,
+        memory=memory.id,
+        version=version,
+        versions=tuple(store.made),
+    )
+
+
+def _of_many(
+    store: Tree, command: str, memories: list[StoredMemory], answer: str, path: str, new_path: str | None = None
+) -> Record:
+    """The record of a command on one memory or on a directory; it names memory and version only where there is one."""
+    single = len(memories) == 1
+    return Record(
+        command,
+        answer=answer,
+        path=path,
+        new_path=new_path,
+        memory=memories[0].id if single else None,
+        version=store.made[0].id if single else None,
+        versions=tuple(store.made),
+    )

@@ -1,0 +1,202 @@
+"""What people do with memories: create, edit, rename, delete and restore, each with a note and one audit entry.
+
+Every function refuses with a ToolError (nothing is written then) or, where somebody was faster, with a Conflict.
+"""
+
+from dataclasses import dataclass
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.findings import findings
+from memoryhub.actions.findings.findings import Kept
+from memoryhub.actions.memories import commands
+from memoryhub.actions.review import decisions
+from memoryhub.models import MemoryVersion
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.commands import Create, Delete, Rename
+from memoryhub.protocol.errors import ToolError
+
+
+class Conflict(Exception):
+    """The memory is not what the person opened: `current` is what it is now (None: deleted)."""
+
+    def __init__(self, current: StoredMemory | None) -> None:
+        super().__init__("somebody was faster")
+        self.current = current
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an act made: the entry's seq, and memory and version where there is exactly one.
+
+    `masked` are the kinds of the passages that were stored masked.
+    """
+
+    seq: int
+    memory: str | None
+    version: str | None
+    masked: tuple[str, ...] = ()
+
+
+def create(store_id: str, path: str, content: str, act: Act, *, override: str | None = None) -> Done:
+    """A new memory; never overwrites.
+
+    What is flagged in it is kept with a reason alone (`override`, here and in `edit` and `rename`): else NeedsReason.
+    """
+    with tree.locked(store_id, act) as store:
+        store.overwrite, store.asks, store.reason = False, _is_person(act), override
+        return _done(store, commands.create(store, Create(path, content)), {"path": path})
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Of which versions a person has made a text: the one that they had opened, and the newer one of somebody else."""
+
+    opened: str
+    theirs: str
+
+
+def edit(
+    store_id: str,
+    memory_id: str,
+    content: str,
+    expected_sha256: str,
+    act: Act,
+    *,
+    merged: Merged | None = None,
+    reviewed: str | None = None,
+    override: str | None = None,
+) -> Done:
+    """Another text for a memory that still has the text with that SHA-256; no version where nothing changes.
+
+    `reviewed` is a version of it: those up to this one that await review have been reviewed with this edit.
+    """
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        memory = tree.memory_by_id(store, memory_id)
+        if memory is None or (memory.sha256 != expected_sha256 and memory.content != content):
+            raise Conflict(memory)
+        store.asks, store.reason = _is_person(act), override
+        version = commands.write(store, memory, findings.screen(store, memory.path, memory.content, content))
+        record = Record("edit", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
+        told: dict[str, object] = {"path": memory.path, "content_sha256": expected_sha256}
+        told |= decisions.mark_with_edit(store, memory.id, reviewed)
+        return _done(store, record, told | _told_of_merge(store, memory, merged))
+
+
+def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
+    """What the entry says of a merge; nothing where these are not versions of the memory."""
+    if merged is None:
+        return {}
+    named = {merged.opened, merged.theirs}
+    versions = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory.id, pk__in=named)
+    if versions.count() != len(named):
+        return {}
+    return {"opened": merged.opened, "theirs": merged.theirs, "merged": True}
+
+
+def rename(
+    store_id: str, path: str, new_path: str, act: Act, *, memory_id: str | None = None, override: str | None = None
+) -> Done:
+    """A memory or a directory to a free path; with `memory_id` only that memory."""
+    with tree.locked(store_id, act) as store:
+        store.asks, store.reason = _is_person(act), override
+        _require_same(store, path, memory_id)
+        return _done(store, commands.rename(store, Rename(path, new_path)), {"path": path, "new_path": new_path})
+
+
+def delete(store_id: str, path: str, act: Act, *, memory_id: str | None = None) -> Done:
+    """A memory or a directory into the trash; with `memory_id` only that memory."""
+    with tree.locked(store_id, act) as store:
+        _require_same(store, path, memory_id)
+        return _done(store, commands.delete(store, Delete(path)), {"path": path})
+
+
+def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None) -> Done:
+    """Makes an earlier version the newest again, as a new version; a deleted memory comes out of the trash.
+
+    A deleted memory goes to `path`, or to where the version was; refused where that place is taken.
+    """
+    with tree.locked(store_id, act) as store:
+        return _done(store, *put_back(store, version_id, path))
+
+
+def put_back(store: Tree, version_id: str, path: str | None) -> tuple[Record, dict[str, object]]:
+    """What `restore` does, on the locked tree: its record, and what the entry's input tells."""
+    tree.require_active(store)
+    version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).select_related("text").first()
+    if version is None or version.text is None or version.size is None or version.sha256 is None:
+        raise ToolError(results.nothing_to_restore())
+    memory = tree.memory_by_id(store, version.memory_id)
+    if memory is not None:
+        head = _restore_live(store, memory, version)
+    else:
+        head = _restore_deleted(store, version, path or version.path or "")
+    place = memory.path if memory else path or version.path
+    record = Record("restore", path=place, memory=version.memory_id, version=head, versions=tuple(store.made))
+    return record, {"version": version_id, "path": place}
+
+
+def _is_person(act: Act) -> bool:
+    """Whether somebody can be asked for a reason."""
+    return act.actor.kind == ActorKind.USER
+
+
+def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
+    """A memory's text as it leaves the hub for a person's disk, with the entry that says so."""
+    with tree.locked(store_id, act) as store:
+        memory = tree.memory_by_id(store, memory_id)
+        if memory is None:
+            raise Conflict(None)
+        record = Record("download", path=memory.path, memory=memory.id, version=memory.head)
+        _done(store, record, {"path": memory.path, "content_sha256": memory.sha256})
+        return memory
+
+
+def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
+    """Raises Conflict where another memory, a directory or nothing has come to the path of a memory."""
+    if memory_id is None:
+        return
+    memory = tree.memory_by_id(store, memory_id)
+    if memory is None or memory.path != path:
+        raise Conflict(memory)
+
+
+def _restore_live(store: Tree, memory: StoredMemory, version: MemoryVersion) -> str:
+    if memory.sha256 == version.sha256:
+        return memory.head
+    kept = _as_kept(store, memory, memory.path, memory.content, version)
+    tree.check_limits(store, memory.path, old_size=memory.size, new_size=kept.size, versions=memory.kept)
+    head = tree.restore_text(store, memory, kept.text, kept.size, kept.sha256)
+    findings.note(store, memory.id, head, kept.screened)
+    return head
+
+
+def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
+    memory = tree.memory_in_trash(store, version.memory_id)
+    if memory is None or path == paths.ROOT_DIRECTORY:
+        raise ToolError(results.nothing_to_restore())
+    if tree.is_taken(store, path):
+        raise ToolError(results.already_exists(path))
+    commands.require_place(store, path, results.cannot_create)
+    place = findings.screen_path(store, path)
+    kept = _as_kept(store, memory, path, None, version)
+    tree.check_limits(store, path, old_size=None, new_size=kept.size, versions=memory.kept)
+    head = tree.restore_memory(store, memory, path, kept.text, kept.size, kept.sha256)
+    findings.note(store, memory.id, head, kept.screened, place)
+    return head
+
+
+def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, version: MemoryVersion) -> Kept:
+    size, sha256 = version.size or 0, version.sha256 or ""
+    return findings.screen_stored(store, memory.id, path, old, str(version.text_id), size, sha256)
+
+
+def _done(store: Tree, record: Record, told: dict[str, object]) -> Done:
+    """Writes the entry; a person's has no answer, and its input names the texts by their versions."""
+    if store.overridden:
+        told = {**told, "override": store.reason, "findings": sorted(store.overridden)}
+    record = record._replace(answer=None, rendered=False, first_line=None, last_line=None, input=audit.to_json(told))
+    return Done(tree.commit(store, record), record.memory, record.version, tuple(kind for kind, _ in store.kept_out))

@@ -1,0 +1,96 @@
+"""A call's entry without what the store does not keep: its input, its error and the paths that were refused."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memoryhub.actions.core import audit, sql
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.ruling import Ruling
+from memoryhub.actions.core.tree import Tree
+
+TEXTS = ("new_str", "insert_text", "file_text")
+"""The parameters of a call that become a part of a text, and can then be a part of a value."""
+
+NAMES = frozenset({"command", "path", "old_path", "new_path", "old_str", "view_range", "insert_line", *TEXTS})
+"""No value hides in these."""
+
+_APART = f"\n{'~' * 60}\n"
+"""Between strings, so that none is read in the light of another."""
+
+
+def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) -> Record:
+    """The record with the call's input, which is `text` as JSON; both as they may be stored, and the error may be told.
+
+    What repeats a call has the first one's input: a part of a value cannot be told without what stood around it then.
+    """
+    if record.replay_of is not None and record.rendered:
+        row = sql.one(sql.INPUT, store.store, record.replay_of)
+        return _without_paths(store, record.given(row[0] if row else None))
+    rules = store.ruling
+    if not rules.kept_out:
+        return record.given(text)
+    if not store.kept_out and record.ok and not _may_hold(rules, input, store.clean):
+        return record.given(text)
+    masked = {
+        name if name in NAMES else rules.masked(name): value if value is store.clean else rules.masked_in(value)
+        for name, value in input.items()
+    }
+    if store.kept_out:
+        masked |= {
+            name: _without(store.kept_out, str(masked[name])) for name in TEXTS if isinstance(input.get(name), str)
+        }
+    record = record.given(text if masked == input else audit.to_json(masked))
+    if not record.ok and record.answer is not None:
+        record = record._replace(answer=rules.masked(record.answer))
+    return _without_paths(store, record)
+
+
+def of_api(store: Tree, record: Record, told: Mapping[str, str | None]) -> Record:
+    """The record of what a key asked through the API, whose input names ids, paths and digests, and no text."""
+    rules = store.ruling
+    told = {name: value for name, value in told.items() if value is not None}
+    if rules.kept_out:
+        told = {name: rules.masked(value) if value and name in _PATHS else value for name, value in told.items()}
+        if not record.ok and record.answer is not None:
+            record = record._replace(answer=rules.masked(record.answer))
+        record = _without_paths(store, record)
+    return record.given(audit.to_json(told))
+
+
+_PATHS = frozenset({"path", "new_path"})
+
+
+def _may_hold(rules: Ruling, input: Mapping[str, Any], clean: str | None) -> bool:
+    """Whether any string of a plain input may hold what is kept out: all of them are looked through at once."""
+    values = [value for value in input.values() if value is not clean and value is not None]
+    if not NAMES.issuperset(input) or not all(isinstance(value, str) for value in values):
+        return True
+    return bool(rules.spans(_APART.join(values)))
+
+
+def _without_paths(store: Tree, record: Record) -> Record:
+    """A refused call has no path that would hold what is kept out."""
+    if record.ok:
+        return record
+    path, new_path = (None if path and store.ruling.spans(path) else path for path in (record.path, record.new_path))
+    return record._replace(path=path, new_path=new_path)
+
+
+def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
+    """A passage without these values, and without a part of one that lies at its beginning or end, or is all of it."""
+    for kind, value in kept_out:
+        sign = f"[redacted:{kind}]"
+        if value in text:
+            text = text.replace(value, sign)
+        elif text and text in value:
+            text = sign
+        else:
+            text = _without_ends(value, text, sign)
+    return text
+
+
+def _without_ends(value: str, text: str, sign: str) -> str:
+    most = min(len(value), len(text))
+    first = next((size for size in range(most, 0, -1) if text.startswith(value[-size:])), 0)
+    last = next((size for size in range(most - first, 0, -1) if text.endswith(value[:size])), 0)
+    return (sign if first else "") + text[first : len(text) - last] + (sign if last else "")

@@ -1,0 +1,110 @@
+"""What a key reads of a memory's past: the list of its versions, and texts, each with the entry of a view."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memoryhub import ids
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories import api, api_requests as asked_actions, input_masking
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.models import AuditEntry, Memory, MemoryVersion
+from memoryhub.protocol.commands import View
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Versions of a memory, the newest first, the entries that made them by seq, and the number after which it goes
+    on."""
+
+    memory: Memory
+    versions: Sequence[MemoryVersion]
+    entries: Mapping[int, AuditEntry]
+    goes_on: int | None
+
+
+def memory_at(store_id: str, path: str) -> Memory | None:
+    """The live memory at a path, or else the one that was there last, wherever it is now."""
+    live = Memory.objects.at(path).filter(store_id=store_id).first()
+    if live is not None:
+        return live
+    last = MemoryVersion.objects.at(path).filter(store_id=store_id).order_by("-seq").first()
+    return None if last is None else Memory.objects.filter(store_id=store_id, pk=last.memory_id).first()
+
+
+def history(
+    store_id: str, asked: Asked, memory: Memory, told: Mapping[str, Any], *, limit: int, before: int | None = None
+) -> History:
+    """The versions of a memory below a number, without their texts, and the entry that says so."""
+    found = _versions(memory, limit, before)
+
+    def note(store: Tree) -> tuple[History, Record]:
+        record = Record("history", path=memory.path, memory=memory.pk)
+        return found, input_masking.of_call(store, record, told, audit.to_json(told))
+
+    return asked_actions.on_store(store_id, asked, Record("history"), note)
+
+
+def _versions(memory: Memory, limit: int, before: int | None) -> History:
+    versions = MemoryVersion.objects.of_memory(memory).newest()
+    if before is not None:
+        versions = versions.filter(number__lt=before)
+    rows = list(versions[: limit + 1])
+    shown = rows[:limit]
+    return History(memory, shown, entries_of(shown), shown[-1].number if len(rows) > limit else None)
+
+
+def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:
+    """The entries that made some versions of one store, by seq, as far as they are still there."""
+    if not versions:
+        return {}
+    entries = AuditEntry.objects.of_chain(versions[0].store_id).of_seqs({version.seq for version in versions})
+    return {entry.seq: entry for entry in entries.in_brief()}
+
+
+def with_texts(store_id: str, asked: Asked, version_ids: Sequence[str], told: Mapping[str, Any]) -> list[MemoryVersion]:
+    """Versions of the store with their texts; each text that is given is viewed, all of them in one group.
+
+    Those that are not there are left out, and nothing is noted for a version without a text.
+    """
+
+    def read(store: Tree) -> tuple[list[MemoryVersion], Record | None]:
+        found = MemoryVersion.objects.among(store_id, list(dict.fromkeys(version_ids))).select_related("text")
+        by_id = {version.pk: version for version in found}
+        versions = [by_id[id] for id in version_ids if id in by_id]
+        viewed = [by_id[id] for id in dict.fromkeys(version_ids) if id in by_id and by_id[id].text_id]
+        if len(viewed) > 1:
+            store.act = store.act._replace(group=ids.new_id(ids.GROUP, store.at))
+        for version in viewed[:-1]:
+            tree.commit(store, _viewed(store, version, told))
+        return versions, _viewed(store, viewed[-1], told) if viewed else None
+
+    return asked_actions.on_store(store_id, asked, Record(View.name), read)
+
+
+def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tuple[Memory, MemoryVersion] | None:
+    """A memory and one of its versions by its number, with the entry of the view where it has a text."""
+    memory = Memory.objects.get(store_id=store_id, pk=memory_id)
+    version = MemoryVersion.objects.of_memory(memory).filter(number=number).values_list("pk", flat=True).first()
+    if version is None:
+        return None
+    found = with_texts(store_id, asked, [version], {"memory_version_id": version})
+    return (memory, found[0]) if found else None
+
+
+def refuse(store_id: str, asked: Asked, command: str, told: Mapping[str, Any], message: str) -> str:
+    """Notes a call that could not be made; gives the message."""
+
+    def note(store: Tree) -> tuple[str, Record]:
+        record = Record(command, ok=False, answer=message)
+        return message, input_masking.of_call(store, record, told, audit.to_json(told))
+
+    return asked_actions.on_store(store_id, asked, Record(command), note)
+
+
+def _viewed(store: Tree, version: MemoryVersion, told: Mapping[str, Any]) -> Record:
+    """The entry of a view of the whole text, which counts as a read."""
+    record = api.view(store, version.memory_id, version.pk, version.path or "", version.content or "")
+    return input_masking.of_call(store, record, told, audit.to_json(told))

@@ -1,0 +1,57 @@
+"""Refused requests of valid keys in the hub's audit: each of them, and past a few a minute how many there were."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from memoryhub import chain
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.memories.calls import Caller
+from memoryhub.models import Door, Key, RefusalWindow
+
+MOST = 30
+"""Entries a minute about the refusals of one key; the others are counted, and one entry says how many."""
+MINUTE = timedelta(minutes=1)
+LONGEST_ID = 128
+"""What is kept of an id that somebody asks for and that is not there."""
+
+
+def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
+    """A valid key was answered 403 or 404: an entry in the hub's chain, or one more of those that are counted."""
+    told = {"memory_store": store_id[:LONGEST_ID], "status": status}
+    with writing():
+        head = audit.lock_hub()
+        window = RefusalWindow.objects.filter(pk=caller.key).first() or RefusalWindow(key=caller.key, since=at)
+        if not timedelta() <= at - window.since < MINUTE:
+            _write_counted(head, window, caller.actor, at)
+            window.since, window.written, window.counted = at, 0, 0
+        if window.written < MOST:
+            window.written += 1
+            audit.append(head, Act(caller.actor, door, at), Record("refused", ok=False, input=audit.to_json(told)))
+        else:
+            window.counted += 1
+        window.door = door.value
+        window.save()
+
+
+def write_counted(at: datetime, most: int = 100) -> int:
+    """Writes what has been counted in minutes that are over, and forgets those; gives of how many keys."""
+    with writing():
+        head = audit.lock_hub()
+        over = list(RefusalWindow.objects.filter(Q(since__lte=at - MINUTE) | Q(since__gt=at + MINUTE))[:most])
+        agents = Key.objects.select_related("agent").in_bulk([window.key for window in over])
+        for window in over:
+            key = agents.get(window.key)
+            actor = Actor.key(key.pk, key.agent) if key else Actor.system(window.key)
+            _write_counted(head, window, actor, at)
+            window.delete()
+    return len(over)
+
+
+def _write_counted(head: audit.ChainHead, window: RefusalWindow, actor: Actor, at: datetime) -> None:
+    if window.counted:
+        told = {"count": window.counted, "since": chain.moment(window.since)}
+        record = Record("refused_more", ok=False, input=audit.to_json(told))
+        audit.append(head, Act(actor, Door(window.door), at), record)

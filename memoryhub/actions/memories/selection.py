@@ -1,0 +1,213 @@
+"""What a person selected in lists, moved, deleted or exported: each act is one transaction with one audit entry.
+
+What is shown before an act has a digest; an act whose digest is another one is not done.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memoryhub.actions.core import audit, holds, plans, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.plans import TooMuch
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.ids import DIRECTORY, MEMORY
+from memoryhub.models import Directory, Memory
+from memoryhub.models.memories import DirectoryQuerySet, MemoryQuerySet
+from memoryhub.protocol import paths
+
+__all__ = ["Chosen", "Done", "Item", "NotDone", "Selected", "TooMuch", "delete", "selected"]
+
+MOST_TOLD = 100
+"""So many paths an entry's input names; the versions of the entry tell all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Memories and directories by their `ids`, or everything that lies in the directory at a path (`""`: the root)."""
+
+    ids: tuple[str, ...] = ()
+    everything_in: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A memory, or a directory with `count` memories of `size` bytes beneath it (then `memory` is null), and when
+    something in it was written last."""
+
+    id: str
+    path: str
+    count: int
+    size: int
+    memory: StoredMemory | None
+    changed_at: datetime | None = None
+
+    @property
+    def is_directory(self) -> bool:
+        return self.memory is None
+
+    @property
+    def name(self) -> str:
+        return paths.name(self.path)
+
+    @property
+    def sign(self) -> tuple[str, str, object]:
+        """What is another after somebody wrote to it."""
+        return self.id, self.path, self.memory.head if self.memory else [self.count, self.size, str(self.changed_at)]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What there is of a selection, by path; nothing lies beneath another. `vanished` of the ids were not found."""
+
+    items: tuple[Item, ...]
+    vanished: int
+
+    @property
+    def count(self) -> int:
+        return sum(item.count for item in self.items)
+
+    @property
+    def size(self) -> int:
+        return sum(item.size for item in self.items)
+
+    @property
+    def digest(self) -> str:
+        return digest_of([[item.sign for item in self.items], self.vanished])
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an act made: the entry's seq, and how many memories changed."""
+
+    seq: int
+    count: int
+
+
+class NotDone(Exception):
+    """Nothing was done: it is another than was shown (`changed`), or something stands in the way."""
+
+    def __init__(self, plan: Any, *, changed: bool) -> None:
+        super().__init__("something stands in the way")
+        self.plan, self.changed = plan, changed
+
+
+def selected(store_id: str, chosen: Chosen, *, most: int | None = plans.MOST) -> Selected:
+    """What a selection is now; raises TooMuch where that is more than `most` memories."""
+    if chosen.everything_in is None:
+        found = _of_ids(store_id, chosen.ids)
+    else:
+        found = _all_in(store_id, chosen.everything_in, most)
+    if most is not None and found.count > most:
+        raise TooMuch(found.count, most)
+    return found
+
+
+def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
+    """Into the trash, as the selection with this digest says; raises NotDone, TooMuch."""
+    with tree.locked(store_id, act) as store:
+        found = selected(store_id, chosen)
+        if found.digest != digest or not found.items:
+            raise NotDone(found, changed=found.digest != digest)
+        for item in found.items:
+            memories = [item.memory] if item.memory else tree.memories_under(store, item.path)
+            holds.require_free(store, [(memory.id, memory.path) for memory in memories])
+            tree.delete_memories(store, item.path, memories)
+        return commit(store, "delete", found.items)
+
+
+# ------------------------------------------------------------------------------------------------ what is there
+
+
+def stored(memory: Memory) -> StoredMemory:
+    """A memory's row as the tree takes it, without the text."""
+    return StoredMemory(
+        memory.pk,
+        memory.path,
+        memory.head_id,
+        memory.text_id or "",
+        memory.size,
+        memory.sha256,
+        memory.version_count,
+        memory.removed_versions,
+        "",
+    )
+
+
+def digest_of(seen: object) -> str:
+    return hashlib.sha256(json.dumps(seen, ensure_ascii=True).encode()).hexdigest()
+
+
+def _all_in(store_id: str, path: str, most: int | None) -> Selected:
+    directory = Directory.objects.filter(store_id=store_id).at(path).first()
+    if directory is None:
+        return Selected((), 1)
+    if most is not None and directory.memory_count > most:
+        raise TooMuch(directory.memory_count, most)
+    return Selected(_items(Directory.objects.in_directory(directory), Memory.objects.in_directory(directory)), 0)
+
+
+def _of_ids(store_id: str, ids: Iterable[str]) -> Selected:
+    wanted = set(ids)
+    directories, memories = [], []
+    for part in plans.in_parts(sorted(wanted)):
+        directories += list(Directory.objects.filter(store_id=store_id, pk__in=_named(part, DIRECTORY)))
+        memories += list(Memory.objects.live().among(store_id, _named(part, MEMORY)))
+    items = _items([row for row in directories if row.path], memories)
+    vanished = len(wanted) - len(items)
+    above = {item.path for item in items if item.is_directory}
+    return Selected(tuple(item for item in items if above.isdisjoint(paths.ancestors(item.path))), vanished)
+
+
+def _named(ids: Iterable[str], prefix: str) -> list[str]:
+    return [id for id in ids if id.startswith(prefix)]
+
+
+def _items(
+    directories: DirectoryQuerySet | Iterable[Directory], memories: MemoryQuerySet | Iterable[Memory]
+) -> tuple[Item, ...]:
+    found = [*map(_directory, directories), *map(_memory, memories)]
+    return tuple(sorted(found, key=lambda item: item.path))
+
+
+def _directory(row: Directory) -> Item:
+    return Item(row.pk, row.path, row.memory_count, row.total_bytes, None, row.changed_at)
+
+
+def _memory(row: Memory) -> Item:
+    return Item(row.pk, row.path, 1, row.size, stored(row))
+
+
+# ------------------------------------------------------------------------------------------------ what is told
+
+
+def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **told: object) -> Done:
+    """Writes the entry of an act that has made its versions; `new_path` is for an act on one thing."""
+    made = tuple(store.made)
+    record = _record(command, items, told)._replace(versions=made, new_path=new_path if len(items) == 1 else None)
+    if len(made) == 1 and record.memory:
+        record = record._replace(version=made[0].id)
+    return Done(tree.commit(store, record), len(made))
+
+
+def _record(command: str, items: Sequence[Item], told: dict[str, Any]) -> Record:
+    """Path and memory where there is one; else the first paths of what was selected, and how much it was."""
+    count, size = sum(item.count for item in items), sum(item.size for item in items)
+    said = {**told, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
+    one = items[0] if len(items) == 1 else None
+    return Record(
+        command,
+        path=one.path or None if one else None,
+        memory=one.memory.id if one and one.memory else None,
+        version=one.memory.head if one and one.memory else None,
+        input=audit.to_json(said),
+    )
+
+
+def named_of(items: Sequence[Item]) -> Iterator[str]:
+    """The first paths; one that ends with a slash is a directory."""
+    for item in items[:MOST_TOLD]:
+        yield item.path + "/" if item.is_directory else item.path

@@ -1,0 +1,214 @@
+"""Memories out of the trash, several at once: each to where it was, or to another path where that is taken."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import count as numbers
+
+from memoryhub.actions.core import plans, tree
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.plans import TooMuch
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.actions.findings import findings
+from memoryhub.actions.memories import selection
+from memoryhub.actions.memories.selection import Done, Item, NotDone
+from memoryhub.models import Directory, Memory, MemoryVersion, Operation
+from memoryhub.protocol import paths
+
+
+@dataclass(frozen=True, slots=True)
+class Thrown:
+    """What is to come out of the trash: memories by their ids, or all that one entry put there."""
+
+    ids: tuple[str, ...] = ()
+    entry: int | None = None
+
+
+class Obstacle(StrEnum):
+    """Why a memory cannot go back: its place is taken, a memory stands where a directory over it would be, two of them
+    want one place, or its text was redacted (then it stays where it is)."""
+
+    NONE = ""
+    TAKEN = "taken"
+    ABOVE = "above"
+    TWICE = "twice"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """A memory of the trash, where it is to go, what stands in the way there, and another path that is free."""
+
+    memory: StoredMemory
+    to: str
+    obstacle: Obstacle = Obstacle.NONE
+    offer: str = ""
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.obstacle not in (Obstacle.NONE, Obstacle.GONE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnPlan:
+    """All of them, by path; `vanished` are not in the trash any more."""
+
+    returns: tuple[Return, ...]
+    vanished: int
+
+    @property
+    def blocked(self) -> list[Return]:
+        return [one for one in self.returns if one.is_blocked]
+
+    @property
+    def gone(self) -> list[Return]:
+        return [one for one in self.returns if one.obstacle == Obstacle.GONE]
+
+    @property
+    def going(self) -> list[Return]:
+        return [one for one in self.returns if one.obstacle != Obstacle.GONE]
+
+    @property
+    def free(self) -> list[Return]:
+        return [one for one in self.returns if one.obstacle == Obstacle.NONE]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all that was asked for can go back to where it was."""
+        return not self.vanished and bool(self.returns) and all(not one.obstacle for one in self.returns)
+
+    @property
+    def digest(self) -> str:
+        seen = [[one.memory.id, one.memory.head, one.to, one.obstacle, one.offer] for one in self.returns]
+        return selection.digest_of([seen, self.vanished])
+
+
+def return_plan(store_id: str, thrown: Thrown, places: Mapping[str, str] | None = None) -> ReturnPlan:
+    """What restoring would do; `places` are other paths by memory. Raises TooMuch."""
+    found, vanished = _in_trash(store_id, thrown)
+    wanted = {memory.id: (places or {}).get(memory.id) or memory.path for memory in found}
+    occupied = _occupied(store_id, wanted.values())
+    given = _Given(set(), set())
+    returns = []
+    for memory in found:
+        returns.append(_return(store_id, memory, wanted[memory.id], occupied, given))
+        if returns[-1].obstacle != Obstacle.GONE:
+            given.add(returns[-1].offer or returns[-1].to)
+    return ReturnPlan(tuple(returns), vanished)
+
+
+def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
+    """Restores as the plan with this digest says: to where they were, to `places`, or to what the plan offered.
+
+    Without a digest nobody has seen a plan, and it is done only where nothing stands in the way. All or nothing;
+    raises NotDone, TooMuch, and the ToolError of a limit or of an archived store.
+    """
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        shown = return_plan(store_id, thrown)
+        if shown.digest != digest and not (digest is None and shown.is_plain):
+            raise NotDone(shown, changed=digest is not None)
+        plan = return_plan(store_id, thrown, _places(shown, places)) if shown.blocked else shown
+        if plan.blocked or not plan.going:
+            raise NotDone(plan, changed=False)
+        for one in plan.going:
+            put_back(store, one.memory, one.to)
+        items = [Item(one.memory.id, one.to, 1, one.memory.size, one.memory) for one in plan.going]
+        return selection.commit(store, "restore", items, from_trash=True)
+
+
+def put_back(store: Tree, memory: StoredMemory, to: str) -> None:
+    """With the text that it had, as the rules of now let it be."""
+    place = findings.screen_path(store, to)
+    kept = findings.screen_stored(store, memory.id, to, None, memory.text, memory.size, memory.sha256)
+    tree.check_limits(store, to, old_size=None, new_size=kept.size, versions=memory.kept)
+    version = tree.restore_memory(store, memory, to, kept.text, kept.size, kept.sha256)
+    findings.note(store, memory.id, version, kept.screened, place)
+
+
+def _places(shown: ReturnPlan, places: Mapping[str, str]) -> dict[str, str]:
+    return {one.memory.id: places.get(one.memory.id) or one.offer for one in shown.blocked}
+
+
+def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
+    """By path; and how many are not there (any more)."""
+    wanted = set(thrown.ids) if thrown.entry is None else _thrown_by(store_id, thrown.entry)
+    if len(wanted) > plans.MOST:
+        raise TooMuch(len(wanted), plans.MOST)
+    found: list[StoredMemory] = []
+    for part in plans.in_parts(sorted(wanted)):
+        trash = Memory.objects.in_trash().among(store_id, part)
+        found += map(selection.stored, trash)
+    return sorted(found, key=lambda memory: (memory.path, memory.id)), len(wanted) - len(found)
+
+
+def _thrown_by(store_id: str, seq: int) -> set[str]:
+    """The memories that an entry put into the trash, where they have been ever since."""
+    versions = MemoryVersion.objects.of_entry(store_id, seq).filter(operation=Operation.DELETED, superseded_seq=None)
+    return set(versions.values_list("memory_id", flat=True)[: plans.MOST + 1])
+
+
+# ------------------------------------------------------------------------------------------------ paths
+
+
+@dataclass(frozen=True, slots=True)
+class _Occupied:
+    """Which of some paths are taken by a memory or a directory, and where memories stand above them."""
+
+    taken: frozenset[str]
+    memories: frozenset[str]
+
+
+def _occupied(store_id: str, wanted: Iterable[str]) -> _Occupied:
+    places = set(wanted)
+    above = {over for path in places for over in paths.ancestors(path)[1:]}
+    memories: set[str] = set()
+    directories: set[str] = set()
+    for part in plans.in_parts(sorted(places | above)):
+        memories.update(Memory.objects.live().filter(store_id=store_id, path__in=part).values_list("path", flat=True))
+    for part in plans.in_parts(sorted(places)):
+        directories.update(Directory.objects.filter(store_id=store_id, path__in=part).values_list("path", flat=True))
+    return _Occupied(frozenset(memories | directories), frozenset(memories))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The paths that those before in the list will have, and the directories above them."""
+
+    paths: set[str]
+    directories: set[str]
+
+    def add(self, path: str) -> None:
+        self.paths.add(path)
+        self.directories.update(paths.ancestors(path))
+
+    def has(self, path: str) -> bool:
+        """Whether one of them will be at a path, above it or beneath it."""
+        return path in self.paths or path in self.directories or not self.paths.isdisjoint(paths.ancestors(path))
+
+
+def _return(store_id: str, memory: StoredMemory, to: str, occupied: _Occupied, given: _Given) -> Return:
+    if not memory.text:
+        return Return(memory, to, Obstacle.GONE)
+    one = Return(memory, to, _obstacle(to, occupied, given))
+    return replace(one, offer=_free_path(store_id, one, occupied, given)) if one.obstacle else one
+
+
+def _obstacle(to: str, occupied: _Occupied, given: _Given) -> Obstacle:
+    if not occupied.memories.isdisjoint(paths.ancestors(to)):
+        return Obstacle.ABOVE
+    if to in occupied.taken:
+        return Obstacle.TAKEN
+    return Obstacle.TWICE if given.has(to) else Obstacle.NONE
+
+
+def _free_path(store_id: str, one: Return, occupied: _Occupied, given: _Given) -> str:
+    """Beside what is in the way: `/notes/todo.md` -> `/notes/todo-restored.md`, `/a/b.md` -> `/a-restored/b.md`."""
+    over = [place for place in paths.ancestors(one.to)[1:] if place in occupied.memories or place in given.paths]
+    place = over[0] if over else one.to
+    rest = one.to[len(place) :]
+    for number in numbers(1):
+        free = plans.beside(place, number, len(rest.encode())) + rest
+        if not given.has(free) and not plans.lives(store_id, free):
+            break
+    return free

@@ -1,0 +1,1 @@
+"""Policies, rehearsals and runs."""

@@ -1,0 +1,37 @@
+"""What is put away when its time has passed."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db.models import F, OuterRef, Q, Subquery
+
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import AuditChain, IdempotentCall
+
+KEPT_ENTRIES = 1_000
+LONGEST = timedelta(days=90)
+"""A call is not forgotten before its store has had so many further entries or so much time has passed."""
+
+
+def forget_sessions(at: datetime, most: int = 1_000) -> None:
+    """Removes sessions of browsers that have expired; Django checks the moment of each one that is shown."""
+    with writing():
+        old = Session.objects.filter(expire_date__lt=at).order_by("expire_date")[:most]
+        Session.objects.filter(pk__in=[session.pk for session in old]).delete()
+
+
+def forget_calls(clock: datetime, most: int = 1_000) -> int:
+    """Forgets, in one short transaction, calls that are too old to be sent again; gives how many (at most `most`).
+
+    `clock` is that of `hub_clock`, which a clock that jumps moves only a little.
+    """
+    before = clock - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS)
+    last = AuditChain.objects.filter(pk=OuterRef("store_id")).values("last_seq")
+    with writing():
+        old = IdempotentCall.objects.filter(at__lt=before).alias(last=Subquery(last))
+        enough = Q(last__gte=F("seq") + KEPT_ENTRIES) | Q(at__lt=clock - LONGEST)
+        found = list(old.filter(enough).order_by("at")[:most])
+        for call in found:
+            IdempotentCall.objects.filter(store_id=call.store_id, key=call.key, token=call.token).delete()
+    return len(found)

@@ -1,0 +1,161 @@
+"""Retention policies: saved and deleted, each with an entry that says what it was before and is after."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from memoryhub import ids, retention_rules
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import RetentionPolicy
+from memoryhub.retention_rules import BadPattern, Policy, patterns
+
+MOST_DAYS = 36_500
+MOST_VERSIONS = 1_000_000
+LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """What a person sets of a policy; null: the rule does not apply."""
+
+    name: str
+    pattern: str = ""
+    expire_unread_days: int | None = None
+    expire_unchanged_days: int | None = None
+    expire_older_days: int | None = None
+    keep_versions: int | None = None
+    keep_version_days: int | None = None
+    keep_entry_days: int | None = None
+    grace_days: int = retention_rules.DEFAULT_GRACE_DAYS
+    trash_days: int | None = None
+    paused: bool = False
+
+    @classmethod
+    def of(cls, policy: RetentionPolicy) -> "PolicySettings":
+        return cls(*(getattr(policy, name) for name in cls.__slots__))
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def as_policy(self, store_id: str | None, policy_id: str = "") -> Policy:
+        """The rule as the pure rules take it, to rehearse it before it is saved."""
+        return Policy(policy_id, store_id, **self.as_json())
+
+
+def rules_of(policy: RetentionPolicy) -> Policy:
+    """A saved policy as the pure rules take it."""
+    return PolicySettings.of(policy).as_policy(policy.store_id, policy.pk)
+
+
+def concerning(store_id: str | None) -> list[Policy]:
+    """The saved policies that may apply to something in a store: its own and the hub's; null: the hub's."""
+    found = RetentionPolicy.objects.concerning(store_id) if store_id else RetentionPolicy.objects.of_hub()
+    return [rules_of(policy) for policy in found]
+
+
+def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
+    """The policies with another in the place of the one with its id, or added."""
+    return [*(one for one in policies if one.id != policy.id), policy]
+
+
+def save_policy(
+    store_id: str | None, settings: PolicySettings, act: Act, *, policy_id: str | None = None
+) -> RetentionPolicy:
+    """Makes a policy of a store (null: of the hub) or gives one other settings; nothing where all is as it was.
+
+    Raises ValidationError (by field), RetentionPolicy.DoesNotExist, and NoSuchStore.
+    """
+    settings = checked(settings)
+    with writing():
+        locked = tree.lock(store_id, act) if store_id else None
+        policy = _policy(store_id, policy_id, act)
+        before = PolicySettings.of(policy).as_json() if policy_id else {}
+        _require_unique(store_id, settings.pattern, policy.pk)
+        after = settings.as_json()
+        changes = {name: [before.get(name), value] for name, value in after.items() if before.get(name) != value}
+        if not policy_id or changes:
+            for name, value in after.items():
+                setattr(policy, name, value)
+            policy.updated_at = act.at
+            policy.save(force_insert=not policy_id)
+            _tell(locked, act, "set_policy", policy, changes)
+        return policy
+
+
+def delete_policy(policy_id: str, act: Act) -> None:
+    """Deletes a policy; raises RetentionPolicy.DoesNotExist."""
+    with writing():
+        store_id = RetentionPolicy.objects.values_list("store_id", flat=True).get(pk=policy_id)
+        locked = tree.lock(store_id, act) if store_id else None
+        policy = RetentionPolicy.objects.get(pk=policy_id)
+        before = PolicySettings.of(policy).as_json()
+        RetentionPolicy.objects.filter(pk=policy_id).delete()
+        _tell(locked, act, "delete_policy", policy, {name: [value, None] for name, value in before.items()})
+
+
+def _policy(store_id: str | None, policy_id: str | None, act: Act) -> RetentionPolicy:
+    if policy_id:
+        return RetentionPolicy.objects.get(pk=policy_id, store_id=store_id)
+    return RetentionPolicy(id=ids.new_id(ids.POLICY, act.at), store_id=store_id, created_at=act.at)
+
+
+def _require_unique(store_id: str | None, pattern: str, policy_id: str) -> None:
+    if RetentionPolicy.objects.filter(store_id=store_id, pattern=pattern).exclude(pk=policy_id).exists():
+        raise ValidationError({"pattern": _("Another policy has this pattern already.")})
+
+
+def _tell(
+    locked: tree.Tree | None, act: Act, command: str, policy: RetentionPolicy, changes: Mapping[str, list[Any]]
+) -> None:
+    """The entry: which policy, and of each setting that changed what it was and is."""
+    told = {"policy": policy.pk, "label": policy.name, "where": policy.pattern, **changes}
+    record = Record(command, input=audit.to_json(told))
+    if locked is not None:
+        tree.commit(locked, record)
+    else:
+        audit.on_hub(act, record)
+
+
+# ------------------------------------------------------------------------------------------------ what may be set
+
+
+def checked(settings: PolicySettings) -> PolicySettings:
+    """The settings as they are stored, the pattern cleaned; raises ValidationError (by field)."""
+    errors: dict[str, str] = {}
+    name, pattern = settings.name.strip(), settings.pattern
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        errors["name"] = _("Give the policy a name of at most %(most)s characters.") % {"most": LONGEST_NAME}
+    try:
+        pattern = retention_rules.cleaned(pattern)
+    except BadPattern as error:
+        errors["pattern"] = sentence_of(error)
+    for field in PolicySettings.__slots__[2:-1]:
+        value = getattr(settings, field)
+        most = MOST_VERSIONS if field == "keep_versions" else MOST_DAYS
+        if value is None and field != "grace_days":
+            continue
+        if not isinstance(value, int) or not 1 <= value <= most:
+            errors[field] = _("This must be a whole number from 1 to %(most)s.") % {"most": most}
+    if pattern and settings.keep_entry_days is not None and "keep_entry_days" not in errors:
+        errors["keep_entry_days"] = _("Audit entries belong to the whole store: leave the pattern empty for this rule.")
+    if errors:
+        raise ValidationError(errors)
+    return replace(settings, name=name, pattern=pattern)
+
+
+def sentence_of(error: BadPattern) -> str:
+    """What is wrong with a pattern, for a person."""
+    return {
+        "start": _("A pattern begins with a slash, like “/customers/”."),
+        "empty": _("A pattern has no empty names: two slashes follow each other."),
+        "stars": _("“**” stands alone between slashes, like “/notes/**/old.md”; within a name use one “*”."),
+        "dots": _("“.” and “..” are no names."),
+        "unseen": _("A pattern has no unseen characters."),
+        "long": _("A pattern has at most %(most)s bytes.") % {"most": patterns.MOST_BYTES},
+        "deep": _("A pattern has at most %(most)s names.") % {"most": patterns.MOST_NAMES},
+    }[error.code]

@@ -1,0 +1,400 @@
+"""Rehearsals: exactly what a run would remove and why, what a policy would have removed, and what it will."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db.models import Q
+
+from memoryhub import retention_rules
+from memoryhub.actions.core.holds import Holds, holds_of
+from memoryhub.actions.retention import policies as saved
+from memoryhub.models import HUB, AuditChain, AuditEntry, Figures, Memory, MemoryVersion, Removal, ReviewState
+from memoryhub.models.memories import MemoryQuerySet
+from memoryhub.retention_rules import Chooser, Facts, History, Policy, VersionFacts, Weeks
+
+PAGE = 2_000
+MOST_EVENTS = 200_000
+"""So many of the newest reads, and of the newest versions, the replay of the past knows."""
+
+
+@dataclass(slots=True)
+class Item:
+    """What goes, and why: `rule` counts `days` from `since`, and was due at `due_at`.
+
+    `memory` and `path` are empty for audit entries, `policy` where the default grace ends. `count` is one memory, or so
+    many versions or entries (those up to and with `up_to`). `last_read_by` is only filled by `with_readers`.
+    """
+
+    removal: Removal
+    memory: str
+    path: str
+    policy: str
+    rule: str
+    days: int
+    since: datetime
+    due_at: datetime
+    count: int = 1
+    bytes: int = 0
+    last_read_at: datetime | None = None
+    last_read_by: str | None = None
+    up_to: int | None = None
+
+
+class Totals(NamedTuple):
+    """How many memories expire and are purged, how many old versions and entries go, and how many bytes with them."""
+
+    memories: int = 0
+    purged: int = 0
+    versions: int = 0
+    entries: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class Rules:
+    """What decides about the memories of a store as of a moment."""
+
+    store: str | None
+    at: datetime
+    policies: Sequence[Policy]
+    choose: Chooser
+    holds: Holds
+
+    @classmethod
+    def of(cls, store_id: str | None, at: datetime, policies: Sequence[Policy] | None = None) -> "Rules":
+        """Those saved now, or others to try."""
+        policies = saved.concerning(store_id) if policies is None else policies
+        return cls(store_id, at, policies, Chooser(policies), holds_of(store_id, at) if store_id else Holds())
+
+
+def rehearse(store_id: str | None, at: datetime, *, policies: Sequence[Policy] | None = None) -> Iterator[Item]:
+    """Exactly what a run as of `at` removes, in its order: memories that expire, purged ones, old versions, entries.
+
+    `store_id` null: of the hub's own chain. `policies`: others than the saved ones. Reads page by page.
+    """
+    rules = Rules.of(store_id, at, policies)
+    purged: set[str] = set()
+    if store_id is not None:
+        yield from _expiring(rules)
+        for item in _ending(rules):
+            purged.add(item.memory)
+            yield item
+        yield from _pruned(rules)
+    entries = entries_item(rules, purged)
+    if entries is not None:
+        yield entries
+
+
+def totals(items: Iterable[Item]) -> Totals:
+    """What the items come to."""
+    counts = dict.fromkeys(Removal, 0)
+    size = 0
+    for item in items:
+        counts[item.removal] += item.count
+        size += item.bytes
+    expired, purged, versions, entries = (counts[removal] for removal in Removal)
+    return Totals(expired, purged, versions, entries, size)
+
+
+def with_readers(store_id: str, items: Sequence[Item]) -> list[Item]:
+    """The same (few) items with the names of those who read each memory last, as they were called then."""
+    read = [item.memory for item in items if item.memory and item.last_read_at is not None]
+    seqs = dict(Memory.objects.among(store_id, read).values_list("pk", "last_read_seq"))
+    entries = AuditEntry.objects.of_chain(store_id).of_seqs(seq for seq in seqs.values() if seq is not None)
+    labels = dict(entries.values_list("seq", "label"))
+    return [replace(item, last_read_by=labels.get(seqs.get(item.memory) or 0)) for item in items]
+
+
+# ------------------------------------------------------------------------------------------------ memories
+
+_LIVE = (
+    "path", "pk", "created_at", "updated_at", "last_read_at", "restored_at", "size", "version_count", "removed_versions"
+)  # fmt: skip
+Row = tuple[Any, ...]
+
+
+def _live(store_id: str) -> Iterator[Row]:
+    """The live memories by path, a page at a time: nothing is kept open between pages."""
+    after = ""
+    while True:
+        found: MemoryQuerySet = Memory.objects.live().filter(store_id=store_id, path__gt=after).order_by("path")
+        page = list(found.values_list(*_LIVE)[:PAGE])
+        yield from page
+        if len(page) < PAGE:
+            return
+        after = page[-1][0]
+
+
+def _expiring(rules: Rules) -> Iterator[Item]:
+    """Those that expire, by path. Most rows need no more than the comparisons of `is_due`."""
+    if not any(policy.expires for policy in rules.policies):
+        return
+    choose, cutoffs = rules.choose.of, {policy.id: policy.cutoffs(rules.at) for policy in rules.policies}
+    for path, memory, created_at, updated_at, last_read_at, restored_at, size, _, _ in _live(str(rules.store)):
+        policy = choose(path)
+        if policy is None or not (cutoff := cutoffs[policy.id]):
+            continue
+        if not cutoff.is_due(created_at, updated_at, last_read_at, restored_at):
+            continue
+        if rules.holds.stops_policies(memory, path) is not None:
+            continue
+        facts = Facts(path, created_at, updated_at, last_read_at, restored_at)
+        due = retention_rules.due(policy, facts, rules.at)
+        if due is not None:
+            yield Item(
+                Removal.EXPIRE, memory, path, policy.id, due.rule, due.days, due.since, due.at, 1, size, last_read_at
+            )
+
+
+def _ending(rules: Rules) -> Iterator[Item]:
+    """Those in the trash whose time there is over, the oldest first."""
+    for page in _trash(str(rules.store), rules.at):
+        found: list[Item] = []
+        for memory, path, deleted_at, expired_by, last_read_at in page:
+            policy = rules.choose.of(path)
+            facts = Facts(path, deleted_at, deleted_at, deleted_at=deleted_at, expired=expired_by is not None)
+            due = retention_rules.due(policy, facts, rules.at)
+            if due is not None and rules.holds.stops_policies(memory, path) is None:
+                id = policy.id if policy else ""
+                found.append(Item(Removal.PURGE, memory, path, id, *due, last_read_at=last_read_at))
+        sizes = _sizes(str(rules.store), [item.memory for item in found])
+        for item in found:
+            item.bytes = sizes.get(item.memory, 0)
+            yield item
+
+
+def _trash(store_id: str, until: datetime) -> Iterator[list[Row]]:
+    """The memories in the trash in the order in which they came there, a page at a time."""
+    columns = ("pk", "path", "deleted_at", "expired_by", "last_read_at")
+    trash = Memory.objects.in_trash().filter(store_id=store_id, deleted_at__lte=until).order_by("deleted_at", "pk")
+    rest = trash
+    while page := list(rest.values_list(*columns)[:PAGE]):
+        yield page
+        last, at = page[-1][0], page[-1][2]
+        rest = trash.filter(deleted_at__gte=at).filter(Q(deleted_at__gt=at) | Q(pk__gt=last))
+
+
+def _sizes(store_id: str, memories: Sequence[str]) -> dict[str, int]:
+    """The bytes of all texts that each memory has ever had and still has."""
+    found: dict[str, int] = {}
+    for part in _parts(memories):
+        texts = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=part, text_id__isnull=False)
+        for memory, _, size in texts.values_list("memory_id", "text_id", "size").distinct().order_by():
+            found[memory] = found.get(memory, 0) + (size or 0)
+    return found
+
+
+def _parts(things: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
+    for first in range(0, len(things), size):
+        yield things[first : first + size]
+
+
+# ------------------------------------------------------------------------------------------------ old versions
+
+
+def _pruned(rules: Rules) -> Iterator[Item]:
+    """The old versions that go, by the paths of their memories; not of those that expire in the same run."""
+    if not any(policy.prunes for policy in rules.policies):
+        return
+    rows: list[tuple[Row, Policy]] = []
+    for row in _live(str(rules.store)):
+        policy = rules.choose.of(row[0])
+        if policy is None or not policy.prunes or row[7] - row[8] <= (policy.keep_versions or 1):
+            continue
+        facts = Facts(*row[:1], *row[2:6])
+        if retention_rules.due(policy, facts, rules.at) or rules.holds.stops_policies(row[1], row[0]):
+            continue
+        rows.append((row, policy))
+        if len(rows) >= 500:
+            yield from _pruned_of(rules, rows)
+            rows = []
+    yield from _pruned_of(rules, rows)
+
+
+def _pruned_of(rules: Rules, rows: Sequence[tuple[Row, Policy]]) -> Iterator[Item]:
+    versions = versions_of(str(rules.store), [row[1] for row, _ in rows])
+    for row, policy in rows:
+        item = prunable(policy, versions.get(row[1], []), rules.at)
+        if item is not None:
+            item.memory, item.path, item.last_read_at = row[1], row[0], row[4]
+            yield item
+
+
+class Version(NamedTuple):
+    """A memory version with the size of its text."""
+
+    facts: VersionFacts
+    text: str | None
+    size: int
+
+
+def versions_of(store_id: str, memories: Sequence[str]) -> dict[str, list[Version]]:
+    """All versions of (few) memories, the oldest first."""
+    found = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories).order_by("memory_id", "number")
+    columns = ("memory_id", "pk", "number", "created_at", "review_state", "text_id", "size")
+    rows = found.values_list(*columns).iterator(PAGE) if memories else iter(())
+    return {
+        memory: [
+            Version(VersionFacts(pk, number, at, state == ReviewState.UNREVIEWED), text, size or 0)
+            for _, pk, number, at, state, text, size in group
+        ]
+        for memory, group in groupby(rows, itemgetter(0))
+    }
+
+
+def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item | None:
+    """What goes of a memory's versions, without saying which memory; null: none does."""
+    going = retention_rules.removable(policy, [version.facts for version in versions], at)
+    if not going:
+        return None
+    ids = {version.id for version in going}
+    stays = {version.text for version in versions if version.facts.id not in ids}
+    sizes = {version.text: version.size for version in versions if version.text and version.text not in stays}
+    moments = {version.facts.number: version.facts.created_at for version in versions}
+    since, due_at = retention_rules.pruned_since(policy, going[-1], moments)
+    return Item(
+        Removal.VERSIONS,
+        "",
+        "",
+        policy.id,
+        retention_rules.VERSIONS,
+        policy.keep_version_days or 0,
+        since,
+        due_at,
+        len(going),
+        sum(sizes.values()),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ audit entries
+
+
+def entries_item(rules: Rules, purged: set[str]) -> Item | None:
+    """The longest beginning of the chain whose entries are all too old, as far as nothing else needs them.
+
+    Nothing goes under a hold or a pin; the entry of a version that awaits review stays, unless its memory is purged.
+    """
+    policy = retention_rules.for_entries(rules.policies)
+    if policy is None or policy.paused or policy.keep_entry_days is None or not rules.holds.is_empty:
+        return None
+    chain = AuditChain.objects.filter(pk=rules.store or HUB).first()
+    if chain is None:
+        return None
+    last = _before_review(rules, purged, _last_old(chain, policy.keep_entry_days, rules.at))
+    if last <= chain.start_seq:
+        return None
+    since = AuditEntry.objects.values_list("at", flat=True).get(chain=chain.pk, seq=last)
+    due_at = retention_rules.later(since, policy.keep_entry_days) or since
+    return Item(
+        Removal.ENTRIES,
+        "",
+        "",
+        policy.id,
+        retention_rules.ENTRIES,
+        policy.keep_entry_days,
+        since,
+        due_at,
+        last - chain.start_seq,
+        up_to=last,
+    )
+
+
+def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
+    """The seq of the last entry before the first that is younger, that a call may still repeat, or that is not counted
+    yet in the figures; the newest stays."""
+    young = Q(at__gt=retention_rules.earlier(at, days))
+    young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
+    entries = AuditEntry.objects.of_chain(chain.pk)
+    last = chain.last_seq - 1
+    counted = Figures.objects.filter(store_id=chain.pk).values_list("seq", flat=True).first()
+    last = last if counted is None else min(last, counted)
+    # The first of the young ones by time bounds what has to be looked through in the order of the chain.
+    near = list(entries.filter(young).order_by("at").values_list("seq", flat=True)[:100])
+    last = min([last, *(seq - 1 for seq in near)])
+    first = entries.between(chain.start_seq + 1, last).filter(young).oldest().values_list("seq", flat=True).first()
+    return last if first is None else first - 1
+
+
+def _before_review(rules: Rules, purged: set[str], last: int) -> int:
+    waiting = MemoryVersion.objects.filter(store_id=rules.store or "", seq__lte=last).unreviewed().order_by("seq")
+    for seq, memory in waiting.values_list("seq", "memory_id").iterator(PAGE):
+        if memory not in purged:
+            return int(seq) - 1
+    return last
+
+
+# ------------------------------------------------------------------------------------------------ past and future
+
+
+def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
+    """What the policies, had they always been in force, would have expired in each of the last weeks."""
+    rules = Rules.of(store_id, at, policies)
+    going = [policy for policy in rules.policies if policy.expires]
+    reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
+    changes, changes_from = (
+        _events(_changes(store_id), at) if any(one.expire_unchanged_days for one in going) else ({}, None)
+    )
+    histories = _histories(rules, reads, changes) if going else iter(())
+    found = retention_rules.replay(rules.choose.of, histories, retention_rules.past(at, weeks))
+    known = [moment for moment in (reads_from, changes_from) if moment is not None]
+    return replace(found, exact_from=max(known, default=None))
+
+
+def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
+    """What they will expire in each of the next weeks if nothing is read or changed any more; holds are left out."""
+    rules = Rules.of(store_id, at, policies)
+    expires = any(policy.expires for policy in rules.policies)
+    rows = _live(store_id) if expires else iter(())
+    return retention_rules.counted(_coming(rules, rows), retention_rules.coming(at, weeks))
+
+
+def _coming(rules: Rules, rows: Iterable[Row]) -> Iterator[tuple[datetime, int]]:
+    for row in rows:
+        policy = rules.choose.of(row[0])
+        due = retention_rules.due_next(policy, Facts(*row[:1], *row[2:6])) if policy and policy.expires else None
+        if due is not None and rules.holds.stops_policies(row[1], row[0]) is None:
+            yield due.at, row[6]
+
+
+Events = dict[str, list[datetime]]
+
+
+def _reads(store_id: str) -> Any:
+    """(memory, moment) of the newest reads by agents, the newest first."""
+    found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
+    return found.values_list("memory", "at")[:MOST_EVENTS]
+
+
+def _changes(store_id: str) -> Any:
+    """(memory, moment) of the newest versions, the newest first."""
+    found = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")
+    return found.values_list("memory_id", "created_at")[:MOST_EVENTS]
+
+
+def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
+    """The moments by memory; and from when on they are all (null: from the beginning)."""
+    events: Events = {}
+    count, moment = 0, at
+    for memory, moment in found.iterator(PAGE):
+        count += 1
+        if memory is not None:
+            events.setdefault(memory, []).append(moment)
+    return events, moment if count == MOST_EVENTS else None
+
+
+def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
+    """What is known of every memory, those in the trash too, but for those that are held or pinned now."""
+    columns = ("pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at")
+    found = Memory.objects.filter(store_id=rules.store).order_by("pk")
+    after = ""
+    while page := list(found.filter(pk__gt=after).values_list(*columns)[:PAGE]):
+        for pk, path, size, created_at, restored_at, deleted_at, updated_at, last_read_at in page:
+            if rules.holds.stops_policies(pk, path) is None:
+                read = [*reads.get(pk, ()), *filter(None, [last_read_at])]
+                yield History(path, size, created_at, [*changes.get(pk, ()), updated_at], read, restored_at, deleted_at)
+        after = page[-1][0]

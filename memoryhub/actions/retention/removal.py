@@ -1,0 +1,206 @@
+"""What is removed for good: old versions, purged memories, and the oldest entries of a chain."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db.models import F
+
+from memoryhub import chain
+from memoryhub.actions.core import audit, seals, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.evidence import Evidence, forget_answers
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import (
+    HUB,
+    AuditChain,
+    AuditEntry,
+    Claim,
+    Figures,
+    Finding,
+    IdempotentCall,
+    Memory,
+    MemoryText,
+    MemoryVersion,
+    Redaction,
+    Review,
+)
+from memoryhub.models.redaction import RedactionQuerySet
+
+MOST_ENTRIES = 1_000
+"""So many entries go in one transaction."""
+
+
+class Removed(NamedTuple):
+    """How many versions went, with how many bytes, and the commitments that the entry holds (`Record.redactions`)."""
+
+    versions: int
+    bytes: int
+    redactions: tuple[str, ...]
+
+
+def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
+    """Removes versions of a memory, never its newest; a Redaction row stands for each from now on."""
+    memory = Memory.objects.get(store_id=store.store, pk=memory_id)
+    if memory.head_id in ids:
+        raise ValueError("the newest version of a memory is never removed")
+    versions = list(MemoryVersion.objects.among(store.store, ids).filter(memory_id=memory_id).order_by("number"))
+    removed = _remove(store, memory_id, versions)
+    Memory.objects.filter(store_id=store.store, pk=memory_id).update(
+        removed_versions=memory.removed_versions + len(versions)
+    )
+    return removed
+
+
+def purge(store: Tree, memory_id: str) -> Removed:
+    """Removes a memory that is in the trash, for good: its versions, texts, reviews and findings."""
+    memory = Memory.objects.get(store_id=store.store, pk=memory_id)
+    if memory.is_live:
+        raise ValueError("only a memory in the trash is purged")
+    removed = _remove(store, memory_id, list(MemoryVersion.objects.of_memory(memory).order_by("number")))
+    for model in (Finding, Review, Claim, MemoryText):
+        model._default_manager.filter(store_id=store.store, memory_id=memory_id).delete()
+    memory.delete()
+    return removed
+
+
+def _remove(store: Tree, memory_id: str, versions: Sequence[MemoryVersion]) -> Removed:
+    """Removes versions and the texts that no other version has."""
+    forget_answers(store, versions, {version.pk: version.path for version in versions})
+    evidence = Evidence(store)
+    for version in versions:
+        evidence.of_removed(version)
+    redactions = evidence.write()
+    own = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
+    own.filter(pk__in=[version.pk for version in versions]).delete()
+    size = drop_texts(store, memory_id, {str(version.text_id) for version in versions if version.text_id})
+    return Removed(len(versions), size, redactions)
+
+
+def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
+    """Removes those of a memory's texts to which no version points any more; gives their bytes (UTF-8)."""
+    versions = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id, text_id__in=texts)
+    unused = MemoryText.objects.filter(store_id=store.store, memory_id=memory_id, pk__in=texts)
+    unused = unused.exclude(pk__in=set(versions.values_list("text_id", flat=True)))
+    size = sum(len(content.encode()) for content in unused.values_list("content", flat=True))
+    unused.delete()
+    return size
+
+
+# ------------------------------------------------------------------------------------------------ entries
+
+
+def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
+    """Removes the oldest entries of a chain, up to and with a seq, at most MOST_ENTRIES; gives how many went.
+
+    The chain then starts at a signed checkpoint. None goes that a call may still repeat, that made a version which
+    awaits review, or that is not counted yet in the figures, nor the newest. Its own transaction and entry; call again
+    while something goes.
+    """
+    with writing():
+        head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head
+        row = AuditChain.objects.get(pk=chain_id)
+        last = _removable(row, min(up_to, row.start_seq + MOST_ENTRIES, head.last_seq - 1), act.at)
+        if last <= row.start_seq:
+            return 0
+        count = last - row.start_seq
+        audit.append(head, act, Record("remove_entries", input=audit.to_json({"up_to": last, "entries": count})))
+        _move_start(row, last, act)
+        gone = AuditEntry.objects.of_chain(chain_id).filter(seq__lte=last)
+        AuditChain.objects.filter(pk=chain_id).update(bytes=F("bytes") - gone.bytes())
+        gone.delete()
+        IdempotentCall.objects.filter(store_id=chain_id, seq__lte=last).delete()
+        return count
+
+
+def _removable(row: AuditChain, most: int, at: datetime) -> int:
+    """The seq of the last entry, up to `most`, that nothing needs any more, whatever the policy says."""
+    repeatable = at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1)
+    counted = Figures.objects.filter(store_id=row.pk).values_list("seq", flat=True).first()
+    last = most if counted is None else min(most, counted)
+    waiting = MemoryVersion.objects.filter(store_id=row.pk).unreviewed().order_by("seq").values_list("seq", flat=True)
+    last = min(last, (waiting.first() or last + 1) - 1)
+    young = AuditEntry.objects.of_chain(row.pk).between(row.start_seq + 1, last).filter(at__gte=repeatable)
+    first_young: int | None = young.oldest().values_list("seq", flat=True).first()
+    return last if first_young is None else first_young - 1
+
+
+def _move_start(row: AuditChain, last: int, act: Act) -> None:
+    """Seals what outlives its entry, and signs where the chain starts from now on."""
+    first, key = row.start_seq, settings.MEMORYHUB_AUDIT_KEY
+    redactions = Redaction.objects.of_chain(row.pk)
+    versions = MemoryVersion.objects.filter(store_id=row.pk).between(first, last)
+    gone_later = redactions.removed().filter(entry_seq__gt=first, entry_seq__lte=last, seq__gt=last)
+    members = [*versions.values_list("pk", flat=True), *_versions_of(gone_later)]
+    gone_now = redactions.removed().filter(entry_seq__lte=first, seq__gt=first, seq__lte=last)
+    row.start_hash = AuditEntry.objects.get(chain=row.pk, seq=last).hash
+    row.start_seq, row.start_at = last, act.at
+    row.start_versions = chain.set_digest(key, members, row.start_versions, less=_versions_of(gone_now))
+    row.start_seals = seals.outlive(row.pk, first, last, row.start_seals)
+    row.start_signature = start_signature(row)
+    AuditChain.objects.filter(pk=row.pk).update(
+        start_seq=last,
+        start_hash=row.start_hash,
+        start_at=row.start_at,
+        start_versions=row.start_versions,
+        start_seals=row.start_seals,
+        start_signature=row.start_signature,
+    )
+    told = redactions.filter(seq__lte=last)
+    told.filter(number__isnull=False).delete()
+    told.filter(field__isnull=False).delete()
+    _seal(row.pk, first, last)
+
+
+def _versions_of(redactions: RedactionQuerySet) -> list[str]:
+    return [str(version) for version in redactions.values_list("version", flat=True)]
+
+
+def start_signature(row: AuditChain) -> str:
+    """The signature of where a chain starts: with which entry gone last, when, and what was made by then."""
+    at = chain.moment(row.start_at) if row.start_at else None
+    values = ["start", row.pk, row.start_seq, row.start_hash, at, row.start_versions]
+    seals_too = values if row.start_seals is None else [*values, row.start_seals]
+    return chain.seal_of(settings.MEMORYHUB_AUDIT_KEY, seals_too)
+
+
+def _seal(chain_id: str, first: int, last: int) -> None:
+    """Seals the versions whose entry has just been removed, and those whose redaction's entry has."""
+    versions = MemoryVersion.objects.filter(store_id=chain_id)
+    redacted = Redaction.objects.of_chain(chain_id).filter(
+        seq__gt=first, seq__lte=last, number=None, entry_seq__lte=last
+    )
+    again = [id for id in redacted.values_list("version", flat=True) if id]
+    concerned = {version.pk: version for version in versions.between(first, last)}
+    concerned |= {version.pk: version for version in MemoryVersion.objects.among(chain_id, again)}
+    latest = latest_redactions(chain_id, concerned, last)
+    for version in concerned.values():
+        version.seal = seal_of(version, latest.get(version.pk))
+    versions.bulk_update(concerned.values(), ["seal"], batch_size=200)
+
+
+def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: int) -> dict[str, str]:
+    """By version, the commitment of its newest redaction that an entry up to `last` tells."""
+    found: dict[str, str] = {}
+    redacted = [version for version in versions.values() if version.redacted_seq is not None]
+    memories = {version.memory_id for version in redacted}
+    rows = Redaction.objects.of_memories(chain_id, memories).filter(seq__lte=last, number=None).order_by("seq", "pk")
+    for version, commitment in rows.values_list("version", "commitment"):
+        found[str(version)] = commitment
+    return found
+
+
+def seal_of(version: MemoryVersion, redaction: str | None) -> str:
+    """The seal of a version; `redaction` is the commitment of the newest one when it was sealed."""
+    values = [
+        version.store_id,
+        version.pk,
+        version.memory_id,
+        version.number,
+        version.seq,
+        version.commitment,
+        redaction,
+    ]
+    return chain.seal_of(settings.MEMORYHUB_AUDIT_KEY, values)

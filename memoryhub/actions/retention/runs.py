@@ -1,0 +1,256 @@
+"""Runs of the retention policies: made with what is due, done in short transactions, stopped, allowed and undone."""
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from memoryhub import chain, ids
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.retention import rehearsal, run_clock, run_items, run_undo
+from memoryhub.actions.retention.rehearsal import Item
+from memoryhub.models import Door, Guard, HubSettings, MemoryStore, Removal, RetentionPolicy, Run, RunState
+from memoryhub.models.audit import ActorKind
+from memoryhub.retention_rules import TRASH
+
+OPEN = (RunState.WAITING, RunState.RUNNING)
+PEACE = timedelta(days=1)
+"""After somebody has cancelled a run of a store, none begins there by itself for so long."""
+
+
+class NothingDue(Exception):
+    """There is nothing to remove; no run was made."""
+
+
+class AlreadyOpen(Exception):
+    """A run of the store is not over yet: `run`."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__("a run is not over yet")
+        self.run = run
+
+
+class NotOpen(Exception):
+    """The run is over, or is not one that waits."""
+
+
+def start(store_id: str | None, act: Act, at: datetime) -> Run:
+    """Looks at what is due and makes the run, which runs or waits with the guard that stopped it.
+
+    `store_id` null: over the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
+    """
+    moved = run_clock.has_moved(at)
+    run = _start(store_id, act, at, moved)
+    if not moved:
+        run_clock.accept(at)
+    return run
+
+
+def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> Run:
+    items = list(rehearsal.rehearse(store_id, at))
+    if not items:
+        raise NothingDue
+    person = act.actor.id if act.actor.kind == ActorKind.USER else None
+    with writing():
+        store = _locked(store_id, act)
+        if (running := Run.objects.of_store(store_id).open().first()) is not None:
+            raise AlreadyOpen(running)
+        guard = Guard.CLOCK if clock_moved else Guard.MANY if _many(store, items) else ""
+        run = Run(
+            id=ids.new_id(ids.RUN, act.at),
+            store_id=store_id,
+            at=at,
+            guard=guard,
+            started_by_id=person,
+            state=RunState.WAITING if guard else RunState.RUNNING,
+            started_at=act.at,
+            expected=len(items),
+        )
+        run.save(force_insert=True)
+        if person:
+            told = {"run": run.pk, "as_of": chain.moment(at), "items": len(items), "state": [None, run.state]}
+            _tell(store, act, run, "start_run", told)
+    _plans.keep(run.pk, items)
+    return run
+
+
+def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
+    """Whether unusually many memories of a store would go at once.
+
+    What a run has put into the trash was asked about then, and does not count again when its time there is over.
+    """
+    if store is None:
+        return False
+    expiring = trash = 0
+    for item in items:
+        expiring += item.removal == Removal.EXPIRE
+        trash += item.removal == Removal.PURGE and item.rule == TRASH
+    count, there = expiring + trash, store.memories + trash
+    return count * 4 > there or count > max(8, min(50, there / 4))
+
+
+def step(run_id: str, at: datetime) -> bool:
+    """Does a little of a run in one short transaction; true while there is more (false too where it waits)."""
+    run = Run.objects.get(pk=run_id)
+    if run.state != RunState.RUNNING:
+        return False
+    plan = _plans.of(run)
+    act = Act(Actor.system("retention"), Door.COMMAND, at, group=run.pk)
+    with writing():
+        try:
+            store = _locked(run.store_id, act)
+        except tree.NoSuchStore:
+            return False
+        run = Run.objects.get(pk=run_id)
+        if run.state != RunState.RUNNING:
+            return False
+        progress = run_items.do_some(store, run, plan, at)
+        if progress.done == len(plan):
+            run.state, run.ended_at = RunState.DONE, at
+        run.save(update_fields=["state", "ended_at", *progress.counters])
+    for _ in range(progress.done):
+        plan.popleft()
+    if plan and progress.part:
+        plan[0].count -= progress.part
+    if run.state == RunState.DONE:
+        _plans.forget(run_id)
+    return run.state == RunState.RUNNING
+
+
+def allow(run_id: str, act: Act) -> None:
+    """Lets a run that a guard stopped go on; raises NotOpen.
+
+    Where the clock was ahead and has been put right, it goes on as of the earlier of both moments.
+    """
+    with writing():
+        run, store = _opened(run_id, act, RunState.WAITING)
+        told = {"run": run.pk, "guard": run.guard, "state": [run.state, RunState.RUNNING]}
+        if act.at < run.at:
+            told["as_of"] = [chain.moment(run.at), chain.moment(act.at)]
+            run.at = act.at
+            _plans.forget(run_id)
+        run.state, run.guard_allowed_by_id = RunState.RUNNING, _person(act)
+        run.save(update_fields=["state", "at", "guard_allowed_by_id"])
+        _tell(store, act, run, "allow_run", told)
+        if run.guard == Guard.CLOCK:
+            HubSettings.objects.update_or_create(pk=1, defaults={"checked_at": act.at})
+
+
+def cancel(run_id: str, act: Act) -> None:
+    """Ends an open run; what it did stays. Raises NotOpen."""
+    with writing():
+        run, store = _opened(run_id, act, *OPEN)
+        told = {"run": run.pk, "state": [run.state, RunState.CANCELLED]}
+        run.state, run.ended_at = RunState.CANCELLED, act.at
+        run.save(update_fields=["state", "ended_at"])
+        _tell(store, act, run, "cancel_run", told)
+    _plans.forget(run_id)
+
+
+def undo(run_id: str, act: Act) -> int:
+    """Restores what the run expired and is still in the trash, each where its path is free; gives how many.
+
+    An open run is cancelled first. What stays behind is told by the entries (`taken`).
+    """
+    run = Run.objects.get(pk=run_id)
+    act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
+    if run.state in OPEN:
+        cancel(run_id, act)
+    return run_undo.restore(run, act) if run.store_id else 0
+
+
+def due_runs(at: datetime) -> list[Run]:
+    """Looks at every store and the hub's audit; makes the runs of those where something is due."""
+    moved = run_clock.has_moved(at)
+    act = Act(Actor.system("retention"), Door.COMMAND, at)
+    made = []
+    for store_id in _concerned():
+        if _is_left_in_peace(store_id, at):
+            continue
+        try:
+            made.append(_start(store_id, act, at, moved))
+        except (NothingDue, AlreadyOpen, tree.NoSuchStore):
+            continue
+    if not moved or not made:
+        run_clock.accept(at)
+    return made
+
+
+def going_on() -> list[str]:
+    """The ids of the runs that nothing stops, the oldest first."""
+    return list(Run.objects.filter(state=RunState.RUNNING).order_by("pk").values_list("pk", flat=True))
+
+
+def _concerned() -> list[str | None]:
+    """The stores to which a policy may apply, and null for the hub's own audit."""
+    policies = RetentionPolicy.objects.filter(paused=False)
+    if policies.filter(store=None).exists():
+        return [*MemoryStore.objects.order_by("pk").values_list("pk", flat=True), None]
+    return list(policies.exclude(store=None).order_by("store_id").values_list("store_id", flat=True).distinct())
+
+
+def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
+    """Whether a run is open there, or somebody has cancelled one a short while ago."""
+    last = Run.objects.of_store(store_id).newest().first()
+    if last is None or last.state == RunState.DONE:
+        return False
+    return last.state in OPEN or last.ended_at is None or abs(at - last.ended_at) < PEACE
+
+
+# ------------------------------------------------------------------------------------------------ its parts
+
+
+def _locked(store_id: str | None, act: Act) -> tree.Tree | None:
+    """The store's tree, locked; null for the hub's own audit, whose chain is locked then."""
+    if store_id is not None:
+        return tree.lock(store_id, act)
+    audit.lock_hub()
+    return None
+
+
+def _opened(run_id: str, act: Act, *states: RunState) -> tuple[Run, tree.Tree | None]:
+    store_id = Run.objects.values_list("store_id", flat=True).get(pk=run_id)
+    store = _locked(store_id, act)
+    run = Run.objects.get(pk=run_id)
+    if run.state not in states:
+        raise NotOpen(run_id)
+    return run, store
+
+
+def _person(act: Act) -> str | None:
+    return act.actor.id if act.actor.kind == ActorKind.USER else None
+
+
+def _tell(store: tree.Tree | None, act: Act, run: Run, command: str, told: dict[str, object]) -> None:
+    record = Record(command, input=audit.to_json(told))
+    if store is not None:
+        tree.commit(store, record)
+    else:
+        audit.on_hub(act, record)
+
+
+class _Plans:
+    """What open runs are to do, by run, in this process; another one, or a later one, looks again as of `run.at`."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, deque[Item]] = {}
+        self.lock = threading.Lock()
+
+    def of(self, run: Run) -> deque[Item]:
+        with self.lock:
+            known = self.known.get(run.pk)
+        return self.keep(run.pk, rehearsal.rehearse(run.store_id, run.at)) if known is None else known
+
+    def keep(self, run_id: str, items: Iterable[Item] | Sequence[Item]) -> deque[Item]:
+        plan = deque(items)
+        with self.lock:
+            return self.known.setdefault(run_id, plan)
+
+    def forget(self, run_id: str) -> None:
+        with self.lock:
+            self.known.pop(run_id, None)
+
+
+_plans = _Plans()

@@ -1,0 +1,272 @@
+"""What people decide about what agents wrote: approved, reverted, edited, flagged; and who is looking right now."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryhub import ids
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import Claim, Decision, Memory, MemoryVersion, Review, ReviewState, User
+from memoryhub.models.audit import ActorKind
+from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.models.review import CLAIM
+
+STATES = {
+    Decision.APPROVED: ReviewState.APPROVED,
+    Decision.REVERTED: ReviewState.REVERTED,
+    Decision.EDITED: ReviewState.EDITED,
+    Decision.REOPENED: ReviewState.UNREVIEWED,
+}
+"""What a decision makes of a version; a flag leaves it as it is."""
+
+LOOK_BACK = 500
+"""Approving a version approves the memory's earlier unreviewed ones, of so many numbers before it."""
+
+MOST = 1000
+"""So many versions are decided in one act."""
+
+
+class Decided(Exception):
+    """Somebody has decided meanwhile: `review` is what, by whom and when (None where the page is not the hub's)."""
+
+    def __init__(self, review: Review | None) -> None:
+        super().__init__("somebody was faster")
+        self.review = review
+
+
+class Changed(Exception):
+    """More or fewer earlier versions would be approved with this one than the person was told: `count` of them."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"{count} earlier versions would be approved too")
+        self.count = count
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The entry's seq, and the versions (id, in their order) that were decided."""
+
+    seq: int
+    versions: tuple[str, ...]
+
+
+def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, note: str) -> None:
+    """Notes a decision on (memory, version) ids; those that await review are reviewed then.
+
+    Inside the transaction of the entry that tells it, and before that entry is written.
+    """
+    actor = store.act.actor
+    by = actor.id if actor.kind == ActorKind.USER else None
+    Review.objects.bulk_create(
+        [
+            Review(
+                id=ids.new_id(ids.REVIEW, store.at),
+                store_id=store.store,
+                memory_id=memory,
+                version_id=version,
+                seq=store.seq,
+                decision=decision,
+                note=note,
+                by_id=by,
+                at=store.at,
+            )
+            for memory, version in versions
+        ],
+        batch_size=500,
+    )
+    if state := STATES.get(decision):
+        for part in in_parts([version for _, version in versions]):
+            found = MemoryVersion.objects.among(store.store, part)
+            found = found.exclude(review_state=None) if decision == Decision.REOPENED else found.unreviewed()
+            found.update(review_state=state)
+
+
+# ------------------------------------------------------------------------------------------------ approving
+
+
+def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
+    """Approves a version and the memory's earlier unreviewed ones, of which the person was told that there are so many.
+
+    Raises Decided and Changed; nothing is written then. What the same person has decided since they were told counts
+    as known to them.
+    """
+    with tree.locked(store_id, act) as store:
+        version = _open(store, version_id)
+        before = list(earlier_than(version).order_by("number").values_list("memory_id", "pk"))
+        if len(before) != earlier and not _is_own_doing(version, act, len(before), earlier):
+            raise Changed(len(before))
+        return _approved(store, [*before, (version.memory_id, version.pk)], version)
+
+
+def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | None:
+    """Approves those that still await review, with the earlier ones of their memories; None where none does."""
+    with tree.locked(store_id, act) as store:
+        waiting = with_earlier(store_id, versions)
+        return _approved(store, waiting, None) if waiting else None
+
+
+def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
+    """(memory, version) of those that await review and of the earlier ones that approving them approves too."""
+    last: dict[str, MemoryVersion] = {}
+    waiting: dict[str, str] = {}
+    for part in in_parts(versions):
+        for version in MemoryVersion.objects.among(store_id, part).unreviewed():
+            waiting[version.pk] = version.memory_id
+            if version.memory_id not in last or last[version.memory_id].number < version.number:
+                last[version.memory_id] = version
+    for version in last.values():
+        waiting |= dict(earlier_than(version).values_list("pk", "memory_id"))
+    return sorted((memory, version) for version, memory in waiting.items())
+
+
+def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[str, object]:
+    """A person's edit reviews the memory's unreviewed versions up to the one that they had opened.
+
+    Gives what the edit's entry tells of it. Where the text stayed as it was, they are approved.
+    """
+    of_memory = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
+    version = of_memory.filter(pk=version_id).first() if version_id else None
+    if version is None:
+        return {}
+    up_to = [*earlier_than(version).values_list("memory_id", "pk")]
+    if version.review_state == ReviewState.UNREVIEWED:
+        up_to.append((version.memory_id, version.pk))
+    if not up_to:
+        return {}
+    mark(store, sorted(up_to), Decision.EDITED if store.made else Decision.APPROVED, store.act.note or "")
+    return {"reviewed": sorted(pk for _, pk in up_to)}
+
+
+def earlier_than(version: MemoryVersion) -> MemoryVersionQuerySet:
+    """The unreviewed versions of its memory that approving it approves too."""
+    first = version.number - LOOK_BACK
+    of_memory = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
+    return of_memory.filter(number__gte=first, number__lt=version.number).unreviewed()
+
+
+def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool:
+    """Whether as many earlier versions awaited review, `then`, before what this person has decided last about them."""
+    of_memory = Review.objects.of_memory(version.store_id, version.memory_id).filter(decision__in=STATES)
+    first = version.number - LOOK_BACK
+    numbers = {"version__number__gte": first, "version__number__lt": version.number}
+    newest = of_memory.filter(**numbers).newest().values_list("by_id", "decision")
+    for by, decision in newest[: 2 * LOOK_BACK]:
+        if act.actor.kind != ActorKind.USER or by != act.actor.id:
+            return False
+        now += -1 if decision == Decision.REOPENED else 1
+        if now == then:
+            return True
+    return False
+
+
+def _open(store: Tree, version_id: str) -> MemoryVersion:
+    """A version that awaits review; raises Decided."""
+    version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).first()
+    if version is None or version.review_state != ReviewState.UNREVIEWED:
+        raise Decided(last_decision(store.store, version_id))
+    return version
+
+
+def last_decision(store_id: str, version_id: str) -> Review | None:
+    """What was decided about a version last; None where nothing was."""
+    memory = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).values_list("memory_id", flat=True).first()
+    if memory is None:
+        return None
+    of_version = Review.objects.of_memory(store_id, memory).filter(version_id=version_id, decision__in=STATES)
+    return of_version.newest().select_related("by").first()
+
+
+def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVersion | None) -> Done:
+    """`version` is the one that the entry is about, where a person approved one."""
+    mark(store, waiting, Decision.APPROVED, store.act.note or "")
+    versions = tuple(pk for _, pk in waiting)
+    return _told(store, "approve", versions, version)
+
+
+def reopen(store_id: str, seq: int, act: Act, *, but: Collection[str] = ()) -> Done | None:
+    """Makes the versions that the entry `seq` decided await review again, if nothing was decided since; else None.
+
+    Those of the memories in `but` stay as they are.
+    """
+    with tree.locked(store_id, act) as store:
+        again = [(memory, version) for memory, version in _decided_by(store_id, seq) if memory not in but]
+        if not again:
+            return None
+        mark(store, again, Decision.REOPENED, store.act.note or "")
+        return _told(store, "reopen", tuple(pk for _, pk in again), None, entry=seq)
+
+
+def _decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
+    """(memory, version) of an entry's decisions that still stand."""
+    there = Review.objects.of_entry(store_id, seq).filter(decision__in=set(STATES) - {Decision.REOPENED})
+    found = dict(there.values_list("version_id", "memory_id"))
+    later: set[str] = set()
+    for part in in_parts(set(found.values())):
+        of_memories = Review.objects.filter(store_id=store_id, memory_id__in=part, seq__gt=seq, decision__in=STATES)
+        later.update(of_memories.values_list("version_id", flat=True))
+    return sorted((memory, version) for version, memory in found.items() if version not in later)
+
+
+# ------------------------------------------------------------------------------------------------ flags
+
+
+def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = True) -> Done | None:
+    """Sets or takes away the flag of the memories that these versions are of; None where that changes nothing.
+
+    The review says at which version: of several of one memory the newest.
+    """
+    with tree.locked(store_id, act) as store:
+        newest = _newest(store_id, versions)
+        chosen = {version.memory_id: version for version in newest}
+        if not flagged:
+            standing = Memory.objects.among(store_id, chosen).filter(flagged=True)
+            chosen = {pk: chosen[pk] for pk in standing.values_list("pk", flat=True)}
+        if not chosen:
+            return None
+        Memory.objects.among(store_id, chosen).update(flagged=flagged)
+        pairs = sorted((memory, version.pk) for memory, version in chosen.items())
+        mark(store, pairs, Decision.FLAGGED if flagged else Decision.UNFLAGGED, store.act.note or "")
+        only = next(iter(chosen.values())) if len(chosen) == 1 else None
+        return _told(store, "flag" if flagged else "unflag", tuple(pk for _, pk in pairs), only)
+
+
+def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
+    """In ascending order of their numbers."""
+    found: list[MemoryVersion] = []
+    for part in in_parts(sorted(versions)):
+        found += MemoryVersion.objects.among(store_id, part)
+    return sorted(found, key=lambda version: version.number)
+
+
+def _told(store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersion | None, **more: object) -> Done:
+    """Writes the decision's entry; its input names the versions."""
+    path, memory, version = (one.path, one.memory_id, one.pk) if one else (None, None, None)
+    input = audit.to_json({"versions": versions, **more})
+    return Done(tree.commit(store, Record(command, path=path, memory=memory, version=version, input=input)), versions)
+
+
+# ------------------------------------------------------------------------------------------------ claims
+
+
+def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
+    """Says that a person is looking at a memory, for five minutes; gives the claim that stands, theirs or another's."""
+    standing = Claim.objects.open(at).filter(store_id=store_id, memory_id=memory_id).select_related("by").first()
+    if standing and (standing.by_id != user.pk or standing.expires_at - at > CLAIM * 0.8):
+        return standing
+    with writing():
+        own = Claim(store_id=store_id, memory_id=memory_id, by=user, expires_at=at + CLAIM)
+        Claim.objects.bulk_create([own], ignore_conflicts=True)
+        there = Claim.objects.filter(store_id=store_id, memory_id=memory_id)
+        (there.filter(by=user) | there.over(at)).update(by=user, expires_at=at + CLAIM)
+        return there.select_related("by").first() or own  # another's may have been released since the first look
+
+
+def release(store_id: str, memories: Collection[str], user: User) -> None:
+    """A person has finished with these memories."""
+    with writing():
+        for part in in_parts(sorted(memories)):
+            Claim.objects.filter(store_id=store_id, memory_id__in=part, by=user).delete()

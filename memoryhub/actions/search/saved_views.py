@@ -1,0 +1,96 @@
+"""Filters that people keep under a name.
+
+Sharing one with the members of a store is an act on that store: it, and whatever happens to a shared view, is an entry
+in the store's chain. What a person keeps for themselves alone is nobody's business, and no entry is written.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import IntegrityError, transaction
+
+from memoryhub import ids
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import MemoryStore, SavedView, User
+
+
+class NameTaken(Exception):
+    """The person has a view of this name for this page."""
+
+
+class NoSuchView(Exception):
+    """It was deleted meanwhile."""
+
+
+def save(
+    owner: User, store: MemoryStore | None, page: str, name: str, query: str, act: Act, *, is_shared: bool = False
+) -> SavedView:
+    """Keeps the query of a page; one that is shared needs a store. Raises NameTaken."""
+    with writing():
+        if is_shared:
+            if store is None:
+                raise ValueError("a shared view belongs to a store")
+            _note(tree.lock(store.pk, act), "share_view", {"page": page, "name": name, "query": query})
+        with _name_of_its_own(name):
+            return SavedView.objects.create(
+                id=ids.new_id(ids.SAVED_VIEW, act.at),
+                owner=owner,
+                store=store,
+                page=page,
+                name=name,
+                query=query,
+                is_shared=is_shared,
+                created_at=act.at,
+            )
+
+
+def rename(view_id: str, name: str, act: Act) -> None:
+    """Raises NameTaken and NoSuchView."""
+    with writing():
+        view, store = _locked(view_id, act)
+        if view.name == name:
+            return
+        if store:
+            _note(store, "rename_view", {"page": view.page, "name": [view.name, name]})
+        with _name_of_its_own(name):
+            SavedView.objects.filter(pk=view.pk).update(name=name)
+
+
+def delete(view_id: str, act: Act) -> SavedView:
+    """Gives what it was; raises NoSuchView."""
+    with writing():
+        view, store = _locked(view_id, act)
+        if store:
+            _note(store, "delete_view", {"page": view.page, "name": view.name, "query": view.query})
+        SavedView.objects.filter(pk=view.pk).delete()
+    return view
+
+
+def _locked(view_id: str, act: Act) -> tuple[SavedView, Tree | None]:
+    """The view as it is now; and its store, locked, where the view is shared."""
+    found = SavedView.objects.filter(pk=view_id)
+    view = found.first()
+    if view is None:
+        raise NoSuchView(view_id)
+    store = tree.lock(view.store_id, act) if view.is_shared and view.store_id else None
+    view = found.select_for_update().first()
+    if view is None:
+        raise NoSuchView(view_id)
+    return view, store
+
+
+@contextmanager
+def _name_of_its_own(name: str) -> Iterator[None]:
+    """A person has one view of a name for a page; two windows may try at once."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as error:
+        raise NameTaken(name) from error
+
+
+def _note(store: Tree, command: str, told: dict[str, object]) -> None:
+    tree.commit(store, Record(command, input=audit.to_json(told)))

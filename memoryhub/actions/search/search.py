@@ -1,0 +1,171 @@
+"""What a key looks for in the memories of a store: a part of the answer for a bounded time, and one audit entry.
+
+There is no index of the texts: their folded forms are compared, as on the search page, so that both databases find the
+same. A key may read every text, so nothing is masked.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from memoryhub.actions.core import audit
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.transactions import let_others
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories import api_requests as asked_actions, input_masking
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.models import Memory, MemoryText
+from memoryhub.protocol import paths
+from memoryhub.text.folding import MOST_COUNTED, Span, chosen_lines, fold, found_lines, spans, window
+
+LONGEST_QUERY, MOST_WORDS = 500, 8
+SECONDS = 0.1
+"""How long is looked for one answer."""
+
+MOST_LINES = 5
+FIRST_ROWS, MOST_ROWS = 25, 200
+BATCH_BYTES = 256 * 1024
+_WORD = re.compile(r'"([^"]*)"|(\S+)')
+
+
+class BadQuery(ValueError):
+    """What cannot be searched for; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, counted from 1, in which something was found; `text` begins at the column `start` of a long one."""
+
+    number: int
+    text: str
+    start: int
+    found: Sequence[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A memory that was found; `more` further lines have what was looked for."""
+
+    memory: Memory
+    in_path: Sequence[Span]
+    lines: Sequence[Line]
+    more: int
+
+
+@dataclass(slots=True)
+class Found:
+    """A part of what there is, by path; `goes_on` after this path, None at the end."""
+
+    matches: list[Match] = field(default_factory=list)
+    goes_on: str | None = None
+
+
+def words_of(query: str) -> tuple[str, ...]:
+    """The folded words of a query, phrases in double quotes as one; raises BadQuery."""
+    if len(query) > LONGEST_QUERY:
+        raise BadQuery(f"`query` must have at most {LONGEST_QUERY} characters.")
+    typed = ((match[2] if match[1] is None else match[1]).strip() for match in _WORD.finditer(query))
+    words = tuple(dict.fromkeys(fold(word) for word in typed if word))
+    if not words:
+        raise BadQuery("`query` must have a word to look for.")
+    if len(words) > MOST_WORDS:
+        raise BadQuery(f"`query` must have at most {MOST_WORDS} words.")
+    return words
+
+
+def search(
+    store_id: str,
+    asked: Asked,
+    query: str,
+    directory: str = paths.ROOT_DIRECTORY,
+    *,
+    limit: int,
+    after: str | None = None,
+) -> Found:
+    """The memories beneath a directory (the API's form of its path) that have all words in their path or text.
+
+    There may be fewer than `limit`, even none, and still more to come. Raises BadQuery, and as `api_requests.on_store`.
+    """
+    words = words_of(query)
+    let_others()
+    found = _look(store_id, words, directory, limit, after)
+    told = {"query": query, "path_prefix": directory + "/", "limit": limit}
+    if after is not None:
+        told["after"] = after
+
+    def note(store: Tree) -> tuple[Found, Record]:
+        versions = ", ".join(match.memory.head_id for match in found.matches)
+        record = Record("search", answer=f"{len(found.matches)} memories: {versions}" if versions else "0 memories")
+        return found, input_masking.of_call(store, record, told, audit.to_json(told))
+
+    return asked_actions.on_store(store_id, asked, Record("search"), note)
+
+
+def _look(store_id: str, words: Sequence[str], directory: str, limit: int, after: str | None) -> Found:
+    clock = time.perf_counter
+    until = clock() + SECONDS
+    found = Found()
+    rows = _texts(store_id, directory, after)
+    for memory, text in rows:
+        if _has_all(words, memory.path, text) and not paths.is_sync_marker(memory.path):
+            found.matches.append(_match(memory, text, words))
+        if len(found.matches) >= limit or clock() >= until:
+            found.goes_on = memory.path if next(rows, None) else None
+            break
+    return found
+
+
+def _texts(store_id: str, directory: str, after: str | None) -> Iterator[tuple[Memory, str]]:
+    """The live memories beneath a directory after a path, by path, with their texts, which are read a few at a time."""
+    memories = Memory.objects.under(directory).filter(store_id=store_id).order_by("path")
+    size = FIRST_ROWS
+    while True:
+        rows = list((memories if after is None else memories.filter(path__gt=after))[:size])
+        texts: dict[str, str] = {}
+        for at, memory in enumerate(rows):
+            if memory.text_id not in texts:
+                wanted = _some(rows[at:])
+                texts = MemoryText.objects.contents(store_id, wanted)
+            yield memory, texts.get(memory.text_id, "")
+        if len(rows) < size:
+            return
+        after, size = rows[-1].path, MOST_ROWS
+
+
+def _some(rows: Sequence[Memory]) -> list[str]:
+    """The texts of the first memories, as many as one reads at once."""
+    ids: list[str] = []
+    size = 0
+    for memory in rows:
+        if ids and size + memory.size > BATCH_BYTES:
+            break
+        ids.append(memory.text_id)
+        size += memory.size
+    return ids
+
+
+def _has_all(words: Sequence[str], path: str, text: str) -> bool:
+    """Whether every word stands in the path or in the text."""
+    folded = fold(path)
+    left = [word for word in words if word not in folded]
+    if left:
+        folded = fold(text)
+        left = [word for word in left if word not in folded]
+    return not left
+
+
+def _match(memory: Memory, text: str, words: Sequence[str]) -> Match:
+    numbers, _ = found_lines(text, words)
+    chosen = chosen_lines(numbers, MOST_LINES)
+    lines = text.split("\n", chosen[-1] + 1) if chosen else []
+    every = {number for of_word in numbers for number in of_word}
+    shown = [_line(number, lines[number], words) for number in chosen]
+    return Match(memory, spans(memory.path, words), shown, len(every) - len(chosen))
+
+
+def _line(number: int, line: str, words: Sequence[str]) -> Line:
+    found = spans(line, words, MOST_COUNTED)
+    start, end = window(line, found)
+    inside = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]
+    return Line(number + 1, line[start:end], start, inside)

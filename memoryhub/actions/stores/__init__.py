@@ -1,0 +1,1 @@
+"""Acts on memory stores."""

@@ -1,0 +1,94 @@
+"""What keys do with memory stores through the API: made, edited, archived, deleted; each act in the store's chain."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.transactions import together, writing
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories import api_requests as asking, calls
+from memoryhub.actions.memories.api_requests import Asked
+from memoryhub.actions.stores import delete, stores
+from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.models import MemoryStore
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+MOST_PAIRS = 16
+"""So many pairs of metadata may a store have."""
+
+
+def create_store(asked: Asked, settings: StoreSettings, metadata: Mapping[str, str]) -> MemoryStore:
+    """A new, empty store, with the limits of the hub."""
+    return together(lambda: _create(asked, settings, metadata))
+
+
+def _create(asked: Asked, settings: StoreSettings, metadata: Mapping[str, str]) -> MemoryStore:
+    with writing():
+        store = stores.add_store(settings, metadata, asked.at)
+        audit.open_chain(store.id)
+        locked = tree.lock(store.id, asked.act)
+        calls.note_use(locked, asked.caller, asked.session)
+        tree.commit(locked, stores.creation(store))
+    return store
+
+
+def edit_store(
+    store_id: str, asked: Asked, changes: Mapping[str, str], metadata: Mapping[str, str | None]
+) -> MemoryStore:
+    """Gives a store another name or description, and its metadata the pairs in `metadata` (null: takes one away).
+
+    Nothing is written where nothing changes. Raises a ToolError for an archived store and for too many pairs.
+    """
+    told = Record("edit_store", input=audit.to_json({**changes, **({"metadata": metadata} if metadata else {})}))
+    return asking.on_store(store_id, asked, told, lambda store: _edit(store, changes, metadata))
+
+
+def _edit(
+    store: Tree, changes: Mapping[str, str], metadata: Mapping[str, str | None]
+) -> tuple[MemoryStore, Record | None]:
+    tree.require_active(store)
+    row = MemoryStore.objects.get(pk=store.store)
+    after: dict[str, Any] = {**changes, "metadata": _patched(row.metadata, metadata)}
+    differ = {name: [getattr(row, name), value] for name, value in after.items() if getattr(row, name) != value}
+    if not differ:
+        return row, None
+    _write(row, store, {name: after[name] for name in differ})
+    return row, Record("edit_store", input=audit.to_json(differ))
+
+
+def _patched(pairs: Mapping[str, str], patch: Mapping[str, str | None]) -> dict[str, str]:
+    """Metadata after a patch; raises a ToolError for more than MOST_PAIRS pairs."""
+    after = {name: value for name, value in {**pairs, **patch}.items() if value is not None}
+    if len(after) > MOST_PAIRS:
+        raise ToolError(results.too_many_pairs(len(after), MOST_PAIRS))
+    return after
+
+
+def archive_store(store_id: str, asked: Asked) -> MemoryStore:
+    """Archives a store; nothing is written where it already is archived."""
+    return asking.on_store(store_id, asked, Record("archive_store"), lambda store: _archive(store, True))
+
+
+def unarchive_store(store_id: str, asked: Asked) -> MemoryStore:
+    """Takes a store out of the archive; nothing is written where it is in none."""
+    return asking.on_store(store_id, asked, Record("unarchive_store"), lambda store: _archive(store, False))
+
+
+def _archive(store: Tree, archived: bool) -> tuple[MemoryStore, Record | None]:
+    record = stores.archiving(store, archived)
+    return MemoryStore.objects.get(pk=store.store), record
+
+
+def delete_store(store_id: str, asked: Asked) -> None:
+    """Deletes a store with its memories and versions. Raises a ToolError while a legal hold is on anything in it."""
+    asking.on_store(store_id, asked, Record(delete.COMMAND), lambda store: (None, delete.delete(store)))
+
+
+def _write(row: MemoryStore, store: Tree, values: Mapping[str, Any]) -> None:
+    """Gives the row of a locked store other values, and its `updated_at` the moment of the act."""
+    values = {**values, "updated_at": store.at}
+    MemoryStore.objects.filter(pk=row.pk).update(**values)
+    for name, value in values.items():
+        setattr(row, name, value)

@@ -1,0 +1,112 @@
+"""Deleting a memory store: it is gone for everybody at once, then its rows go in pieces; its audit stays, closed."""
+
+from django.db import models
+
+from memoryhub.actions.core import audit, sql, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import (
+    Activity,
+    AuditChain,
+    Delivery,
+    DeliveryState,
+    Directory,
+    Finding,
+    Growth,
+    IdempotentCall,
+    ImportItem,
+    Invitation,
+    KeyStore,
+    Member,
+    Memory,
+    MemoryStore,
+    MemoryText,
+    MemoryVersion,
+    Review,
+    RunItem,
+    Webhook,
+    WebhookCursor,
+)
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ToolError
+
+COMMAND = "delete_store"
+PIECE = 500
+"""So many rows go in one short transaction."""
+
+HEAVY: tuple[tuple[type[models.Model], str], ...] = (
+    (ImportItem, "job__store"), (RunItem, "run__store"), (Review, "store"), (Finding, "store"),
+    (MemoryVersion, "store"), (MemoryText, "store"), (Memory, "store"), (Directory, "store"),
+    (IdempotentCall, "store"), (Activity, "store"), (Growth, "store"),
+)  # fmt: skip
+"""The tables that may have many rows of one store, and how each names it; the others go with the store's own row."""
+
+
+def delete(store: Tree) -> Record:
+    """Deletes a locked store; the record of its last entry, which whoever locked it commits.
+
+    Raises a ToolError while a legal hold is on anything in it.
+    """
+    held = sql.one(sql.LEGAL_HOLDS, store.store, store.now)
+    if held is not None:
+        raise ToolError(results.held(_place(store.store, *held)))
+    row = MemoryStore.objects.get(pk=store.store)
+    MemoryStore.objects.filter(pk=store.store).update(deleted_at=store.at)
+    AuditChain.objects.filter(pk=store.store).update(closed_at=store.at)
+    for rows in (Member.objects, KeyStore.objects, Invitation.objects):
+        rows.filter(store_id=store.store).delete()
+    told = {"name": row.name, "memories": store.memories, "bytes": store.total_bytes}
+    return Record(COMMAND, input=audit.to_json(told))
+
+
+def delete_store(store_id: str, *, act: Act) -> int:
+    """Deletes a store; gives the seq of the entry that closes its chain. Raises ToolError and tree.NoSuchStore."""
+    with tree.locked(store_id, act) as store:
+        return tree.commit(store, delete(store))
+
+
+def _place(store_id: str, memory: str | None, path: str | None) -> str:
+    """Where a hold is: on a path, or on a memory."""
+    if memory is None:
+        return path or ""
+    return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")
+
+
+# ------------------------------------------------------------------------------------------------ what is left
+
+
+def deleted_stores() -> list[str]:
+    """Those whose rows are still there, the first to be deleted first."""
+    gone = MemoryStore.every.filter(deleted_at__isnull=False)
+    return list(gone.order_by("deleted_at", "pk").values_list("pk", flat=True))
+
+
+def step(store_id: str) -> bool:
+    """Removes the next rows of a deleted store in one short transaction; whether there may be more to do now.
+
+    The store's own row goes last, and not before its webhooks have been told.
+    """
+    for model, store in HEAVY:
+        with writing():
+            there = list(model._default_manager.filter(**{store: store_id}).values_list("pk", flat=True)[:PIECE])
+            if there:
+                named = {} if "__" in store else {store: store_id}
+                rows = model._default_manager.filter(**named, pk__in=there)
+                rows._raw_delete(rows.db)  # nothing hangs on these rows
+                return True
+    if not _told(store_id):
+        return False
+    with writing():
+        MemoryStore.every.filter(pk=store_id, deleted_at__isnull=False).delete()
+    return False
+
+
+def _told(store_id: str) -> bool:
+    """Whether the webhooks of the store have been told of everything, or never can be."""
+    if not Webhook.objects.filter(store_id=store_id, paused_at=None).exists():
+        return True
+    if Delivery.objects.filter(webhook__store=store_id, state=DeliveryState.WAITING).exists():
+        return False
+    read = WebhookCursor.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
+    return bool(read >= AuditChain.objects.values_list("last_seq", flat=True).get(pk=store_id))

@@ -1,0 +1,115 @@
+"""Memory stores: created, edited, archived; each act is an entry in the store's own chain."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memoryhub import ids
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.roles import write_role
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import Directory, Door, MemoryStore, Role, User
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """What a person sets of a store; a null limit is the hub's."""
+
+    name: str
+    description: str = ""
+    overwrite_on_create: bool = False
+    limit_memory_bytes: int | None = None
+    limit_memories: int | None = None
+    limit_total_bytes: int | None = None
+    limit_view_characters: int | None = None
+    limit_versions: int | None = None
+    limit_calls: int | None = None
+    limit_body_bytes: int | None = None
+    limit_audit_bytes: int | None = None
+
+    @classmethod
+    def of(cls, store: MemoryStore) -> "StoreSettings":
+        return cls(*(getattr(store, name) for name in cls.__slots__))
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def create_store(
+    settings: StoreSettings,
+    *,
+    actor: Actor,
+    door: Door,
+    at: datetime,
+    admin: User | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> MemoryStore:
+    """A new, empty store with its root directory and its chain; `admin` gets the role of an admin in it."""
+    act = Act(actor, door, at)
+    with writing():
+        store = add_store(settings, metadata or {}, at)
+        head = audit.open_chain(store.id)
+        audit.append(head, act, creation(store))
+        if admin is not None:
+            write_role(store, admin, Role.ADMIN, at)
+            audit.append(head, act, Record("set_role", input=audit.to_json({"user": admin.id, "role": Role.ADMIN})))
+    return store
+
+
+def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime) -> MemoryStore:
+    """The rows of a new, empty store; its chain and first entry are for whoever makes it."""
+    store = MemoryStore.objects.create(
+        id=ids.new_id(ids.MEMORY_STORE, at),
+        created_at=at,
+        updated_at=at,
+        metadata=dict(metadata),  # type: ignore[misc]
+        **settings.as_json(),
+    )
+    Directory.objects.create(id=ids.new_id(ids.DIRECTORY, at), store=store, path="", changed_at=at)
+    return store
+
+
+def creation(store: MemoryStore) -> Record:
+    """The first entry of a store."""
+    told = StoreSettings.of(store).as_json() | ({"metadata": store.metadata} if store.metadata else {})
+    return Record("create_store", input=audit.to_json(told))
+
+
+def edit_store(
+    store: MemoryStore,
+    settings: StoreSettings,
+    *,
+    actor: Actor,
+    door: Door,
+    at: datetime,
+    only: Collection[str] = StoreSettings.__slots__,
+) -> None:
+    """Gives a store other settings, all or `only` those; the entry tells those that changed, before and after."""
+    after = {name: value for name, value in settings.as_json().items() if name in only}
+    with tree.locked(store.id, Act(actor, door, at)) as locked:
+        before = StoreSettings.of(MemoryStore.objects.get(pk=store.pk)).as_json()  # not what the person opened
+        changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}
+        if not changes:
+            return
+        tree.require_active(locked)
+        MemoryStore.objects.filter(pk=store.pk).update(updated_at=at, **after)
+        tree.commit(locked, Record("edit_store", input=audit.to_json(changes)))
+
+
+def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door, at: datetime) -> None:
+    """Archives a store (reads and deletes go on) or takes it back; nothing where it already is so."""
+    with tree.locked(store.id, Act(actor, door, at)) as locked:
+        record = archiving(locked, archived)
+        if record is not None:
+            tree.commit(locked, record)
+
+
+def archiving(store: Tree, archived: bool) -> Record | None:
+    """Archives a locked store or takes it back; the record of that, none where it already is so."""
+    if store.archived == archived:
+        return None
+    MemoryStore.objects.filter(pk=store.store).update(archived_at=store.at if archived else None, updated_at=store.at)
+    return Record("archive_store" if archived else "unarchive_store")

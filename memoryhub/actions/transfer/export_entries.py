@@ -1,0 +1,36 @@
+"""Exports: an entry says what leaves the hub, before the first byte of it does."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.models import HUB, Door, MemoryStore
+
+
+def export_audit(
+    chains: Sequence[str], filter: str, format: str, *, actor: Actor, door: Door, at: datetime
+) -> tuple[str, int]:
+    """Notes an export of audit entries; gives the (chain, seq) of its own.
+
+    It is in the chain of the one store that is exported, else in the hub's; `filter` is as the person wrote it.
+    """
+    act = Act(actor, door, at)
+    told = {"chains": list(chains), "filter": filter, "format": format}
+    record = Record("export_audit", input=audit.to_json(told))
+    if len(chains) == 1 and MemoryStore.objects.filter(pk=chains[0]).exists():
+        with tree.locked(chains[0], act) as store:
+            return chains[0], tree.commit(store, record)
+    with writing():
+        return HUB, audit.on_hub(act, record)
+
+
+def export_table(store_id: str | None, table: str, format: str, act: Act, **told: object) -> int:
+    """Notes an export of another table: in the chain of its store, else in the hub's; gives the entry's seq."""
+    record = Record("export_table", input=audit.to_json({"table": table, "format": format, **told}))
+    if store_id is None:
+        with writing():
+            return audit.on_hub(act, record)
+    with tree.locked(store_id, act) as store:
+        return tree.commit(store, record)

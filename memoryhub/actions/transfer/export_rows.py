@@ -1,0 +1,278 @@
+"""The rows of an export, a few at a time: as they were after its entry, and with no question open in between."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+from django.db.models import F, OuterRef, Q, Subquery
+
+from memoryhub import chain
+from memoryhub.actions.core import seals
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.transfer.export_authors import Authors
+from memoryhub.models import AuditEntry, Memory, MemoryVersion, Operation, Redaction, Seal
+from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.transfer.bundle import BundledVersion
+from memoryhub.transfer.written import Told, WrittenVersion
+
+PART = 50
+"""So many rows with texts are held at once."""
+BRIEF = 1000
+"""So many rows without."""
+
+T = TypeVar("T")
+Cover = Callable[[Collection[MemoryVersion]], object]
+"""Masks, in the rows, the texts that whoever exports may not see."""
+
+
+class Current(NamedTuple):
+    """The last version of a memory, where it is or was, and whether it is in the trash."""
+
+    version: str
+    memory: str
+    path: str
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is exported of a store as it was after the entry `seq`: all of it, or some directories and memories."""
+
+    store: str
+    seq: int
+    directories: tuple[str, ...] = ("",)
+    memories: tuple[str, ...] = ()
+    with_trash: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        return "" in self.directories
+
+
+class Rows:
+    """Reads a scope. `cover` masks; `proofs` adds what the audit needs."""
+
+    def __init__(self, scope: Scope, *, cover: Cover | None = None, proofs: bool = False) -> None:
+        self.scope, self.cover, self.proofs = scope, cover, proofs
+        self.authors = Authors(scope.store)
+
+    def heads(self) -> Iterator[WrittenVersion]:
+        """The newest versions of the live memories; those of a directory in the order of their paths."""
+        for part in _parts(self.current(trash=False), PART):
+            by_id = {version.pk: version for version in self._of_ids([one.version for one in part])}
+            yield from self._written([by_id[one.version] for one in part if one.version in by_id], part)
+
+    def histories(self) -> Iterator[WrittenVersion]:
+        """Every version of every memory, those of a memory together and the oldest first."""
+        for part in _parts(self.current(trash=self.scope.with_trash), PART):
+            for few in self._few_versions(part):
+                for versions in self._history(few):
+                    yield from self._written(versions, few)
+
+    def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
+        """Versions in the order in which they were made, each with the path that its memory had before."""
+        wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
+        rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
+        if not history:
+            rows = rows.as_of(self.scope.seq)
+        brief = rows.only("id", "seq", "memory_id")
+        found = (
+            row.pk
+            for page in _pages(brief, "seq", "id", BRIEF)
+            for row in page
+            if wanted is None or row.memory_id in wanted
+        )
+        for ids in _parts(found, PART):
+            versions = sorted(self._of_ids(ids, with_old=history), key=lambda version: (version.seq, version.pk))
+            yield from self._written(versions, ())
+
+    def current(self, *, trash: bool) -> Iterator[Current]:
+        """The memories of the scope: live ones by path, then those in the trash."""
+        then = self._then()
+        for directory in self.scope.directories:
+            yield from _current(then.exclude(operation=Operation.DELETED).under(directory))
+        for ids in in_parts(self.scope.memories, PART):
+            yield from sorted(map(_as_current, self._of_memories(ids)), key=lambda one: one.path)
+        if trash:
+            deleted = then.filter(operation=Operation.DELETED)
+            for directory in self.scope.directories:
+                yield from _current(deleted.under(directory))
+            if self.scope.is_whole:
+                yield from map(_as_current, _flat(_pages(deleted.filter(path=None), "seq", "id", BRIEF)))
+
+    def entries(self) -> Iterator[Told]:
+        """Every audit entry up to the export's own; `seals` is what its digest holds of the rows that it sealed."""
+        entries = AuditEntry.objects.of_chain(self.scope.store)
+        after = 0
+        while page := list(entries.between(after + 1, self.scope.seq).oldest()[:PART]):
+            sealed = Seal.objects.of_chain(self.scope.store).filter(seq__gte=page[0].seq, seq__lte=page[-1].seq)
+            seals_of = defaultdict(list)
+            for seal in seals.in_order(sealed):
+                seals_of[seal.seq].append(seals.member(seal))
+            yield from ({**_columns(entry), "seals": seals_of[entry.seq]} for entry in page)
+            after = page[-1].seq
+
+    def redactions(self) -> Iterator[Told]:
+        """Those that these entries tell."""
+        told = Redaction.objects.of_chain(self.scope.store).filter(seq__lte=self.scope.seq)
+        yield from map(_columns, _flat(_pages(told, "seq", "id", BRIEF)))
+
+    def _then(self) -> MemoryVersionQuerySet:
+        """What was the newest version of each memory then, deletions too."""
+        seq = self.scope.seq
+        newest = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
+        return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
+
+    def _of_memories(self, ids: Collection[str]) -> MemoryVersionQuerySet:
+        """The live ones of some memories; `+ 0` keeps SQLite from looking through all versions of the store by seq."""
+        seq = self.scope.seq
+        found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=ids)
+        found = found.annotate(made=F("seq") + 0).filter(made__lte=seq).exclude(operation=Operation.DELETED)
+        return found.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=seq))
+
+    def _few_versions(self, part: list[Current]) -> Iterator[list[Current]]:
+        """The same memories in groups that together have no more than PART versions; one with more is alone."""
+        ids = [one.memory for one in part]
+        counts = dict(Memory.objects.among(self.scope.store, ids).values_list("pk", "version_count"))
+        group: list[Current] = []
+        total = 0
+        for one in part:
+            count = counts.get(one.memory, PART + 1)
+            if group and total + count > PART:
+                yield group
+                group, total = [], 0
+            group.append(one)
+            total += count
+        if group:
+            yield group
+
+    def _history(self, few: list[Current]) -> Iterator[list[MemoryVersion]]:
+        """Page by page, each from where the one before ended; the memories stand as they are given."""
+        order = {one.memory: place for place, one in enumerate(few)}
+        found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=list(order))
+        found = found.annotate(made=F("seq") + 0).filter(made__lte=self.scope.seq).select_related("text")
+        if len(few) > 1:
+            yield sorted(found, key=lambda version: (order[version.memory_id], version.number))
+            return
+        after = 0
+        while page := list(found.filter(number__gt=after).order_by("number")[:PART]):
+            after = page[-1].number
+            yield page
+            del page  # before the next one is read
+
+    def _of_ids(self, ids: list[str], *, with_old: bool = False) -> list[MemoryVersion]:
+        found = MemoryVersion.objects.among(self.scope.store, ids).select_related("text")
+        return list(_with_old_path(found) if with_old else found)
+
+    def _written(self, versions: list[MemoryVersion], part: Iterable[Current]) -> Iterator[WrittenVersion]:
+        if self.cover is not None:
+            self.cover(versions)
+        self.authors.find(versions)
+        places = {one.memory: one for one in part}
+        for version in versions:
+            place = places.get(version.memory_id)
+            sha256 = None if self.cover is not None or _is_redacted(version) else version.sha256
+            yield WrittenVersion(
+                self._bundled(version),
+                version.memory_id,
+                sha256,
+                _proof(version) if self.proofs else None,
+                place.path if place else "",
+                place.deleted if place else False,
+                _old_path(version),
+                version.seq,
+            )
+
+    def _bundled(self, version: MemoryVersion) -> BundledVersion:
+        is_redacted = _is_redacted(version)
+        return BundledVersion(
+            version.pk,
+            version.number,
+            version.operation,
+            version.path or "",
+            None if is_redacted else version.content,
+            version.created_at,
+            self.authors.of(version),
+            is_redacted,
+        )
+
+
+def _is_redacted(version: MemoryVersion) -> bool:
+    return version.redacted_at is not None or (version.operation != Operation.DELETED and version.text_id is None)
+
+
+def _old_path(version: MemoryVersion) -> str | None:
+    """Of a row read by `_with_old_path`."""
+    is_there = getattr(version, "old_operation", None) not in (None, Operation.DELETED)
+    return getattr(version, "old_path", None) if is_there else None
+
+
+def _proof(version: MemoryVersion) -> Told:
+    names = (
+        "seq",
+        "salt",
+        "commitment",
+        "text_id",
+        "size",
+        "superseded_seq",
+        "review_state",
+        "redacted_at",
+        "redacted_by",
+        "redacted_seq",
+        "seal",
+        "origin",
+    )
+    return {name.removesuffix("_id"): _plain(getattr(version, name)) for name in names}
+
+
+def _columns(row: AuditEntry | Redaction) -> Told:
+    return {field.name: _plain(getattr(row, field.attname)) for field in row._meta.concrete_fields}
+
+
+def _plain(value: Any) -> object:
+    return chain.moment(value) if hasattr(value, "isoformat") else value
+
+
+def _with_old_path(found: MemoryVersionQuerySet) -> MemoryVersionQuerySet:
+    """`old_path`: where the version before left the memory, null where it deleted it."""
+    before = MemoryVersion.objects.filter(
+        store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"), number__lt=OuterRef("number")
+    ).order_by("-number")
+    return found.annotate(
+        old_path=Subquery(before.values("path")[:1]), old_operation=Subquery(before.values("operation")[:1])
+    )
+
+
+def _current(rows: MemoryVersionQuerySet) -> Iterator[Current]:
+    yield from map(_as_current, _flat(_pages(rows, "path", "id", BRIEF)))
+
+
+def _as_current(version: MemoryVersion) -> Current:
+    return Current(version.pk, version.memory_id, version.path or "", version.operation == Operation.DELETED)
+
+
+def _pages(rows: Any, first: str, second: str, size: int) -> Iterator[list[Any]]:
+    """Page by page in the order of two columns; no question stays open while somebody downloads slowly."""
+    ordered = rows.order_by(first, second)
+    beyond = Q()
+    while page := list(ordered.filter(beyond)[:size]):
+        a, b, is_last = getattr(page[-1], first), getattr(page[-1], second), len(page) < size
+        yield page
+        if is_last:
+            return
+        del page  # before the next one is read
+        # Bounded by the first column alone too: an index that begins with it is walked from there.
+        beyond = Q(**{f"{first}__gte": a}) & (Q(**{f"{first}__gt": a}) | Q(**{first: a, f"{second}__gt": b}))
+
+
+def _flat(pages: Iterable[list[T]]) -> Iterator[T]:
+    for page in pages:
+        yield from page
+
+
+def _parts(rows: Iterable[T], size: int) -> Iterator[list[T]]:
+    found = iter(rows)
+    while part := list(islice(found, size)):
+        yield part

@@ -1,0 +1,212 @@
+"""Exports of a memory store, a directory or a selection: the audit entry first, then the bytes, as they are read."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from django.conf import settings
+
+from memoryhub import chain
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories.selection import Chosen, Item, NotDone, Selected, named_of, selected
+from memoryhub.actions.transfer.export_rows import Cover, Rows, Scope
+from memoryhub.models import AuditChain, AuditEntry, Directory, MemoryStore, Redaction
+from memoryhub.transfer import archive_write, git_write, jsonl_write
+from memoryhub.transfer.jsonl_write import Counts
+from memoryhub.transfer.written import FORMATS, About, Told, WrittenVersion
+
+__all__ = ["ENDINGS", "FORMATS", "TYPES", "Export", "NotDone", "Wanted", "begin", "prepared"]
+
+ENDINGS = {"zip": "zip", "jsonl": "jsonl", "git": "gitstream"}
+TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "application/x-git-fast-import"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to export: one of FORMATS, of a selection or else of a directory (`""`: the whole store).
+
+    `masked`: without the values that pages mask, and then without the audit too.
+    """
+
+    form: str
+    path: str = ""
+    chosen: Chosen | None = None
+    history: bool = True
+    masked: bool = False
+
+    @property
+    def audit(self) -> bool:
+        """Whether the audit goes with it."""
+        return self.form == "jsonl" and self.history and not self.masked and not self.path and self.chosen is None
+
+
+@dataclass(slots=True)
+class Export:
+    """What leaves the hub, once its entry is written. `counts` grows while `body` is read."""
+
+    wanted: Wanted
+    scope: Scope
+    about: About
+    start: int
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def name(self) -> str:
+        """What a disk calls it."""
+        store = str(self.about.store["name"])
+        stem = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in store).lower().split())[:60]
+        return f"{stem or 'memories'}.{ENDINGS[self.wanted.form]}"
+
+    @property
+    def content_type(self) -> str:
+        return TYPES[self.wanted.form]
+
+    def body(self, cover: Cover | None = None) -> Iterator[bytes]:
+        """The bytes; `cover` masks the texts of rows, and has to be there where `masked` was wanted."""
+        if self.wanted.masked and cover is None:
+            raise ValueError("a masked export needs to know what to mask")
+        rows = Rows(self.scope, cover=cover, proofs=self.wanted.audit)
+        if self.wanted.form == "git":
+            ordered = rows.in_order(history=self.wanted.history)
+            return git_write.stream(self.about, ordered, self.counts)
+        if self.wanted.form == "zip":
+            history = self._lines(rows) if self.wanted.history else None
+            return archive_write.archive(self.about, self._counted(rows.heads()), history)
+        return self._lines(rows)
+
+    def _lines(self, rows: Rows) -> Iterator[bytes]:
+        self.counts.memories = self.counts.versions = 0
+        yield from jsonl_write.opening(self.about)
+        versions = rows.histories() if self.wanted.history else rows.heads()
+        yield from jsonl_write.memories(versions, self.counts)
+        if self.wanted.audit:
+            yield from jsonl_write.audit("entry", self._entries(rows.entries()))
+            yield from jsonl_write.audit("redaction", self._redactions(rows.redactions()))
+            yield from jsonl_write.audit("proof", [self._proof()])
+        yield jsonl_write.closing(self.counts, changed=self._changed())
+
+    def _counted(self, versions: Iterable[WrittenVersion]) -> Iterator[WrittenVersion]:
+        for version in versions:
+            self.counts.memories += 1
+            self.counts.versions += 1
+            yield version
+
+    def _entries(self, rows: Iterable[Told]) -> Iterator[Told]:
+        for row in rows:
+            self.counts.entries += 1
+            yield row
+
+    def _redactions(self, rows: Iterable[Told]) -> Iterator[Told]:
+        for row in rows:
+            self.counts.redactions += 1
+            yield row
+
+    def _proof(self) -> Told:
+        """The head of the chain as it was after the export's entry, and where it starts."""
+        row = AuditChain.objects.get(pk=self.scope.store)
+        last = AuditEntry.objects.of_chain(self.scope.store).get(seq=self.scope.seq)
+        return {
+            "chain": row.pk,
+            "last_seq": last.seq,
+            "last_hash": last.hash,
+            "start_seq": row.start_seq,
+            "start_hash": row.start_hash,
+            "start_at": chain.moment(row.start_at) if row.start_at else None,
+            "start_versions": row.start_versions,
+            "start_signature": row.start_signature,
+        }
+
+    def _changed(self) -> bool:
+        """Whether something was redacted or removed since the entry: what has been read may be of two moments."""
+        redacted = Redaction.objects.of_chain(self.scope.store).filter(seq__gt=self.scope.seq).exists()
+        return redacted or _start_of(self.scope.store) != self.start
+
+
+def begin(store_id: str, wanted: Wanted, act: Act) -> Export:
+    """Writes the entry; there is no limit to how much is exported. Raises NotDone where there is nothing of it, and
+    tree.NoSuchStore."""
+    with tree.locked(store_id, act) as store:
+        export, record = prepared(store, wanted)
+        tree.commit(store, record)
+    return export
+
+
+def prepared(store: Tree, wanted: Wanted) -> tuple[Export, Record]:
+    """The export, and the entry that the caller commits; raises NotDone."""
+    if wanted.chosen is not None:
+        found = selected(store.store, wanted.chosen, most=None) if wanted.chosen.everything_in is None else None
+        if found is None:
+            return prepared(store, replace(wanted, path=wanted.chosen.everything_in or "", chosen=None))
+        scope, items = _scope_of(store, found.items), found.items
+        vanished = found.vanished
+    else:
+        row = Directory.objects.filter(store_id=store.store).at(wanted.path).first()
+        items = (Item(row.pk, row.path, row.memory_count, row.total_bytes, None),) if row else ()
+        scope, vanished = Scope(store.store, store.seq, (wanted.path,), with_trash=wanted.history), 0 if items else 1
+    if not items:
+        raise NotDone(Selected((), vanished), changed=False)
+    return Export(wanted, scope, _about(store, wanted), _start_of(store.store)), _record(wanted, items)
+
+
+def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:
+    items = list(items)
+    directories = tuple(item.path for item in items if item.is_directory)
+    return Scope(store.store, store.seq, directories, tuple(item.id for item in items if not item.is_directory))
+
+
+def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
+    """Path and memory where there is one; else the first paths, and how much it is."""
+    items = list(items)
+    one = items[0] if len(items) == 1 else None
+    told = {
+        "format": wanted.form,
+        "history": wanted.history,
+        "audit": wanted.audit,
+        "masked": wanted.masked,
+        "paths": list(named_of(items)),
+        "memories": sum(item.count for item in items),
+        "size": sum(item.size for item in items),
+        "selected": len(items),
+    }
+    return Record(
+        "export",
+        path=one.path or None if one else None,
+        memory=one.memory.id if one and one.memory else None,
+        version=one.memory.head if one and one.memory else None,
+        input=audit.to_json(told),
+    )
+
+
+def _about(store: Tree, wanted: Wanted) -> About:
+    row = MemoryStore.objects.get(pk=store.store)
+    facts = {
+        "id": row.pk,
+        "name": row.name,
+        "description": row.description,
+        "metadata": row.metadata,
+        "created_at": chain.moment(row.created_at),
+        "updated_at": chain.moment(row.updated_at),
+        "archived_at": chain.moment(row.archived_at) if row.archived_at else None,
+        "memory_count": row.memory_count,
+        "total_bytes": row.total_bytes,
+    }
+    return About(
+        settings.MEMORYHUB_URL,
+        facts,
+        store.at,
+        store.seq,
+        wanted.path or None,
+        wanted.history,
+        wanted.audit,
+        wanted.masked,
+    )
+
+
+def _start_of(chain_id: str) -> int:
+    return AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first() or 0
+
+
+def directory_of(path_prefix: str) -> str:
+    """The directory that a prefix names: `/notes/` and `/notes` are one, `/` and `""` the whole store."""
+    return path_prefix.rstrip("/")

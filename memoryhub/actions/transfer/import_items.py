@@ -1,0 +1,79 @@
+"""The items of an import, made of what was brought."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from memoryhub import chain
+from memoryhub.actions.transfer.preview import REFUSED, SKIP
+from memoryhub.models import ImportItem
+from memoryhub.transfer.bundle import Author, BundledMemory, BundledVersion
+from memoryhub.transfer.reading import Read
+
+LONGEST_KEPT = 4_096
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
+
+
+def items_of(read: Read, place: str) -> Iterable[ImportItem]:
+    memories = read.bundle.memories
+    for number, memory in enumerate(memories):
+        yield _item(number, memory, place)
+    for number, left in enumerate(read.left, len(memories)):
+        path = kept_text(place + left.path) if left.path else ""
+        yield ImportItem(number=number, path=path, found=REFUSED, choice=SKIP, reason=left.why, version_count=0)
+
+
+def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
+    """Its newest text, and its versions where more is known of them than a text at a path."""
+    last = next((one for one in reversed(memory.versions) if one.content is not None), None)
+    content = last.content if last else None
+    encoded = (content or "").encode()
+    first = memory.versions[0]
+    is_plain = len(memory.versions) == 1 and first.at is None and first.id is None and first.author is None
+    return ImportItem(  # type: ignore[misc]
+        number=number,
+        path=kept_text(place + memory.path) if memory.path else "",
+        found="",
+        choice="",
+        content=content,
+        size=len(encoded),
+        sha256=hashlib.sha256(encoded).hexdigest() if content is not None else None,
+        memory=kept_text(memory.id) if memory.id else None,
+        history=[] if is_plain else [_told(version, place) for version in memory.versions],
+        version_count=len(memory.versions),
+    )
+
+
+def kept_text(told: str) -> str:
+    """What a source says as it can be kept: no database takes an unpaired surrogate, PostgreSQL no NUL."""
+    return _UNKEPT.sub("\ufffd", told[:LONGEST_KEPT])
+
+
+def _told(version: BundledVersion, place: str) -> dict[str, Any]:
+    """A version as its item keeps it."""
+    author = version.author
+    return {
+        "id": version.id,
+        "number": version.number,
+        "operation": version.operation,
+        "path": place + version.path if version.path else None,
+        "content": version.content,
+        "at": chain.moment(version.at) if version.at else None,
+        "redacted": version.redacted,
+        "author": [author.type, author_id(author)] if author else None,
+    }
+
+
+def author_id(author: Author) -> str:
+    """An author's id, where it looks like one; else one made of what they are called: no address of theirs is kept."""
+    if author.id and all(c.isalnum() or c in "_-.:" for c in author.id):
+        return author.id
+    named = f"{author.id}\0{author.label}".encode("utf-8", "surrogatepass")
+    return "author_" + hashlib.sha256(named).hexdigest()[:20]
+
+
+def labels(memories: Iterable[BundledMemory]) -> dict[str, str]:
+    """What the authors are called, by their ids."""
+    authors = {version.author for memory in memories for version in memory.versions if version.author}
+    return {author_id(author): author.label for author in sorted(authors, key=lambda one: (one.id, one.label))}

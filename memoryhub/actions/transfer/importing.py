@@ -1,0 +1,382 @@
+"""Imports: prepared with what each memory meets, chosen, started, done in short transactions, cancelled, forgotten.
+
+Nothing of the store changes before `start`; then each memory is one entry `import`, whole or not at all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from memoryhub import ids
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Actor, Record
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.ruling import Looked
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.findings import findings
+from memoryhub.actions.transfer import (
+    import_items,
+    preview,
+    writes,
+)
+from memoryhub.actions.transfer.preview import BESIDE, CHOICES, REFUSED, SKIP
+from memoryhub.models import Door, Import, ImportItem, ImportState, MemoryVersion
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import paths, results
+from memoryhub.transfer.bundle import Refused
+from memoryhub.transfer.reading import Bounds, Read
+
+OPEN = (ImportState.ARRIVING, ImportState.READING, ImportState.PREVIEW, ImportState.RUNNING)
+AT_WORK = (ImportState.READING, ImportState.RUNNING)
+MOST_ITEMS, MOST_VERSIONS, MOST_BYTES = 50, 200, 256 * 1024
+"""So much is looked at or done in a transaction (one memory always), so that tool calls wait only a little."""
+MOST_ARRIVING = 1024 * 1024
+ARRIVES = timedelta(hours=6)
+"""What is brought is kept in transactions of so many bytes, within so much time."""
+MOST_OPEN = 20
+"""So many imports of a store may be open at once: their texts are kept until they are over."""
+
+
+class NotOpen(Exception):
+    """The import is over, or not in the state that is asked for."""
+
+
+class Brought(NamedTuple):
+    """What a reader made of some bytes: their name for people, and their SHA-256 (of a tree: of what was taken)."""
+
+    read: Read
+    name: str
+    sha256: str
+
+
+def bounds() -> Bounds:
+    """How much is taken, by the settings."""
+    return Bounds(**settings.MEMORYHUB_IMPORT)
+
+
+# ------------------------------------------------------------------------------------------------ preparing
+
+
+def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
+    """Keeps what was brought, to be put beneath the directory `place`, for a preview that `step` makes.
+
+    It is written in short transactions, for large ones hold up the tool calls of every store on SQLite. All of it is
+    there at the end, with its entry, or nothing. Raises ToolError for an archived store and a place that none is,
+    Refused where MOST_OPEN are open or somebody has cancelled it meanwhile, and NoSuchStore.
+    """
+    place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool(place.rstrip("/")))
+    job = _arriving(store_id, brought, place, act)
+    try:
+        for items in _pieces(import_items.items_of(brought.read, place)):
+            _add(job, items)
+        _arrived(job, brought, act)
+    except BaseException:
+        _drop(job.pk)
+        raise
+    return job
+
+
+def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
+    bundle = brought.read.bundle
+    with tree.locked(store_id, act) as store:
+        tree.require_active(store)
+        if Import.objects.filter(store_id=store_id, state__in=OPEN).count() >= MOST_OPEN:
+            raise Refused(f"{MOST_OPEN} imports of this memory store are not over: start or cancel one of them.")
+        job = Import(  # type: ignore[misc]
+            id=ids.new_id(ids.IMPORT, act.at),
+            store_id=store_id,
+            state=ImportState.ARRIVING,
+            source=bundle.source,
+            name=import_items.kept_text(brought.name)[:300],
+            place=place,
+            sha256=brought.sha256,
+            actor=_kept(act.actor),
+            door=act.door.value,
+            actors=import_items.labels(bundle.memories),
+            memory_count=len(bundle.memories) + len(brought.read.left),
+            created_at=act.at,
+            created_by_id=_person(act),
+        )
+        job.save(force_insert=True)
+    return job
+
+
+def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
+    """As many items at once as are written quickly; an item of a long history is one, whatever its size."""
+    piece: list[ImportItem] = []
+    size = 0
+    for item in items:
+        piece.append(item)
+        size += item.size * item.version_count
+        if len(piece) >= MOST_ITEMS or size > MOST_ARRIVING:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
+def _add(job: Import, items: Sequence[ImportItem]) -> None:
+    for item in items:
+        item.job = job
+    with writing():
+        _require_arriving(job)
+        ImportItem.objects.bulk_create(items)
+    job.byte_count += sum(item.size for item in items)
+
+
+def _require_arriving(job: Import) -> None:
+    """Locks its row; raises Refused where an erasure or a person has ended it."""
+    rows = Import.objects.select_for_update().filter(pk=job.pk, state=ImportState.ARRIVING)
+    if not rows.values_list("pk", flat=True):
+        raise Refused("It was cancelled while it was being read.")
+
+
+def _arrived(job: Import, brought: Brought, act: Act) -> None:
+    with tree.locked(job.store_id, act) as store:
+        tree.require_active(store)
+        _require_arriving(job)
+        job.state = ImportState.READING
+        job.save(update_fields=["state", "byte_count"])
+        _tell(
+            store,
+            job,
+            "prepare_import",
+            {
+                "source": job.source,
+                "name": job.name,
+                "place": job.place,
+                "content_sha256": job.sha256,
+                "memories": len(brought.read.bundle.memories),
+                "left_out": len(brought.read.left),
+                "bytes": job.byte_count,
+            },
+        )
+
+
+def _drop(import_id: str) -> None:
+    """Takes away what has come of an import that has not arrived: no entry tells it, and nobody has seen it."""
+    items = ImportItem.objects.filter(job_id=import_id, job__state=ImportState.ARRIVING).order_by("number")
+    while numbers := list(items.values_list("number", flat=True)[:MOST_ITEMS]):
+        with writing():
+            ImportItem.objects.filter(job_id=import_id, number__in=numbers).delete()
+    with writing():
+        Import.objects.filter(pk=import_id, state=ImportState.ARRIVING).delete()
+
+
+# ------------------------------------------------------------------------------------------------ choosing
+
+
+def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None) -> int:
+    """Says what becomes of items of a preview (null: of all that allow it); gives of how many. Raises NotOpen."""
+    with writing():
+        job = Import.objects.filter(pk=import_id).first()
+        if job is None or job.state != ImportState.PREVIEW:
+            raise NotOpen(import_id)
+        allowed = [found for found, choices in CHOICES.items() if choice in choices]
+        items = ImportItem.objects.filter(job_id=import_id, found__in=allowed)
+        if numbers is None:
+            return items.filter(found__in=("conflict",)).update(choice=choice)
+        return sum(
+            items.filter(number__in=numbers[start : start + 500]).update(choice=choice)
+            for start in range(0, len(numbers), 500)
+        )
+
+
+def start(import_id: str, act: Act) -> None:
+    """Lets an import run that has been looked at; raises NotOpen, ToolError (an archived store) and NoSuchStore."""
+    store_id = _store_of(import_id)
+    with tree.locked(store_id, act) as store:
+        job = Import.objects.get(pk=import_id)
+        if job.state != ImportState.PREVIEW:
+            raise NotOpen(import_id)
+        tree.require_active(store)
+        job.state, job.group, job.done_count, job.started_at = ImportState.RUNNING, _group(act), 0, act.at
+        job.actor, job.door = _kept(act.actor), act.door.value
+        job.save(update_fields=["state", "group", "done_count", "started_at", "actor", "door"])
+        items = ImportItem.objects.filter(job_id=import_id)
+        choices = {choice: items.filter(choice=choice).count() for choice in ("take", BESIDE, SKIP)}
+        _tell(
+            store,
+            job,
+            "start_import",
+            {
+                "source": job.source,
+                "name": job.name,
+                "place": job.place,
+                "content_sha256": job.sha256,
+                **choices,
+            },
+        )
+
+
+def cancel(import_id: str, act: Act) -> None:
+    """Ends an import that is not over; what it brought in stays. Raises NotOpen and NoSuchStore."""
+    with tree.locked(_store_of(import_id), act) as store:
+        job = Import.objects.get(pk=import_id)
+        if job.state not in OPEN:
+            raise NotOpen(import_id)
+        before, done = job.state, job.done_count if job.state == ImportState.RUNNING else 0
+        _end(job, ImportState.CANCELLED, act.at)
+        _tell(store, job, "cancel_import", {"state": [before, job.state], "done": done})
+
+
+# ------------------------------------------------------------------------------------------------ doing
+
+
+def step(import_id: str, at: datetime) -> bool:
+    """Does a little of an import in one short transaction; true while there is more for the hub to do."""
+    job = Import.objects.filter(pk=import_id).first()
+    if job is None or job.state not in AT_WORK:
+        return False
+    act = Act(Actor(**job.actor), Door(job.door), at, group=job.group)
+    try:
+        looked = _looked(job, act)
+    except tree.NoSuchStore:
+        return False
+    with writing():
+        try:
+            store = tree.lock(job.store_id, act)
+        except tree.NoSuchStore:
+            return False
+        store.looked = looked
+        job = Import.objects.get(pk=import_id)
+        if job.state == ImportState.READING:
+            _look(store, job)
+        elif job.state == ImportState.RUNNING:
+            _run(store, job)
+        return job.state in AT_WORK
+
+
+def versions_of(import_id: str) -> list[str]:
+    """The ids of the versions that an import has made, by the entries that it has written so far."""
+    store_id = _store_of(import_id)
+    made = ImportItem.objects.filter(job_id=import_id, seq__isnull=False).order_by("seq")
+    found: list[str] = []
+    for part in in_parts(seq for seq in made.values_list("seq", flat=True).iterator(2000) if seq is not None):
+        rows = MemoryVersion.objects.filter(store_id=store_id, seq__in=part).order_by("seq", "number")
+        found += rows.values_list("pk", flat=True)
+    return found
+
+
+def running() -> list[str]:
+    """The imports that the background goes on with, the oldest first."""
+    return list(Import.objects.filter(state__in=AT_WORK).order_by("pk").values_list("pk", flat=True))
+
+
+def _look(store: tree.Tree, job: Import) -> None:
+    """Looks at what the next items meet."""
+    items = _few(job)
+    preview.look(store, job, items)
+    for item in items:
+        if item.found == REFUSED:  # what may not be stored is not kept here either
+            item.content, item.history = None, []
+    _save(items, ["found", "choice", "reason", "met", "content", "history"])
+    job.done_count += len(items)
+    if job.done_count >= job.memory_count:
+        job.state = ImportState.PREVIEW
+    job.save(update_fields=["done_count", "state"])
+
+
+def _looked(job: Import, act: Act) -> Looked:
+    """What is in the texts of the next items, found while nobody waits: of long histories it takes seconds."""
+    with tree.locked(job.store_id, act) as store:
+        rules = store.ruling
+    items = [item for item in _few(job) if item.choice != SKIP and item.found != REFUSED]
+    return findings.look_ahead(rules, {text for item in items for _, text in preview.texts_of(item)})
+
+
+def _few(job: Import) -> list[ImportItem]:
+    """The next items, as many as hold up tool calls only a little, with their texts, which one query reads."""
+    chosen: list[int] = []
+    versions = size = 0
+    sizes = _next(job).values_list("number", "choice", "version_count", "size")
+    for number, choice, count, length in sizes[:MOST_ITEMS]:
+        if choice != SKIP:
+            versions, size = versions + count, size + length
+        if chosen and (versions > MOST_VERSIONS or size > MOST_BYTES):
+            break
+        chosen.append(number)
+    return list(_next(job).filter(number__lte=chosen[-1])) if chosen else []
+
+
+def _save(items: Sequence[ImportItem], fields: list[str]) -> None:
+    """Columns of items that are there, in one statement: an `UPDATE` of each would cost more than all the rest."""
+    ImportItem.objects.bulk_create(items, update_conflicts=True, unique_fields=["job", "number"], update_fields=fields)
+
+
+def _run(store: tree.Tree, job: Import) -> None:
+    """Brings in the next memories."""
+    if store.archived:
+        job.problem = results.store_archived()
+        _end(job, ImportState.FAILED, store.at)
+        return
+    items = _few(job)
+    for item in items:
+        writes.bring(store, job, item)
+    _save(items, ["seq", "outcome", "reason", "content", "history"])
+    job.done_count += len(items)
+    job.save(update_fields=["done_count"])
+    if job.done_count >= job.memory_count:
+        _end(job, ImportState.DONE, store.at)
+
+
+def _next(job: Import) -> Any:
+    return ImportItem.objects.filter(job_id=job.pk, number__gte=job.done_count).order_by("number")
+
+
+def _end(job: Import, state: ImportState, at: datetime) -> None:
+    """The import is over: its texts go, and what it says of each memory stays."""
+    job.state, job.ended_at = state, at
+    job.save(update_fields=["state", "ended_at", "problem"])
+    ImportItem.objects.filter(job_id=job.pk).update(content=None, history=[])
+
+
+def empty_all(store_id: str, at: datetime) -> int:
+    """Cancels every import of a locked store that is not over, for their texts may be what is to go; gives how many."""
+    jobs = Import.objects.filter(store_id=store_id, state__in=OPEN)
+    for job in jobs:
+        _end(job, ImportState.CANCELLED, at)
+    return len(jobs)
+
+
+def forget_previews(at: datetime) -> int:
+    """Cancels previews that nobody has started in their time; gives how many. What has not arrived in ARRIVES is of a
+    process that is gone."""
+    left = Import.objects.filter(state=ImportState.ARRIVING, created_at__lt=at - ARRIVES)
+    for import_id in list(left.values_list("pk", flat=True)[:100]):
+        _drop(import_id)
+    before = at - timedelta(hours=settings.MEMORYHUB_IMPORT_HOURS)
+    old = Import.objects.filter(state__in=(ImportState.READING, ImportState.PREVIEW), created_at__lt=before)
+    jobs = list(old.values_list("pk", flat=True)[:100])
+    for job in jobs:
+        try:
+            cancel(job, Act(Actor.system("import"), Door.COMMAND, at))
+        except (NotOpen, tree.NoSuchStore):
+            continue
+    return len(jobs)
+
+
+# ------------------------------------------------------------------------------------------------ its parts
+
+
+def _store_of(import_id: str) -> str:
+    return Import.objects.values_list("store_id", flat=True).get(pk=import_id)
+
+
+def _group(act: Act) -> str:
+    return act.group or ids.new_id(ids.GROUP, act.at)
+
+
+def _kept(actor: Actor) -> dict[str, Any]:
+    return {"kind": actor.kind, "id": actor.id, "author_id": actor.author_id, "label": actor.label}
+
+
+def _person(act: Act) -> str | None:
+    return act.actor.id if act.actor.kind == ActorKind.USER else None
+
+
+def _tell(store: tree.Tree, job: Import, command: str, told: Mapping[str, object]) -> None:
+    store.act = store.act._replace(group=job.group or store.act.group)
+    tree.commit(store, Record(command, path=job.place or None, input=audit.to_json({"import": job.pk, **told})))

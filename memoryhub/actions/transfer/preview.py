@@ -1,0 +1,133 @@
+"""What each memory of an import meets in the store, as its preview shows it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.db.models import Sum
+
+from memoryhub.actions.core import limits, sql, tree
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.findings import findings
+from memoryhub.models import Import, ImportItem, Memory
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.errors import ToolError
+
+NEW, TRASH, SAME, CONFLICT, REFUSED = "new", "trash", "same", "conflict", "refused"
+TAKE, SKIP, BESIDE = "take", "skip", "beside"
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    NEW: (TAKE, SKIP), TRASH: (TAKE, SKIP), CONFLICT: (SKIP, TAKE, BESIDE), SAME: (SKIP,), REFUSED: (SKIP,),
+}  # fmt: skip
+"""What may become of a memory by what it meets; the first is proposed. `take` replaces the text of a conflict."""
+
+
+def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:
+    """Fills in `found`, `choice`, `reason` and `met` of the next items of an import; writes nothing."""
+    there = _there(store.store, [item.path for item in items])
+    known = _known({item.memory for item in items if item.memory})
+    earlier = ImportItem.objects.filter(job_id=job.pk, number__lt=items[0].number, found=NEW) if items else None
+    memories = earlier.count() if earlier is not None else 0
+    size = (earlier.aggregate(size=Sum("size"))["size"] or 0) if earlier is not None else 0
+    for item in items:
+        if item.found != REFUSED:
+            _look_at(store, item, there, known, memories, size)
+        item.choice = CHOICES[item.found][0]
+        if item.found == NEW:
+            memories, size = memories + 1, size + item.size
+
+
+def _look_at(
+    store: Tree, item: ImportItem, there: Mapping[str, Memory], known: Mapping[str, str], memories: int, size: int
+) -> None:
+    try:
+        if is_deleted(item):
+            item.found = SAME if known.get(item.memory or "") == store.store else TRASH
+            _require_texts(store, item)
+            return
+        require_path(item.path)
+        memory = there.get(item.path)
+        if memory is not None:
+            item.found, item.met = (SAME if memory.sha256 == item.sha256 else CONFLICT), memory.head_id
+        else:
+            item.found = NEW
+            require_free(store, item.path)
+        if item.found == SAME:
+            return
+        limits.check(
+            store.limits,
+            item.path,
+            old_size=memory.size if memory else None,
+            new_size=item.size,
+            memories=store.memories + memories,
+            total_bytes=store.total_bytes + size,
+        )
+        _require_texts(store, item)
+    except ToolError as error:
+        item.found, item.reason = REFUSED, error.message
+
+
+def require_path(path: str) -> None:
+    """Raises the ToolError of a path at which no memory can be."""
+    if paths.from_tool(paths.to_tool(path), creates=True) != path or not path:
+        raise ToolError(results.path_not_allowed(paths.to_tool(path), "it is not written as paths are stored"))
+
+
+def require_free(store: Tree, path: str) -> None:
+    """Raises the ToolError of what stands in a memory's way: a directory at its path, a memory above it."""
+    if sql.one(sql.DIRECTORY_AT, store.store, path):
+        raise ToolError(results.already_exists(path))
+    above = tree.memory_above(store, path)
+    if above is not None:
+        raise ToolError(results.cannot_create(path, above))
+
+
+def _require_texts(store: Tree, item: ImportItem) -> None:
+    """Looks at every text as a write would; what will be masked is said, what is blocked refused."""
+    limits.check_versions(store.limits, item.path, len(item.history))
+    masked: set[str] = set()
+    flagged: set[str] = set()
+    for path, content in texts_of(item):
+        most = store.limits.memory_bytes
+        if most is not None and len(content.encode()) > most:
+            raise ToolError(results.memory_too_large(path, len(content.encode()), most))
+        screened = findings.screen(store, path, None, content)
+        masked |= {span.kind for span in screened.masked}
+        flagged |= {span.kind for span in screened.flagged}
+    if item.path:
+        flagged |= {span.kind for span in findings.screen_path(store, item.path).flagged}
+    parts = [("masked", masked), ("flagged", flagged)]
+    item.reason = "; ".join(f"{what}: {', '.join(sorted(kinds))}" for what, kinds in parts if kinds)
+
+
+def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
+    """(path, text) of each different text that an item would store."""
+    if not item.history:
+        return [(item.path, item.content or "")]
+    found = {told["content"]: told["path"] or item.path for told in item.history if told["content"] is not None}
+    return [(path, content) for content, path in found.items()]
+
+
+def is_deleted(item: ImportItem) -> bool:
+    """Whether it comes in the trash."""
+    return bool(item.history) and item.history[-1]["operation"] == "deleted"
+
+
+def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:
+    """The live memories at some paths."""
+    found: dict[str, Memory] = {}
+    for part in in_parts(sorted(set(at))):
+        rows = (
+            Memory.objects.filter(store_id=store_id, path__in=part)
+            .live()
+            .only("pk", "path", "head_id", "sha256", "size")
+        )
+        found |= {row.path: row for row in rows}
+    return found
+
+
+def _known(ids: set[str]) -> dict[str, str]:
+    """The store of each memory that this hub has, by its id."""
+    found: dict[str, str] = {}
+    for part in in_parts(sorted(ids)):
+        found |= dict(Memory.objects.filter(pk__in=part).values_list("pk", "store_id"))
+    return found

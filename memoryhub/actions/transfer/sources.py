@@ -1,0 +1,99 @@
+"""Where an import comes from: bytes that somebody brought, or a directory on the hub's own machine."""
+
+import hashlib
+import mmap
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.importing import Brought
+from memoryhub.transfer import reading, recognition, tree_read
+from memoryhub.transfer.archive_read import OWN_ENTRIES
+from memoryhub.transfer.bundle import Refused
+from memoryhub.transfer.reading import Bounds, Data, Left
+from memoryhub.transfer.tree_read import DEFAULT, Exclude
+
+BLOCK = 1024 * 1024
+
+
+def of_bytes(
+    data: Data, name: str, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
+) -> Brought:
+    """An archive, JSON Lines, a git stream or one text; raises Refused."""
+    read = recognition.read(data, name, bounds or importing.bounds(), only_memory_files, exclude)
+    return Brought(read, name, hashlib.sha256(data).hexdigest())
+
+
+def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
+    """What `of_bytes` takes, from a file that nobody else writes; it is never in memory as a whole."""
+    if not os.fstat(file.fileno()).st_size:
+        return of_bytes(b"", name, **how)
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return of_bytes(data, name, **how)
+
+
+def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Brought:
+    """What `of_bytes` takes, from a pipe or a file that others may write, by way of a file of our own."""
+    with tempfile.TemporaryFile() as file:
+        left = bounds.packed + 1
+        while left and (block := stream.read(min(left, BLOCK))):
+            left -= file.write(block)
+        file.flush()
+        return of_file(file, name, bounds=bounds, **how)
+
+
+def of_directory(
+    root: Path, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
+) -> Brought:
+    """The texts of a directory; links are not followed. Raises Refused and OSError."""
+    bounds, texts, left, size = bounds or importing.bounds(), {}, [], 0
+    for place, path in _walk(root, exclude):
+        mode = path.lstat().st_mode
+        if not stat.S_ISREG(mode):
+            why = "It is a symbolic link, and links are not followed." if stat.S_ISLNK(mode) else "It is no text."
+            left.append(Left("/" + place, why))
+            continue
+        texts[reading.require_place(place, posix=True)] = content = _content(path, bounds.unpacked - size)
+        size += len(content)
+        if len(texts) + len(left) > bounds.entries + OWN_ENTRIES:
+            count = sum(1 for _ in _walk(root, exclude))
+            raise Refused(f"The directory has {count:,} texts; at most {bounds.entries:,} are taken.")
+        if size > bounds.unpacked:
+            whole_size = sum(path.lstat().st_size for _place, path in _walk(root, exclude))
+            raise Refused(
+                f"The texts of the directory have {whole_size:,} bytes; at most {bounds.unpacked:,} are taken."
+            )
+    whole = hashlib.sha256()
+    for place, content in sorted(texts.items()):
+        whole.update(f"{place}\0{len(content)}\0".encode() + content)
+    read = tree_read.read_texts(texts, bounds, only_memory_files, "directory", exclude)
+    return Brought(reading.Read(read.bundle, (*read.left, *left)), root.resolve().name or "/", whole.hexdigest())
+
+
+def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
+    """(place, path) of all that is no directory, in the order of their names; what is excluded is not gone into."""
+    for directory, directories, names in os.walk(root):
+        above = Path(directory)
+        links = [name for name in directories if (above / name).is_symlink()]
+        directories[:] = sorted(name for name in directories if not exclude.has_name(name) and name not in links)
+        for name in sorted([*names, *links]):
+            path = above / name
+            place = path.relative_to(root).as_posix()
+            if exclude.has(place):
+                continue
+            try:
+                place.encode()
+            except UnicodeEncodeError:
+                raise Refused(f"The name {reading.visible(place)} is not UTF-8.") from None
+            yield place, path
+
+
+def _content(path: Path, most: int) -> bytes:
+    """At most one byte more than so many; a link that has just taken its place is not followed."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as opened:
+        return opened.read(most + 1)

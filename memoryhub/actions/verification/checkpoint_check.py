@@ -1,0 +1,57 @@
+"""The checkpoint files against the entries: read once, from the first line to the last, for all chains together."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from memoryhub.actions.verification import checkpoint_reading, missing
+from memoryhub.actions.verification.checkpoint_reading import Placed
+from memoryhub.models import AuditChain, AuditEntry
+
+LINES = 1_000
+"""Lines that are held against the entries at once."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What the files say: the chains that they name, what is wrong with a file itself, the numbers of the oldest
+    segments that are not there, and of each chain the first entry (seq, sentence) that is not as it was."""
+
+    chains: set[str] = field(default_factory=set)
+    files: list[str] = field(default_factory=list)
+    absent: list[int] = field(default_factory=list)
+    problems: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+
+def check(path: Path, only: str | None = None, archive: Path | None = None) -> Checked:
+    """Looks at every line, or at those of one chain. Outside a snapshot: an entry is older than its checkpoint."""
+    found, files = Checked(), checkpoint_reading.Files(path, archive)
+    lines = iter(files)
+    while part := list(islice(lines, LINES)):
+        of_chain = defaultdict(list)
+        for placed in part:
+            if only in (None, placed.checkpoint.chain):
+                found.chains.add(placed.checkpoint.chain)
+                of_chain[placed.checkpoint.chain].append(placed)
+        for chain, told in of_chain.items():
+            if chain not in found.problems and (problem := next(_problems(chain, told), None)):
+                found.problems[chain] = problem
+    found.files, found.absent = files.problems, files.absent
+    return found
+
+
+def _problems(chain: str, told: list[Placed]) -> Iterator[tuple[int, str]]:
+    seqs = {placed.checkpoint.seq for placed in told}
+    hashes = dict(AuditEntry.objects.of_chain(chain).of_seqs(seqs).values_list("seq", "hash"))
+    removed = AuditChain.objects.filter(pk=chain).values_list("start_seq", flat=True).first() or 0
+    explained = missing.accepted(chain)
+    for file, number, checkpoint in told:
+        seq, at = checkpoint.seq, checkpoint.at
+        if seq <= removed or any(one.explains(checkpoint) for one in explained):
+            continue
+        if seq not in hashes:
+            yield seq, f"it is missing; it was there at {at} ({file} line {number})"
+        elif hashes[seq] != checkpoint.hash:
+            yield seq, f"it is not the one of {at} ({file} line {number})"

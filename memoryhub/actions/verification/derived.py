@@ -1,0 +1,191 @@
+"""What is derived from versions and entries, computed again: heads, counters, reads and superseding versions."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db.models import Count, F, Max, OuterRef, Subquery
+
+from memoryhub.actions.verification import review_states
+from memoryhub.models import (
+    AuditChain,
+    AuditEntry,
+    Directory,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Operation,
+    Redaction,
+)
+from memoryhub.protocol import paths
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A memory's newest version, as much of it as a memory repeats; of a deletion with the text that was deleted."""
+
+    memory_id: str
+    id: str
+    seq: int
+    number: int
+    operation: str
+    path: str | None
+    text_id: str | None
+    size: int | None
+    sha256: str | None
+    created_at: datetime
+
+
+def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
+    """(seq, sentence) for each derived value that is wrong; nothing for a chain without a store."""
+    store = MemoryStore.objects.filter(pk=store_id).first()
+    if store is None:
+        return
+    heads: dict[str, _Head] = {}
+    counts: Counter[str] = Counter()
+    yield from _superseding(store_id, heads, counts)
+    yield from _memories(store_id, heads, counts)
+    yield from _counters(store)
+    yield from review_states.problems(store_id)
+
+
+def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
+    """Checks that each version is superseded by the next of its memory; fills `heads` with the last of each.
+
+    `counts` tells how many versions each memory has. The next one may have been removed by retention, and then even
+    the redaction that stands for it, with the entry that told it.
+    """
+    columns = ("superseded_seq", *_Head.__slots__)
+    expected: dict[str, tuple[str, int | None, int]] = {}
+    removed, start = _removed(store_id), _start(store_id)
+    rows = MemoryVersion.objects.filter(store_id=store_id).order_by("memory_id", "number").values_list(*columns)
+    for superseded, *rest in rows.iterator(2000):
+        head = _Head(*rest)
+        memory = head.memory_id
+        counts[memory] += 1
+        before = expected.get(memory)
+        if before and before[1] != (next_seq := _next_seq(heads[memory], head, removed, start, before[1])):
+            yield before[2], f"version {before[0]} is not superseded by entry {next_seq}"
+        expected[memory] = (head.id, superseded, head.seq)
+        if head.operation == Operation.DELETED and memory in heads:
+            last = heads[memory]
+            head = replace(head, text_id=last.text_id, size=last.size, sha256=last.sha256)
+        heads[memory] = head
+    for id, superseded, seq in expected.values():
+        if superseded is not None:
+            yield seq, f"version {id} is the newest of its memory and marked as superseded"
+
+
+def _removed(store_id: str) -> dict[tuple[str, int], int]:
+    """The seq that made each version that retention has removed, by memory and number."""
+    rows = Redaction.objects.of_chain(store_id).removed().values_list("memory", "number", "entry_seq")
+    return {(str(memory), number or 0): seq for memory, number, seq in rows}
+
+
+def _start(store_id: str) -> int:
+    """The seq of the last entry that retention has removed; 0: none."""
+    return AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
+
+
+def _next_seq(
+    last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, told: int | None
+) -> int | None:
+    """The seq that supersedes the version `last`, whose next one that is still there is `head`."""
+    if head.number == last.number + 1:
+        return head.seq
+    gone = removed.get((last.memory_id, last.number + 1))
+    return told if gone is None and told is not None and told <= start else gone
+
+
+def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
+    start = _start(store_id)
+    reads = {
+        row["memory"]: (row["count"], row["last"])
+        for row in AuditEntry.objects.filter(chain=store_id, command="view", ok=True, memory__isnull=False)
+        .values("memory")
+        .annotate(count=Count("seq"), last=Max("seq"))
+    }
+    seen = set()
+    for memory in Memory.objects.filter(store_id=store_id).iterator(2000):
+        head = heads.get(memory.id)
+        seen.add(memory.id)
+        if head is None:
+            yield 0, f"memory {memory.id} has no version"
+        elif not _is_head(memory, head):
+            yield head.seq, f"memory {memory.id} is not as its newest version {head.id}"
+        elif memory.version_count - memory.removed_versions != counts[memory.id]:
+            yield head.seq, f"the versions of memory {memory.id} are not as many as it counts"
+        elif not _reads_fit(memory, *reads.get(memory.id, (0, None)), start):
+            yield memory.last_read_seq or head.seq, f"the reads of memory {memory.id} are not those of the entries"
+    yield from _moments(store_id, start)
+    for id in heads.keys() - seen:
+        yield heads[id].seq, f"memory {id} is missing"
+
+
+def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
+    """When memories were made and last read, as far as the first version and the entry of the read are still there."""
+    own = Memory.objects.filter(store_id=store_id)
+    first = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("pk")).order_by("number")
+    made = own.filter(removed_versions=0).annotate(made_at=Subquery(first.values("created_at")[:1]))
+    for id, seq in made.exclude(created_at=F("made_at")).values_list("pk", "last_read_seq"):
+        yield seq or 0, f"memory {id} was not made when its first version says"
+    entry = AuditEntry.objects.filter(chain=store_id, seq=OuterRef("last_read_seq"))
+    read = own.filter(last_read_seq__gt=start).annotate(read_at=Subquery(entry.values("at")[:1]))
+    for id, seq in read.exclude(last_read_at=F("read_at")).values_list("pk", "last_read_seq"):
+        yield seq or 0, f"memory {id} was not read when this entry says"
+    for id in own.filter(last_read_seq=None, last_read_at__isnull=False).values_list("pk", flat=True):
+        yield 0, f"memory {id} was read, and no entry says so"
+
+
+def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
+    """Whether a memory's reads are those of the entries; those that removed entries told are more, and earlier."""
+    if not start:
+        return (memory.read_count, memory.last_read_seq) == (count, last)
+    return memory.read_count >= count and (
+        memory.last_read_seq == last if last else (memory.last_read_seq or 0) <= start
+    )
+
+
+def _is_head(memory: Memory, head: _Head) -> bool:
+    path = None if head.path is None else memory.path  # of a deletion that is redacted
+    facts = (memory.head_id, path, memory.version_count, memory.text_id, memory.size, memory.sha256 or None)
+    if (*facts, memory.updated_at) != (
+        head.id,
+        head.path,
+        head.number,
+        head.text_id,
+        head.size,
+        head.sha256,
+        head.created_at,
+    ):
+        return False
+    if head.operation == Operation.DELETED:
+        place_fits = memory.directory_id is None and memory.deleted_at == head.created_at
+    else:
+        place_fits = memory.is_live
+    return place_fits and memory.name == paths.name(memory.path)
+
+
+def _counters(store: MemoryStore) -> Iterator[tuple[int, str]]:
+    count, size = Counter[str](), defaultdict[str, int](int)
+    directories = dict(Directory.objects.filter(store=store).values_list("path", "id"))
+    for path, bytes_, directory in Memory.objects.filter(store=store).live().values_list("path", "size", "directory"):
+        above = paths.ancestors(path)
+        if directories.get(above[-1]) != directory:
+            yield 0, f"the memory at {path} is not in its directory"
+        for place in above:
+            count[place] += 1
+            size[place] += bytes_
+    for directory_ in Directory.objects.filter(store=store):
+        place = directory_.path
+        if (directory_.memory_count, directory_.total_bytes) != (count[place], size[place]):
+            yield 0, f"the counters of directory {place or '/'} are wrong"
+        elif directory_.parent_id != (directories.get(paths.parent(place)) if place else None):
+            yield 0, f"directory {place or '/'} is not in the one above it"
+        elif place and not count[place]:
+            yield 0, f"directory {place} is empty and still there"
+    if missing := count.keys() - directories.keys():
+        yield 0, f"directory {min(missing) or '/'} is missing"
+    if (store.memory_count, store.total_bytes) != (count[""], size[""]):
+        yield 0, "the counters of the store are wrong"

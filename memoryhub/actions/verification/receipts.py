@@ -1,0 +1,25 @@
+"""Receipts of erasures against the entries that tell the erasures: each has one, signed, and there are no others."""
+
+from collections.abc import Iterator
+
+from memoryhub import chain
+from memoryhub.actions.erasure import erasure
+from memoryhub.models import AuditChain, AuditEntry, Receipt
+
+
+def problems(chain_id: str) -> Iterator[tuple[int, str]]:
+    """(seq, sentence) for each erasure without its receipt, and each receipt that is not as it was signed."""
+    start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first() or 0
+    erasures = AuditEntry.objects.of_chain(chain_id).of_command("erase").that_ended(True)
+    hashes = dict(erasures.values_list("seq", "hash"))
+    for receipt in Receipt.objects.filter(store=chain_id).order_by("id"):
+        content = receipt.content
+        names = (receipt.pk, receipt.store, chain.moment(receipt.at))
+        told = tuple(content.get(name) for name in ("id", "memory_store_id", "at"))
+        seq = content.get("entry")
+        if told != names or not erasure.receipt_is_right(content, receipt.signature):
+            yield 0, f"receipt {receipt.pk} was changed"
+        elif seq > start and hashes.pop(seq, None) != content.get("entry_hash"):
+            yield seq, f"receipt {receipt.pk} is not of this entry"
+    for seq in hashes:
+        yield seq, "the receipt of this erasure is missing"

@@ -1,0 +1,113 @@
+"""Rows as the hub writes them, byte for byte, and the content of versions against what commits to it."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from django.db import DatabaseError, DataError, connection, models
+from django.db.models.functions import Cast
+
+from memoryhub import chain
+from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.verification import redactions
+from memoryhub.models import MemoryText, MemoryVersion, Operation, Redaction
+
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, DatabaseError)
+"""What reading a row raises that somebody has changed into what the hub never writes; see `reraise_refusal`."""
+
+SALT = re.compile("[0-9a-f]{32}")
+_JSON = {"salts", "commitments"}
+_TIMES = {"at", "created_at", "redacted_at"}
+_FLAGS = {"ok", "cut"}
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+def reraise_refusal(error: Exception) -> None:
+    """Raises a DatabaseError again unless a stored value caused it: a database that refuses says nothing of a row."""
+    is_of_a_value = isinstance(error, DataError) or "Could not decode to UTF-8" in str(error)
+    if isinstance(error, DatabaseError) and not is_of_a_value:
+        raise error
+
+
+@lru_cache
+def _raw_columns(model: type[models.Model]) -> list[str]:
+    """The columns in which two spellings of a value are one value, but not one byte: on SQLite times and flags too."""
+    names = _JSON if connection.vendor == "postgresql" else {*_JSON, *_TIMES, *_FLAGS}
+    return sorted(names & {field.name for field in model._meta.get_fields()})
+
+
+def readable(model: type[Row]) -> models.QuerySet[Row]:
+    """The rows of a table, with what stands in those columns as text."""
+    raw = {f"raw_{name}": Cast(name, models.TextField()) for name in _raw_columns(model)}
+    found: models.QuerySet[Row] = models.QuerySet(model).annotate(**raw)
+    return found
+
+
+def written_as_read(row: models.Model) -> bool:
+    return all(getattr(row, f"raw_{name}") == _as_written(name, getattr(row, name)) for name in _raw_columns(type(row)))
+
+
+def _as_written(name: str, value: Any) -> str | None:
+    """How the hub writes a value into one of those columns."""
+    if name in _JSON:
+        return to_json(value)
+    if value is None:
+        return None
+    return str(value.replace(tzinfo=None)) if name in _TIMES else str(int(value))
+
+
+def content_of(version: MemoryVersion) -> str | None:
+    """The text of a version, also where somebody has removed its row."""
+    try:
+        return version.text.content if version.text else None
+    except MemoryText.DoesNotExist:
+        return None
+
+
+def content_problems(version: MemoryVersion, redaction: Redaction | None) -> Iterator[str]:
+    """What is wrong with path and text of a version, and with what says whether it is redacted."""
+    name = f"version {version.id}"
+    if redaction is not None:
+        yield from redactions.version_problems(version, redaction)
+        if not written_as_read(version):
+            yield f"{name} was changed"
+        if version.text_id is not None or version.sha256 is not None:
+            yield from _text(version, name)
+        return
+    if version.salt is None or not SALT.fullmatch(version.salt) or version.path is None:
+        yield f"the content of {name} is missing without a redaction"
+        return
+    commitment = chain.version_commitment(
+        version.salt,
+        id=version.id,
+        memory=version.memory_id,
+        number=version.number,
+        operation=version.operation,
+        path=version.path,
+        sha256=version.sha256,
+        at=chain.moment(version.created_at),
+        origin=version.origin,
+    )
+    if commitment != version.commitment or not written_as_read(version):
+        yield f"{name} was changed"
+    yield from _text(version, name)
+    if any(mark is not None for mark in (version.redacted_at, version.redacted_by, version.redacted_seq)):
+        yield f"{name} is marked as redacted, and no entry says so"
+
+
+def _text(version: MemoryVersion, name: str) -> Iterator[str]:
+    if version.operation == Operation.DELETED:
+        if not (version.text_id is None and version.size is None and version.sha256 is None):
+            yield f"{name} is of a deletion and has a text"
+        return
+    content = content_of(version)
+    text = version.text
+    if content is None or text is None or (text.store_id, text.memory_id) != (version.store_id, version.memory_id):
+        yield f"the text of {name} is missing"
+        return
+    encoded = content.encode("utf-8", "surrogatepass")
+    if len(encoded) != version.size or hashlib.sha256(encoded).hexdigest() != version.sha256:
+        yield f"the text of {name} was changed"

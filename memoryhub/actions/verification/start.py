@@ -1,0 +1,81 @@
+"""Where a chain starts whose oldest entries are gone: its signature, and the versions that outlived their entries."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+from memoryhub import chain
+from memoryhub.actions.core import seals
+from memoryhub.actions.retention import removal
+from memoryhub.actions.verification.rows import content_problems, readable
+from memoryhub.models import AuditChain, MemoryVersion, Redaction
+
+
+@dataclass(slots=True)
+class Start:
+    """The last entry that was removed (0: none was), its hash, and by memory the highest number made by then."""
+
+    row: AuditChain | None
+    seq: int
+    hash: str
+    numbers: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    @classmethod
+    def of(cls, chain_id: str) -> "Start":
+        row = AuditChain.objects.filter(pk=chain_id).first()
+        if row is None or row.start_seq == 0:
+            return cls(row, 0, chain.GENESIS)
+        return cls(row, row.start_seq, row.start_hash or "")
+
+    def problems(self, reviewed: Mapping[str, str]) -> Iterator[str]:
+        """What is wrong with it; fills `numbers`. `reviewed` has the states of the versions that were decided about."""
+        row = self.row
+        if row is None:
+            return
+        signed = (row.start_hash, row.start_at, row.start_versions, row.start_seals, row.start_signature)
+        if self.seq == 0:
+            if any(value is not None for value in signed):
+                yield "it says that entries were removed, and from none on"
+            return
+        if row.start_signature != removal.start_signature(row):
+            yield f"the checkpoint at which it starts, after entry {self.seq}, is not signed by this hub"
+            return
+        yield from seals.start_problems(row)
+        if row.closed_at is None:  # with a store goes what outlived its entries
+            yield from self._sealed(row, reviewed)
+
+    def _sealed(self, row: AuditChain, reviewed: Mapping[str, str]) -> Iterator[str]:
+        """What is wrong with the versions that outlived their entries."""
+        there = []
+        redactions = _newest(row.pk, self.seq)
+        versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=self.seq).select_related("text")
+        for version in versions.order_by("pk").iterator(500):
+            there.append(version.pk)
+            self._number(version.memory_id, version.number)
+            at_start, newest = redactions.get(version.pk, (None, None))
+            if version.seal != removal.seal_of(version, at_start.commitment if at_start else None):
+                yield f"the seal of version {version.pk} does not fit"
+            if version.review_state != reviewed.get(version.pk):
+                yield f"the review state of version {version.pk} was changed"
+            yield from content_problems(version, newest)
+        gone = Redaction.objects.of_chain(row.pk).removed().filter(entry_seq__lte=self.seq, seq__gt=self.seq)
+        for memory, number, version_id in gone.values_list("memory", "number", "version"):
+            there.append(str(version_id))
+            self._number(str(memory), number or 0)
+        if chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, there) != row.start_versions:
+            yield "the versions that outlived their entries are not those that the checkpoint names"
+
+    def _number(self, memory: str, number: int) -> None:
+        self.numbers[memory] = max(self.numbers[memory], number)
+
+
+def _newest(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
+    """By version made before the start: its newest redaction told by then, and its newest of all."""
+    found: dict[str, tuple[Redaction | None, Redaction | None]] = {}
+    rows = Redaction.objects.of_chain(chain_id).filter(entry_seq__lte=start, number=None, field=None)
+    for row in rows.order_by("seq", "pk"):
+        at_start = row if row.seq <= start else found.get(str(row.version), (None, None))[0]
+        found[str(row.version)] = (at_start, row)
+    return found

@@ -1,0 +1,355 @@
+"""Verifying the audit: every entry, every version that it made, and everything that is derived from them."""
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+
+from memoryhub import chain
+from memoryhub.actions.core import seals
+from memoryhub.actions.core.audit import KEY_NAME, to_json
+from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.actions.memories import calls
+from memoryhub.actions.stores import delete
+from memoryhub.actions.verification import (
+    checkpoint_check,
+    missing,
+    receipts,
+    redactions,
+    review_states,
+)
+from memoryhub.actions.verification.derived import derived_problems
+from memoryhub.actions.verification.redactions import Redacted
+from memoryhub.actions.verification.rows import (
+    SALT,
+    UNREADABLE,
+    content_of,
+    content_problems,
+    readable,
+    reraise_refusal,
+    written_as_read,
+)
+from memoryhub.actions.verification.start import Start
+from memoryhub.models import AuditChain, AuditEntry, MemoryStore, MemoryVersion, Redaction, ReviewState, Seal
+from memoryhub.models.audit import ActorKind
+
+CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The entry that is wrong (seq null: the chain as a whole) and a sentence that says how."""
+
+    chain: str
+    seq: int | None
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.chain} entry {self.seq}: {self.what}" if self.seq else f"{self.chain}: {self.what}"
+
+
+def chains(known: set[str]) -> list[str]:
+    """Every chain that there is, or was at a checkpoint (`known`)."""
+    named = (AuditChain.objects.values_list("id"), MemoryStore.objects.values_list("id"), _sealing())
+    return sorted(known.union(*({id for (id,) in rows} for rows in named)))
+
+
+def _sealing() -> "QuerySet[Seal, tuple[str]]":
+    return Seal.objects.order_by().values_list("chain").distinct()
+
+
+def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
+    """How many entries a chain has that are right, and the first that is not; the hub may go on writing meanwhile.
+
+    Raises the DatabaseError of a database that refuses to answer.
+    """
+    told = checkpoint_check.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
+    with snapshot():
+        count, problem = _verified(chain_id)
+    if problem is None and chain_id in told:
+        problem = Problem(chain_id, *told[chain_id])
+    return count, problem
+
+
+def _verified(chain_id: str) -> tuple[int, Problem | None]:
+    if missing.is_gone(chain_id):
+        return 0, None
+    problems = _Verification(chain_id).problems()
+    counted = 0
+    for problem in problems:
+        if isinstance(problem, Problem):
+            return counted, problem
+        counted = problem
+    try:
+        governing = itertools.chain(seals.problems(chain_id), receipts.problems(chain_id))
+        for seq, what in itertools.chain(derived_problems(chain_id), governing):
+            return counted, Problem(chain_id, seq, what)
+    except UNREADABLE as error:
+        reraise_refusal(error)
+        return counted, Problem(chain_id, None, "what is derived from the entries cannot be read")
+    return counted, None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What is gone from a chain by acts that its entries tell: redacted values, versions, its oldest entries."""
+
+    values: int
+    versions: int
+    entries: int
+
+    def __str__(self) -> str:
+        counts = {"redacted value": self.values, "removed version": self.versions}
+        told = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
+        if self.entries:
+            told.append(f"{self.entries} removed {'entry' if self.entries == 1 else 'entries'}")
+        return ", ".join(told)
+
+
+def removed(chain_id: str) -> Removed:
+    """How much of a chain is gone and accounted for, as far as redactions and the start still say."""
+    rows = Redaction.objects.of_chain(chain_id)
+    versions = rows.removed().count()
+    start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first()
+    return Removed(rows.count() - versions, versions, start or 0)
+
+
+class _Verification:
+    """Walks one chain from its first entry to its last."""
+
+    def __init__(self, chain_id: str) -> None:
+        self.chain, self.chunk = chain_id, CHUNK
+        self.start = Start.of(chain_id)
+        self.seq, self.hash = self.start.seq, self.start.hash
+        self.numbers = self.start.numbers
+        self.redacted = Redacted()
+        self.sealed: dict[int, list[Seal]] = defaultdict(list)
+        self.texts: dict[str, str | None] = {}
+        self.closed = AuditChain.objects.filter(pk=chain_id).values_list("closed_at", flat=True).first()
+        self.reviewed = _reviewed(chain_id)
+
+    def problems(self) -> Iterator[int | Problem]:
+        """How many entries are right so far, after each part of them, and every problem, in order."""
+        for what in self._problems_of_start():
+            yield Problem(self.chain, None, what)
+        while entries := self._entries():
+            for entry, versions in entries:
+                for what in self._problems_of(entry, versions):
+                    yield Problem(self.chain, self.seq + 1, what)
+                self.seq, self.hash = entry.seq, entry.hash
+            yield self.seq - self.start.seq
+        if entries is None:
+            yield Problem(self.chain, self.seq + 1, "it was changed: it, or what it made or showed, cannot be read")
+            return
+        head = AuditChain.objects.filter(pk=self.chain).first()
+        if head is None or (head.last_seq, head.last_hash) != (self.seq, self.hash):
+            absent = self.seq + 1 if head and head.last_seq > self.seq else None
+            yield Problem(self.chain, absent, "the chain's head is not its last entry")
+        later = MemoryVersion.objects.filter(store_id=self.chain, seq__gt=self.seq).order_by("seq").first()
+        if later:
+            yield Problem(self.chain, later.seq, f"version {later.id} was made by an entry that is missing")
+        sealed = Seal.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
+        if sealed:
+            yield Problem(self.chain, sealed.seq, f"the seal of {sealed.kind} {sealed.row} is of a missing entry")
+        told = Redaction.objects.of_chain(self.chain).filter(seq__gt=self.seq).order_by("seq").first()
+        if told:
+            yield Problem(self.chain, told.seq, f"redaction {told.pk} is told by an entry that is missing")
+        yield from self._problems_of_end()
+
+    def _problems_of_end(self) -> Iterator[Problem]:
+        """A chain is closed by the deletion of its store, and by nothing else."""
+        last = AuditEntry.objects.filter(chain=self.chain, seq=self.seq).values_list("command", "ok", "at").first()
+        deleted_at = last[2] if last and last[:2] == (delete.COMMAND, True) else None
+        if deleted_at != self.closed:
+            what = "is closed, and its last entry does not say so" if self.closed else "has ended, and is not closed"
+            yield Problem(self.chain, None, f"the chain {what}")
+
+    def _problems_of_start(self) -> Iterator[str]:
+        try:
+            yield from self.start.problems(self.reviewed)
+        except UNREADABLE as error:
+            reraise_refusal(error)
+            yield "it was changed: what outlived its entries is not written as the hub writes it"
+
+    def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
+        """The next entries, each with the versions that it made; one at a time, and null at last, near a broken row."""
+        try:
+            with transaction.atomic():
+                after = readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
+                entries = list(after.order_by("seq")[: self.chunk])
+                made = self._versions(entries) if entries else {}
+        except UNREADABLE as error:
+            reraise_refusal(error)
+            if self.chunk == 1:
+                return None
+            self.chunk = 1
+            return self._entries()
+        return [(entry, made.get(entry.seq, [])) for entry in entries]
+
+    def _problems_of(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
+        """What is wrong with an entry; a value of a kind that the hub never writes is wrong too."""
+        try:
+            yield from self._entry(entry, versions)
+        except UNREADABLE as error:
+            reraise_refusal(error)
+            yield "it was changed: it, or what it made or showed, is not written as the hub writes it"
+
+    def _versions(self, entries: Sequence[AuditEntry]) -> dict[int, list[MemoryVersion]]:
+        """The versions made by some entries, by seq; and by the way the texts that these entries showed."""
+        found = readable(MemoryVersion).filter(store_id=self.chain, seq__gte=entries[0].seq, seq__lte=entries[-1].seq)
+        self.sealed = _sealed(self.chain, entries[0].seq, entries[-1].seq)
+        made = defaultdict(list)
+        for version in found.select_related("text").order_by("id"):
+            made[version.seq].append(version)
+        answered = [entry for entry in entries if entry.version and entry.message is None]
+        shown = MemoryVersion.objects.filter(store_id=self.chain, id__in={entry.version for entry in answered})
+        texts = list(shown.select_related("text"))
+        self.texts = {version.id: content_of(version) for version in texts}
+        self.redacted = redactions.between(self.chain, entries[0].seq, entries[-1].seq)
+        redactions.find_gone(self.redacted, self.chain, answered, texts)
+        return made
+
+    def _entry(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
+        if entry.seq != self.seq + 1:
+            yield "the entry is missing"
+        if entry.previous_hash != self.hash:
+            yield "it does not follow the entry before it"
+        if entry.key_name != KEY_NAME:
+            yield f"it was written with the audit key {entry.key_name}, and this is {KEY_NAME}"
+        plain = [chain.moment(entry.at) if name == "at" else getattr(entry, name) for name in chain.PLAIN]
+        canonical = chain.canonical(entry.key_name, plain, entry.commitments)
+        if chain.entry_hash(settings.MEMORYHUB_AUDIT_KEY, entry.previous_hash, canonical) != entry.hash:
+            yield "it was changed: its hash does not fit"
+        if not written_as_read(entry):
+            yield "it was changed: it is not written as the hub writes it"
+        yield from self._commitments(entry)
+        yield from redactions.told_problems(self.redacted, entry.seq)
+        if not self.closed:
+            yield from self._made(entry, versions)
+        elif not self._sealed_elsewhere(entry):
+            yield "the governing rows that it changed are not those that it names"
+
+    def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
+        """Whether the rows at home in other chains that a deleted store's entry sealed are those that it names."""
+        found = self.sealed[entry.seq]
+        at_home = all(seal.home == self.chain for seal in found)
+        return at_home or chain.digest(map(seals.member, found)) == entry.digest
+
+    def _made(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
+        """What is wrong with the versions of an entry; those of a deleted store are gone."""
+        commitments = redactions.commitments(self.redacted, entry.seq, versions)
+        if chain.digest([*commitments, *map(seals.member, self.sealed[entry.seq])]) != entry.digest:
+            yield "the versions that it made, or what it redacted or governs, are not those that it names"
+        for memory, number, id in self._numbered(entry.seq, versions):
+            if self.start.seq and memory not in self.numbers:
+                self.numbers[memory] = number - 1  # all that was made before the start has been removed
+            self.numbers[memory] += 1
+            if number != self.numbers[memory]:
+                yield f"version {id} is not the next of its memory"
+        for version in versions:
+            yield from self._version(version, entry)
+
+    def _numbered(self, seq: int, versions: Sequence[MemoryVersion]) -> list[tuple[str, int, str]]:
+        """(memory, number, id) of all that an entry made, in the order of the numbers; removed ones too."""
+        removed = [(row.memory or "", row.number or 0, row.version or "") for row in self.redacted.removed[seq]]
+        return sorted([*((version.memory_id, version.number, version.id) for version in versions), *removed])
+
+    def _commitments(self, entry: AuditEntry) -> Iterator[str]:
+        redacted = self.redacted.fields(entry.seq)
+        forgotten = "message" not in entry.salts and self._answer_is_gone(entry, redacted)
+        hidden = redacted | ({"message"} if forgotten else set())
+        salted = [field for field in entry.commitments if field not in hidden]
+        if list(entry.commitments) != _ordered(entry.commitments) or list(entry.salts) != salted:
+            yield "a salt is missing or too many, or not in its place"
+            return
+        for field in redacted:
+            if not redactions.fits(self.redacted.of_field[entry.seq, field], [getattr(entry, field)]):
+                yield f"what is left of its {field} was changed"
+        for field in chain.COMMITTED:
+            if field in hidden or (field == "message" and self._answer_went(entry)):
+                continue
+            value = self._answer(entry) if field == "message" else getattr(entry, field)
+            if (value is None) != (field not in entry.commitments):
+                yield f"its {field} is missing or was added"
+            elif value is not None and not _fits(entry.salts[field], value, entry.commitments[field]):
+                yield f"its {field} was changed"
+
+    def _answer_went(self, entry: AuditEntry) -> bool:
+        """Whether an answer went with the texts of a deleted store, or with the removed call that this one repeats."""
+        if entry.message is not None:
+            return False
+        repeats_a_removed = entry.first_line is None and entry.replay_of is not None
+        return bool(self.closed) or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
+
+    def _answer_is_gone(self, entry: AuditEntry, redacted: set[str]) -> bool:
+        """Whether an answer that is not stored cannot be rendered as it was: something that it showed is redacted."""
+        if entry.message is not None or "message" not in entry.commitments:
+            return False
+        if redacted & {"path", "new_path"} or (entry.version or "") in self.redacted.gone:
+            return True
+        repeated = entry.replay_of
+        if repeated is None or repeated <= self.start.seq:
+            return repeated is not None
+        first = AuditEntry.objects.filter(chain=self.chain, seq=repeated).only("chain", "seq", "salts").first()
+        return first is not None and "message" not in first.salts
+
+    def _answer(self, entry: AuditEntry) -> str | None:
+        """The answer as it was given: stored, of the call that this one repeats, or rendered again."""
+        if entry.message is not None:
+            try:
+                answer = json.loads(entry.message)
+            except ValueError:
+                return ""
+            return answer if isinstance(answer, str) and to_json(answer) == entry.message else ""
+        if "message" not in entry.commitments:
+            return None
+        if entry.first_line is not None and entry.last_line is not None and entry.command:
+            content = self.texts.get(entry.version or "")
+            path, cut = entry.path or "", bool(entry.cut)
+            return calls.rendered(entry.command, path, content, entry.first_line, entry.last_line, cut)
+        if entry.replay_of is not None and entry.replay_of < entry.seq:
+            with transaction.atomic():
+                return calls.answer_of(self.chain, entry.replay_of)[1]
+        return ""
+
+    def _version(self, version: MemoryVersion, entry: AuditEntry) -> Iterator[str]:
+        name = f"version {version.id}"
+        expected = ReviewState.UNREVIEWED if entry.actor_kind == ActorKind.KEY else None
+        if version.review_state != (expected and self.reviewed.get(version.id, expected)):
+            yield f"the review state of {name} was changed"
+        if version.seal is not None:
+            yield f"{name} has a seal, and its entry is there"
+        yield from content_problems(version, self.redacted.of_version.get(version.id))
+
+
+def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
+    """The seals that some entries hold, by seq, in the order of their digest."""
+    found = defaultdict(list)
+    for seal in seals.in_order(Seal.objects.of_chain(chain_id).filter(seq__gte=first, seq__lte=last)):
+        found[seal.seq].append(seal)
+    return found
+
+
+def _reviewed(chain_id: str) -> dict[str, str]:
+    """What the entries say of the versions' reviews; where they cannot be read, the walk through them says so."""
+    try:
+        with transaction.atomic():
+            return review_states.states(chain_id)
+    except UNREADABLE as error:
+        reraise_refusal(error)
+        return {}
+
+
+def _ordered(fields: Iterable[str]) -> list[str]:
+    """Those of the committed fields that are among these, in the order in which the hub writes them."""
+    return [field for field in chain.COMMITTED if field in fields]
+
+
+def _fits(salt: str, value: str, commitment: str) -> bool:
+    return bool(SALT.fullmatch(salt)) and chain.commit(bytes.fromhex(salt), value) == commitment

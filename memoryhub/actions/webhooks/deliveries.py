@@ -1,0 +1,352 @@
+"""Reading the audit for webhooks: what has been committed becomes deliveries, in short transactions in the background.
+
+The audit is the outbox: no act writes anything for a webhook. A cursor says up to which entry each chain has been
+read; it moves in the transaction that makes the deliveries, so that none is lost or made twice.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db.models import Case, CharField, F, OuterRef, Q, Subquery, When
+from django.db.models.functions import Coalesce
+
+from memoryhub import ids
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.transactions import my_turn, together, writing
+from memoryhub.models import (
+    HUB,
+    AuditChain,
+    AuditEntry,
+    Delivery,
+    Finding,
+    Import,
+    MemoryVersion,
+    ReviewState,
+    Run,
+    Webhook,
+    WebhookCursor,
+)
+from memoryhub.webhook_rules import events as webhook_events
+from memoryhub.webhook_rules.events import Entry, Event, Found, Made
+
+ENTRIES = 250
+"""So many entries are read for one transaction."""
+
+ROWS = 12
+"""About so many deliveries are made in one transaction, unless a single entry makes more: tool calls wait for it."""
+
+ROWS_IN_A_HURRY = 96
+"""And so many where much waits: a transaction of eight times as many takes about three times as long."""
+
+
+class Wants(NamedTuple):
+    """An active webhook, of a store or (null) of all, and what it wants to be told."""
+
+    id: str
+    store: str | None
+    events: tuple[str, ...]
+    created_at: datetime
+
+
+def begin(store_id: str | None) -> None:
+    """Sets the cursors of what a webhook is about to be told of, and no other is told of already, to now.
+
+    Inside the transaction that makes it or lets it go on.
+    """
+    active = Webhook.objects.active()
+    if active.filter(store=None).exists():
+        return
+    heads = AuditChain.objects.exclude(pk=HUB)
+    told = Q(store_id=store_id)
+    if store_id is None:
+        read = list(active.values_list("store_id", flat=True).distinct())
+        heads, told = heads.exclude(pk__in=read), Q(store=None) | ~Q(store_id__in=read)
+    elif active.filter(store_id=store_id).exists():
+        return
+    else:
+        heads = heads.filter(pk=store_id)
+    cursors = [WebhookCursor(chain=chain, seq=seq) for chain, seq in heads.values_list("pk", "last_seq")]
+    WebhookCursor.objects.bulk_create(
+        cursors, batch_size=400, update_conflicts=True, update_fields=["seq"], unique_fields=["chain"]
+    )
+    for jobs in (Run.objects, Import.objects):
+        jobs.filter(told).exclude(told=F("state")).update(told=F("state"))
+
+
+def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
+    """Makes the deliveries of what is new, in at most so many transactions; whether all of it has been read.
+
+    With each `turn` it begins with another of the chains that have something new, so that a busy one holds up no other.
+    In a hurry it makes more deliveries in a transaction.
+    """
+    wanting = _wanting()
+    if not wanting:
+        return True
+    rows, behind = ROWS_IN_A_HURRY if hurry else ROWS, _behind(wanting)
+    first = turn % max(1, len(behind))
+    for chain, read, last in behind[first:] + behind[:first]:
+        seq = read
+        while seq < last:
+            if most <= 0:
+                return False
+            most -= 1
+            with my_turn():
+                before, seq = seq, _read(chain, seq, last, wanting, at, rows)
+            if seq == before:
+                return False  # somebody else has read it, or a webhook has changed: the next time
+    return _tell_of_jobs(wanting, at)
+
+
+def _wanting() -> list[Wants]:
+    rows = Webhook.objects.active().order_by("id").values_list("id", "store_id", "events", "created_at")
+    return [Wants(id, store, tuple(events), created_at) for id, store, events, created_at in rows]
+
+
+def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
+    """(chain, read up to, last entry) of those that somebody wants and that have not been read to their end."""
+    read = WebhookCursor.objects.filter(chain=OuterRef("pk")).values("seq")
+    chains = AuditChain.objects.exclude(pk=HUB)
+    if all(wants.store is not None for wants in wanting):
+        chains = chains.filter(pk__in={wants.store for wants in wanting})
+    chains = chains.annotate(read=Coalesce(Subquery(read[:1]), 0)).filter(last_seq__gt=F("read")).order_by("pk")
+    return [(chain, seq, last) for chain, seq, last in chains.values_list("pk", "read", "last_seq")]
+
+
+def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetime, most: int) -> int:
+    """Reads the next entries of a chain; gives the last of them, or `seq` where it was not for us to do so.
+
+    Everything is read, and the events are made, before anything is locked.
+    """
+    mine = [wants for wants in wanting if wants.store in (None, chain)]
+    end = _end(chain, seq, min(last, seq + ENTRIES), max(1, most // max(1, len(mine))))
+    names = {name for wants in mine for name in wants.events}
+    key = settings.MEMORYHUB_AUDIT_KEY
+    found = [
+        (wants.id, event)
+        for entry in (_entries(chain, seq, end, names) if names else ())
+        for event in webhook_events.of_entry(entry, key)
+        for wants in mine
+        if event.type in wants.events and entry.at >= wants.created_at
+    ]
+
+    rows, idle = _prepared(found, at)
+
+    def write() -> bool:
+        with writing():
+            if _wanting() != list(wanting) or not _moved(chain, seq, end):
+                return False
+            _deliver(rows, idle, at)
+            return True
+
+    return end if together(write) else seq
+
+
+def _moved(chain: str, seq: int, end: int) -> bool:
+    """Moves the cursor; false where it stands elsewhere than it was found to."""
+    cursor = WebhookCursor.objects.filter(chain=chain)
+    if cursor.filter(seq=seq).update(seq=end):
+        return True
+    if seq or cursor.exists():
+        return False
+    WebhookCursor.objects.create(chain=chain, seq=end)
+    return True
+
+
+# ------------------------------------------------------------------------------------------------ deliveries
+
+
+def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
+    """A delivery that holds up nobody; inside a transaction."""
+    (row,) = _rows([(webhook.pk, event)], at)
+    row.aside = True
+    row.save(force_insert=True)
+    return row
+
+
+def _rows(events: Sequence[tuple[str, Event]], at: datetime) -> list[Delivery]:
+    """Deliveries to webhooks, whose ids are in the order of the events, whatever the clock does."""
+    newest = {webhook: _newest(webhook, at) for webhook in {webhook for webhook, _ in events}}
+    rows = []
+    for position, (webhook, event) in enumerate(events):
+        place = event.seq.to_bytes(5, "big") + (position % 65_536).to_bytes(2, "big") + os.urandom(3)
+        rows.append(
+            Delivery(
+                id=ids.derived_id(ids.DELIVERY, newest[webhook], place),
+                webhook_id=webhook,
+                chain=event.chain,
+                seq=event.seq,
+                event=event.type,
+                payload=event.payload,
+                created_at=newest[webhook],
+                next_at=at,
+            )
+        )
+    return rows
+
+
+def _newest(webhook: str, at: datetime) -> datetime:
+    found = Delivery.objects.filter(webhook_id=webhook).newest().values_list("created_at", flat=True).first()
+    return at if found is None else max(at, found)
+
+
+def _prepared(events: Sequence[tuple[str, Event]], at: datetime) -> tuple[list[Delivery], list[str]]:
+    """The deliveries, and the webhooks that only wait for what holds up nobody."""
+    if not events:
+        return [], []
+    rows = _rows(events, at)
+    waiting = Webhook.objects.filter(pk__in={row.webhook_id for row in rows}, next_at__gt=at)
+    held = Delivery.objects.waiting().filter(aside=False)
+    idle = [pk for pk in waiting.values_list("pk", flat=True) if not held.filter(webhook_id=pk).exists()]
+    return rows, idle
+
+
+def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> None:
+    """Whoever waits for nothing, or for nothing that others must wait for, is to be asked now."""
+    if rows:
+        Delivery.objects.bulk_create(rows, batch_size=ROWS)
+        webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})
+        webhooks.filter(Q(next_at=None) | Q(pk__in=idle)).update(next_at=at)
+
+
+def next_of(webhook_id: str) -> datetime | None:
+    """When something of a webhook is to be sent next: the first that nothing may pass, or one that is aside."""
+    waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
+    first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
+    aside = waiting.filter(aside=True).order_by("next_at", "id").values_list("next_at", flat=True).first()
+    return min((moment for moment in (first, aside) if moment is not None), default=None)
+
+
+# ------------------------------------------------------------------------------------------------ facts of entries
+
+
+def _end(chain: str, seq: int, end: int, most: int) -> int:
+    """Up to which entry to read, so that the versions are at most so many; never before the next one."""
+    made = MemoryVersion.objects.filter(store_id=chain, seq__gt=seq).order_by("seq")
+    last = made.values_list("seq", flat=True)[most : most + 1].first()
+    return end if last is None else min(end, max(last - 1, seq + 1))
+
+
+def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
+    """What has been done, without views, repeated calls and what was refused."""
+    found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).oldest()
+    found = found.filter(ok=True, replay_of=None).exclude(command="view")
+    input = Case(When(command__in=webhook_events.TELLING, then=F("input")), output_field=CharField())
+    rows = list(
+        found.annotate(asked=input).values_list(
+            "seq", "at", "actor_kind", "actor_id", "session", "command", "memory", "version", "asked"
+        )
+    )
+    versions = _versions(chain, after, end) if rows else {}
+    findings = _findings(chain, after, end, versions) if "finding.opened" in names else {}
+    inputs = {row[0]: _told(row[-1]) for row in rows if row[-1] is not None}
+    memories = _memories(chain, inputs)
+    for seq, at, kind, actor, session, command, memory, version, _ in rows:
+        told = inputs.get(seq)
+        named = [(memories[one], one) for one in _named(told) if one in memories]
+        yield Entry(
+            chain,
+            seq,
+            at,
+            kind,
+            actor,
+            session,
+            command,
+            memory,
+            version,
+            told,
+            versions.get(seq, ()),
+            named,
+            findings.get(seq, ()),
+        )
+
+
+def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
+    """seq -> the versions that it made, compared with those before them."""
+    before = MemoryVersion.objects.filter(
+        store_id=chain, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
+    )
+    rows: Any = MemoryVersion.objects.filter(store_id=chain).between(after, end).order_by("seq", "id")
+    rows = rows.annotate(old_path=Subquery(before.values("path")[:1]), old=Subquery(before.values("sha256")[:1]))
+    made: dict[int, list[Made]] = {}
+    for row in rows.values_list(
+        "seq", "id", "memory_id", "number", "operation", "path", "sha256", "review_state", "old_path", "old"
+    ):
+        seq, id, memory, number, operation, path, sha256, state, old_path, old = row
+        moved = None not in (path, old_path) and path != old_path
+        needs_review = state in ReviewState.values
+        made.setdefault(seq, []).append(Made(id, memory, number, operation, moved, sha256 != old, needs_review))
+    return made
+
+
+def _findings(chain: str, after: int, end: int, versions: Mapping[int, Sequence[Made]]) -> dict[int, list[Found]]:
+    """seq -> the findings that it brought."""
+    memories = {made.memory for listed in versions.values() for made in listed}
+    found: dict[int, list[Found]] = {}
+    for part in in_parts(sorted(memories)):
+        rows = Finding.objects.of_store(chain).filter(memory_id__in=part, seq__gt=after, seq__lte=end).order_by("id")
+        for id, memory, version, kind, seq in rows.values_list("id", "memory_id", "version_id", "kind", "seq"):
+            found.setdefault(seq or 0, []).append(Found(id, memory, version, kind))
+    return found
+
+
+def _told(input: str) -> dict[str, Any]:
+    try:
+        value = json.loads(input)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _named(told: Mapping[str, Any] | None) -> list[str]:
+    """The versions that an entry's input names; where it tells only how many, none."""
+    versions = (told or {}).get("versions")
+    return [str(version) for version in versions] if isinstance(versions, list) else []
+
+
+def _memories(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[str, str]:
+    """version -> memory, of those that entries name."""
+    named = {version for told in inputs.values() for version in _named(told)}
+    found: dict[str, str] = {}
+    for part in in_parts(sorted(named)):
+        found.update(MemoryVersion.objects.among(chain, part).values_list("pk", "memory_id"))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ jobs: runs, imports
+
+
+def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
+    """Makes the deliveries of retention runs and imports that have another state than webhooks were told of."""
+    key = settings.MEMORYHUB_AUDIT_KEY
+    for jobs in (Run.objects, Import.objects):
+        stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})
+        changed: Any = jobs.filter(stores).exclude(told=F("state")).order_by("pk")
+        for job in list(changed[:100]):
+            events = list(_of_job(job, at, key))
+            found = [
+                (wants.id, event)
+                for event in events
+                for wants in wanting
+                if wants.store in (None, job.store_id) and event.type in wants.events
+            ]
+            together(lambda job=job, found=found: _write_job(job, found, at))  # type: ignore[misc]
+    return True
+
+
+def _of_job(job: Run | Import, at: datetime, key: bytes) -> Iterable[Event]:
+    moment = job.ended_at or job.started_at or at
+    if isinstance(job, Run):
+        return webhook_events.of_run(job.store_id, job.pk, job.told, job.state, moment, key)
+    return webhook_events.of_import(job.store_id, job.pk, job.state, job.done_count, moment, key)
+
+
+def _write_job(job: Run | Import, found: Sequence[tuple[str, Event]], at: datetime) -> None:
+    with writing():
+        there = type(job)._default_manager.filter(pk=job.pk, told=job.told)
+        if there.update(told=job.state):
+            active = set(Webhook.objects.active().filter(pk__in={id for id, _ in found}).values_list("pk", flat=True))
+            _deliver(*_prepared([(webhook, event) for webhook, event in found if webhook in active], at), at)

@@ -1,0 +1,283 @@
+"""Webhooks: what people do with them; each act is an entry in the chain of their store, or of the hub."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from memoryhub import ids, outgoing
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.webhooks import deliveries as webhooks_reading
+from memoryhub.models import HUB, Delivery, DeliveryState, Pause, Webhook
+from memoryhub.models.audit import ActorKind
+from memoryhub.webhook_rules import events as webhook_events, schedule, signing
+
+Tell = Callable[[Record], int]
+
+MOST = 20
+"""So many webhooks a memory store may have, and so many the hub."""
+
+MOST_REPLAYED = 10_000
+
+
+class TooManyWebhooks(Exception):
+    """There are MOST already."""
+
+
+class UnknownEvent(Exception):
+    """There is no such event."""
+
+
+class NoSuchWebhook(Exception):
+    """It has been deleted meanwhile."""
+
+
+class IsPaused(Exception):
+    """Nothing is sent to a webhook that is paused."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    """What a person sets of a webhook."""
+
+    name: str
+    url: str
+    events: Sequence[str]
+    may_be_private: bool = False
+
+    @classmethod
+    def of(cls, webhook: Webhook) -> "WebhookSettings":
+        return cls(webhook.name, webhook.url, tuple(webhook.events), webhook.may_be_private)
+
+    def as_json(self) -> dict[str, Any]:
+        """As the audit tells them: without the query of the address, in which some receivers have a secret."""
+        return {
+            "name": self.name,
+            "url": without_query(self.url),
+            "events": sorted(self.events),
+            "may_be_private": self.may_be_private,
+        }
+
+
+def without_query(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(query="…").geturl() if parts.query else url
+
+
+@contextmanager
+def place(store_id: str | None, act: Act) -> Iterator[Tell]:
+    """The locked store, or the hub, of a webhook; what is given writes the entry. Raises tree.NoSuchStore."""
+    if store_id is not None:
+        with tree.locked(store_id, act) as store:
+            yield lambda record: tree.commit(store, record)
+    else:
+        with writing():
+            head = audit.lock_hub()
+            yield lambda record: audit.append(head, act, record)
+
+
+# ------------------------------------------------------------------------------------------------ making and changing
+
+
+def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> Webhook:
+    """A webhook of a store, or (null) of the hub for all stores, which is told of what happens from now on.
+
+    Raises outgoing.Refused, UnknownEvent, TooManyWebhooks and tree.NoSuchStore.
+    """
+    _check(wanted)
+    with place(store_id, act) as tell:
+        if Webhook.objects.of_place(store_id).count() >= MOST:
+            raise TooManyWebhooks
+        webhooks_reading.begin(store_id)
+        webhook = Webhook.objects.create(
+            id=ids.new_id(ids.WEBHOOK, act.at),
+            store_id=store_id,
+            name=wanted.name,
+            url=wanted.url,
+            events=sorted(wanted.events),
+            may_be_private=wanted.may_be_private,
+            created_at=act.at,  # type: ignore[misc]
+            created_by_id=act.actor.id if act.actor.kind == ActorKind.USER else None,
+        )
+        _tell(tell, "create_webhook", webhook, {"state": [None, wanted.as_json()]})
+    return webhook
+
+
+def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
+    """Gives a webhook other settings; whether anything changed. What waits is sent to the new address."""
+    _check(wanted)
+    with _of(webhook_id, act) as (webhook, tell):
+        before, after = WebhookSettings.of(webhook).as_json(), wanted.as_json()
+        changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}
+        if not changes and webhook.url == wanted.url:
+            return False
+        _change(
+            webhook,
+            name=wanted.name,
+            url=wanted.url,
+            events=sorted(wanted.events),
+            may_be_private=wanted.may_be_private,
+        )
+        _tell(tell, "edit_webhook", webhook, changes or {"url": [before["url"], after["url"]]})
+    return True
+
+
+def pause(webhook_id: str, act: Act) -> bool:
+    """Stops a webhook: what waits stays, and what happens from now on it is not told of. Whether it was active."""
+    with _of(webhook_id, act) as (webhook, tell):
+        if webhook.paused_at is not None:
+            return False
+        _change(webhook, paused_at=act.at, paused_for=Pause.PERSON)
+        _tell(tell, "pause_webhook", webhook, {"state": ["active", "paused"]})
+    return True
+
+
+def resume(webhook_id: str, act: Act) -> bool:
+    """Lets it go on, at once with what waits; it is told of what happens from now on. Whether it was paused."""
+    with _of(webhook_id, act) as (webhook, tell):
+        if webhook.paused_at is None:
+            return False
+        webhooks_reading.begin(webhook.store_id)
+        waiting = Delivery.objects.waiting().filter(webhook=webhook)
+        waiting.update(next_at=act.at, attempts=0)
+        _change(
+            webhook,
+            paused_at=None,
+            paused_for="",
+            failing_since=None,
+            leased_until=None,
+            next_at=act.at if waiting.exists() else None,
+        )
+        _tell(tell, "resume_webhook", webhook, {"state": ["paused", "active"]})
+    return True
+
+
+def rotate(webhook_id: str, act: Act) -> Webhook:
+    """Gives it another secret; for a day both sign."""
+    with _of(webhook_id, act) as (webhook, tell):
+        before = webhook.generation
+        _change(webhook, generation=before + 1, previous_until=act.at + schedule.ROTATION)
+        _tell(tell, "rotate_webhook", webhook, {"generation": [before, before + 1]})
+    return webhook
+
+
+def delete_webhook(webhook_id: str, act: Act) -> None:
+    """Deletes a webhook; the background work then takes away its deliveries, also those that wait."""
+    with _of(webhook_id, act) as (webhook, tell):
+        _change(webhook, deleted_at=act.at)
+        _tell(tell, "delete_webhook", webhook, {"state": [WebhookSettings.of(webhook).as_json(), None]})
+
+
+# ------------------------------------------------------------------------------------------------ secrets
+
+
+def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
+    """Those that are valid at a moment, the current one first."""
+    generations = [webhook.generation]
+    if webhook.previous_until is not None and webhook.previous_until > at:
+        generations.append(webhook.generation - 1)
+    key = settings.MEMORYHUB_AUDIT_KEY
+    return [signing.secret_of(key, webhook.pk, generation) for generation in generations]
+
+
+def reveal(webhook_id: str, act: Act) -> str:
+    """The current secret, with the entry that says who has seen it."""
+    with _of(webhook_id, act) as (webhook, tell):
+        _tell(tell, "reveal_webhook", webhook, {"generation": webhook.generation})
+    return secrets_of(webhook, act.at)[0]
+
+
+# ------------------------------------------------------------------------------------------------ sending again
+
+
+def send_test(webhook_id: str, act: Act) -> Delivery:
+    """A delivery that says nothing but that it is a test; raises IsPaused."""
+    with _of(webhook_id, act) as (webhook, tell):
+        _require_active(webhook)
+        seq = _tell(tell, "test_webhook", webhook, {})
+        event = webhook_events.test_event(
+            webhook.pk, webhook.store_id or HUB, seq, act.at, settings.MEMORYHUB_AUDIT_KEY
+        )
+        made = webhooks_reading.add(webhook, event, act.at)
+        _change(webhook, next_at=act.at)
+    return made
+
+
+def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
+    """Sends one again, now, whatever became of it: the same event with the same id. Raises IsPaused."""
+    with _of(webhook_id, act) as (webhook, tell):
+        _require_active(webhook)
+        found = Delivery.objects.filter(webhook=webhook, pk=delivery_id)
+        delivery = found.first()
+        if delivery is None:
+            return False
+        _again(webhook, found, act.at)
+        _tell(tell, "replay_webhook", webhook, {"delivery": delivery.pk, "state": [delivery.state, "waiting"]})
+    return True
+
+
+def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
+    """Sends again what has failed for good of the events since a moment, the oldest first; how many (at most
+    MOST_REPLAYED). Raises IsPaused."""
+    with _of(webhook_id, act) as (webhook, tell):
+        _require_active(webhook)
+        failed = Delivery.objects.failed().filter(webhook=webhook, created_at__gte=since).order_by("id")
+        found = list(failed.values_list("pk", flat=True)[:MOST_REPLAYED])
+        if not found:
+            return 0
+        _again(webhook, Delivery.objects.failed().filter(webhook=webhook, pk__gte=found[0], pk__lte=found[-1]), act.at)
+        told = {"since": since.isoformat(), "deliveries": len(found), "state": ["failed", "waiting"]}
+        _tell(tell, "replay_webhook", webhook, told)
+    return len(found)
+
+
+def _again(webhook: Webhook, deliveries: Any, at: datetime) -> None:
+    deliveries.update(state=DeliveryState.WAITING, attempts=0, aside=True, next_at=at, ended_at=None)
+    _change(webhook, next_at=at)
+
+
+# ------------------------------------------------------------------------------------------------ their parts
+
+
+@contextmanager
+def _of(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
+    """The webhook as it is once its place has been locked; raises NoSuchWebhook."""
+    found = Webhook.objects.filter(pk=webhook_id).values_list("store_id").first()
+    if found is None:
+        raise NoSuchWebhook
+    try:
+        with place(found[0], act) as tell:
+            webhook = Webhook.objects.select_for_update().filter(pk=webhook_id).first()
+            if webhook is None:
+                raise NoSuchWebhook
+            yield webhook, tell
+    except tree.NoSuchStore:
+        raise NoSuchWebhook from None
+
+
+def _require_active(webhook: Webhook) -> None:
+    if webhook.paused_at is not None:
+        raise IsPaused
+
+
+def _check(wanted: WebhookSettings) -> None:
+    outgoing.parse(wanted.url, private=wanted.may_be_private)
+    for event in wanted.events:
+        if event not in webhook_events.EVENTS:
+            raise UnknownEvent(event)
+
+
+def _change(webhook: Webhook, **values: Any) -> None:
+    for name, value in values.items():
+        setattr(webhook, name, value)
+    webhook.save(update_fields=[*values])
+
+
+def _tell(tell: Tell, command: str, webhook: Webhook, told: dict[str, Any]) -> int:
+    return tell(Record(command, input=audit.to_json({"webhook": webhook.pk, "name": webhook.name} | told)))

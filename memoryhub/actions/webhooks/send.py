@@ -1,0 +1,273 @@
+"""Sending to webhooks: what is due is claimed, sent outside of any transaction, and what came of it written down."""
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, F, Q
+
+from memoryhub.actions.core import hub_clock, tree
+from memoryhub.actions.core.audit import Act, Actor, Record, to_json
+from memoryhub.actions.core.transactions import is_open, my_turn, together, writing
+from memoryhub.actions.webhooks import deliveries, manage
+from memoryhub.models import Attempt, Delivery, DeliveryState, Door, Pause, Webhook
+from memoryhub.outgoing import Answer, Sender
+from memoryhub.webhook_rules import schedule, signing
+
+KEPT = timedelta(days=30)
+"""So long the log of deliveries is kept."""
+
+Clock = Callable[[], datetime]
+Rest = Callable[[float, bool], None]
+
+
+def no_rest(_: float, __: bool) -> None:
+    """Goes on at once."""
+
+
+def always() -> bool:
+    """Until all is done."""
+    return True
+
+
+IN_ONE_GO = 50
+GO_FOR = timedelta(seconds=5)
+"""So many deliveries, or so long, one process sends before it writes down what came of them: where it is killed
+meanwhile, these are sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One delivery as it goes out; `attempts` counts the tries of this round, `tries` all."""
+
+    webhook: str
+    delivery: str
+    url: str
+    private: bool
+    event: str
+    payload: str
+    secrets: tuple[str, ...]
+    attempts: int
+    tries: int
+    aside: bool
+
+
+Result = tuple[Message, Answer, datetime]
+"""What was sent, what came back, and when."""
+
+
+def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
+    """(webhook, whether it has been failing) of those with something to be sent, the longest wait first."""
+    rows = Webhook.objects.due(at).values_list("pk", "failing_since")[:most]
+    return [(webhook, failing is not None) for webhook, failing in rows]
+
+
+def claim(webhook_id: str, at: datetime, most: int = IN_ONE_GO) -> list[Message]:
+    """What is to be sent next to a webhook, which nobody else sends to for as long as the lease lasts."""
+    if not together(lambda: _lease(webhook_id, at)):
+        return []
+    with my_turn():
+        found = _messages(webhook_id, at, most)
+    if not found:
+        together(lambda: _give_back(webhook_id))
+    return found
+
+
+def _messages(webhook_id: str, at: datetime, most: int) -> list[Message]:
+    webhook = Webhook.objects.filter(pk=webhook_id).first()
+    if webhook is None or not (found := _next(webhook_id, at, most)):
+        return []
+    tries = Attempt.objects.filter(delivery__in=found).values("delivery").annotate(count=Count("pk"))
+    tried = dict(tries.values_list("delivery", "count"))
+    secrets = tuple(manage.secrets_of(webhook, at))
+    return [
+        Message(
+            webhook_id,
+            one.pk,
+            webhook.url,
+            webhook.may_be_private,
+            str(json.loads(one.payload)["id"]),
+            one.payload,
+            secrets,
+            one.attempts,
+            tried.get(one.pk, 0),
+            one.aside,
+        )
+        for one in found
+    ]
+
+
+def _lease(webhook_id: str, at: datetime) -> bool:
+    with writing():
+        free = Webhook.objects.due(at).order_by().filter(pk=webhook_id)
+        return bool(free.update(leased_until=at + schedule.LEASE))
+
+
+def _give_back(webhook_id: str) -> None:
+    with writing():
+        next_at = deliveries.next_of(webhook_id)
+        Webhook.objects.filter(pk=webhook_id).update(leased_until=None, next_at=next_at)
+
+
+def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
+    """From the oldest that nothing may pass, in order, once it is due; else of those that are aside."""
+    waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
+    first = list(waiting.filter(aside=False).order_by("id")[:most])
+    beyond = at + schedule.NO_WAIT_IS_LONGER
+    if first and not at < first[0].next_at <= beyond:
+        return first
+    aside = waiting.filter(aside=True).order_by("next_at", "id")
+    return list(aside.filter(next_at__lte=at)[:most]) or list(aside.filter(next_at__gt=beyond)[:most])
+
+
+def send(message: Message, sender: Sender, at: datetime) -> Answer:
+    """Sends it, however long that takes: no transaction may be open, so that nobody waits for the receiver."""
+    if is_open():
+        raise RuntimeError("a webhook is being sent inside a transaction")
+    body = message.payload
+    headers = signing.headers(message.secrets, message.event, int(at.timestamp()), body)
+    return sender.post(message.url, body.encode("ascii"), headers, private=message.private)
+
+
+def settle(results: Sequence[Result], chance: Callable[[], float] = random.random) -> None:
+    """Writes down what came of some tries of one webhook, and when it is to be asked next."""
+    together(lambda: _settle(results, chance))
+
+
+def _settle(results: Sequence[Result], chance: Callable[[], float]) -> None:
+    with writing():
+        webhook = Webhook.objects.filter(pk=results[0][0].webhook).first()
+        there = set(
+            Delivery.objects.filter(pk__in=[one.delivery for one, _, _ in results]).values_list("pk", flat=True)
+        )
+        if webhook is None:
+            return
+        _, last, at = results[-1]
+        why = _pause_for(webhook, last, hub_clock.at_most(at))
+        if why is not None:
+            _pause(webhook, why, at)
+        kept = [result for result in results if result[0].delivery in there]
+        _write_attempts(kept)
+        _write_delivered([(one, moment) for one, answer, moment in kept if answer.is_delivered])
+        for one, answer, moment in kept:
+            if not answer.is_delivered:
+                _write_failed(one, answer, moment, chance, give_up=why != Pause.FAILING)
+        _write_health(webhook, results)
+
+
+def _write_attempts(results: Sequence[Result]) -> None:
+    Attempt.objects.bulk_create(
+        [
+            Attempt(
+                delivery_id=one.delivery,
+                number=one.tries + 1,
+                at=at,
+                status=answer.status,
+                problem=answer.problem,
+                duration=answer.duration,
+            )
+            for one, answer, at in results
+        ]
+    )
+
+
+def _write_delivered(messages: Sequence[tuple[Message, datetime]]) -> None:
+    if messages:
+        arrived = Delivery.objects.filter(pk__in=[one.delivery for one, _ in messages])
+        arrived.update(state=DeliveryState.DELIVERED, attempts=F("attempts") + 1, ended_at=messages[-1][1])
+
+
+def _write_failed(
+    message: Message, answer: Answer, at: datetime, chance: Callable[[], float], *, give_up: bool
+) -> None:
+    """Without `give_up` it goes on waiting, however often it has been tried: for the webhook to be resumed."""
+    attempts = message.attempts + 1
+    after = schedule.after_failure(attempts, answer.status, answer.retry_after, at, chance, aside=message.aside)
+    values: dict[str, Any] = {"attempts": attempts, "aside": after.aside}
+    if after.at is not None:
+        values["next_at"] = after.at
+    elif give_up:
+        values |= {"state": DeliveryState.FAILED, "ended_at": at}
+    Delivery.objects.filter(pk=message.delivery).update(**values)
+
+
+def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
+    for _, answer, at in results:
+        webhook.problem, webhook.status = answer.problem, answer.status
+        if answer.is_delivered:
+            webhook.delivered_at, webhook.failing_since = at, None
+        else:
+            webhook.failing_since = min(webhook.failing_since or at, at)
+    webhook.next_at, webhook.leased_until = deliveries.next_of(webhook.pk), None
+    webhook.save(update_fields=["delivered_at", "failing_since", "problem", "status", "next_at", "leased_until"])
+
+
+def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
+    """Why an answer pauses an active webhook, if it does; time in which the hub tried nothing does not count."""
+    if webhook.paused_at is not None or answer.is_delivered:
+        return None
+    if answer.status == 410:
+        return Pause.GONE
+    return Pause.FAILING if schedule.has_failed_too_long(webhook.failing_since, at) else None
+
+
+def _pause(webhook: Webhook, why: Pause, at: datetime) -> None:
+    """An act of the hub itself; the chain of a store that has been deleted is closed, and tells nothing more."""
+    Webhook.objects.filter(pk=webhook.pk).update(paused_at=at, paused_for=why)
+    told = {"webhook": webhook.pk, "name": webhook.name, "state": ["active", "paused"], "for": why.value}
+    try:
+        with manage.place(webhook.store_id, Act(Actor.system("webhooks"), Door.COMMAND, at)) as tell:
+            tell(Record("pause_webhook", input=to_json(told)))
+    except tree.NoSuchStore:
+        return
+
+
+def work(
+    webhook_id: str,
+    sender: Sender,
+    clock: Clock,
+    most: int,
+    *,
+    rest: Rest = no_rest,
+    chance: Callable[[], float] = random.random,
+    may_go_on: Callable[[], bool] = always,
+) -> int:
+    """Sends what is due to one webhook, one after the other, about so many; gives how many tries there were.
+
+    After a failure it looks again at what is due. `rest` is called with the seconds that each try took and whether
+    much waits, `may_go_on` before each claim but the first.
+    """
+    tries = 0
+    while tries < most and (not tries or may_go_on()) and (messages := claim(webhook_id, clock())):
+        results: list[Result] = []
+        end = clock() + GO_FOR
+        for message in messages:
+            answer = send(message, sender, clock())
+            results.append((message, answer, clock()))
+            if not answer.is_delivered or clock() >= end:
+                break
+            rest(answer.duration / 1_000_000, len(messages) >= IN_ONE_GO)
+        settle(results, chance)
+        tries += len(results)
+    return tries
+
+
+def forget(at: datetime, most: int = 1_000) -> int:
+    """Takes deliveries out of the log that are too old or of a deleted webhook, and then that, in one short
+    transaction; gives how many rows went (deliveries, at most `most`)."""
+    old = Q(created_at__lt=at - KEPT)
+    deleted = list(Webhook.every.filter(deleted_at__isnull=False).values_list("pk", flat=True))
+    with writing():
+        gone = Delivery.objects.filter(old).order_by("created_at").values_list("pk", flat=True)
+        found = list(gone[:most])
+        for webhook in deleted:
+            rows = Delivery.objects.filter(webhook_id=webhook).order_by("id").values_list("pk", flat=True)
+            found += list(rows[: most - len(found)])
+        Delivery.objects.filter(pk__in=found).delete()
+        if not found and deleted:
+            Webhook.every.filter(pk__in=deleted).delete()
+            return len(deleted)
+    return len(found)

@@ -1,0 +1,398 @@
+"""What is due, given policies, what is known of memories, and a clock.
+
+Days are spans of 24 hours: a rule that counts from 12:00 UTC is due at 12:00 UTC, whatever local clocks did meanwhile.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from typing import NamedTuple
+
+from memoryhub.retention_rules.patterns import BadPattern, Matcher, cleaned, matches
+
+__all__ = [
+    "DEFAULT_GRACE_DAYS", "ENTRIES", "GRACE", "OLDER", "TRASH", "UNCHANGED", "UNREAD", "VERSIONS", "BadPattern",
+    "Candidate", "Chooser", "Cutoffs", "Due", "Facts", "History", "Policy", "VersionFacts", "Week", "Weeks", "chosen",
+    "cleaned", "coming", "counted", "due", "due_next", "earlier", "explained", "first_due", "for_entries", "later",
+    "matches", "past", "pruned_since", "removable", "replay",
+]  # fmt: skip
+
+UNREAD, UNCHANGED, OLDER = "unread", "unchanged", "older"
+GRACE, TRASH = "grace", "trash"
+VERSIONS, ENTRIES = "versions", "entries"
+
+DEFAULT_GRACE_DAYS = 30
+"""For what a policy expired and no policy applies to any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is kept of the memories whose path `pattern` matches; null in a rule: it does not apply.
+
+    `store` null: of the hub. The names are those of the model.
+    """
+
+    id: str
+    store: str | None
+    pattern: str
+    name: str = ""
+    expire_unread_days: int | None = None
+    expire_unchanged_days: int | None = None
+    expire_older_days: int | None = None
+    keep_versions: int | None = None
+    keep_version_days: int | None = None
+    keep_entry_days: int | None = None
+    grace_days: int = DEFAULT_GRACE_DAYS
+    trash_days: int | None = None
+    paused: bool = False
+
+    @property
+    def expires(self) -> bool:
+        """Whether it puts memories into the trash."""
+        return not self.paused and (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days) != (
+            None,
+            None,
+            None,
+        )
+
+    @property
+    def prunes(self) -> bool:
+        """Whether it removes old versions."""
+        return not self.paused and (self.keep_versions, self.keep_version_days) != (None, None)
+
+    def cutoffs(self, now: datetime) -> "Cutoffs | None":
+        """What is due by now, for comparing many memories quickly; null: it expires none."""
+        if not self.expires:
+            return None
+        rules = (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days)
+        return Cutoffs(*(None if days is None else earlier(now, days) for days in rules))
+
+    @property
+    def specificity(self) -> tuple[bool, int, int, str]:
+        """The more specific sorts first: a store's, then the longer literal start, then more literal characters."""
+        literal = self.pattern.replace("*", "")
+        return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
+
+
+class Cutoffs(NamedTuple):
+    """Memories are due that were read, changed, or made at these moments or before; null: the rule does not apply."""
+
+    unread: datetime | None
+    unchanged: datetime | None
+    older: datetime | None
+
+    def is_due(
+        self, created_at: datetime, updated_at: datetime, last_read_at: datetime | None, restored_at: datetime | None
+    ) -> bool:
+        """The same answer as that of `due`, which tells the reason too."""
+        unread, unchanged, older = self
+        begun = created_at if restored_at is None or restored_at < created_at else restored_at
+        if older is not None and begun <= older:
+            return True
+        if unread is not None and begun <= unread and (last_read_at is None or last_read_at <= unread):
+            return True
+        if unchanged is None or updated_at > unchanged:
+            return False
+        return restored_at is None or restored_at <= unchanged
+
+
+class Facts(NamedTuple):
+    """What is known of a memory; `deleted_at` null: it is live; `expired`: a run put it into the trash."""
+
+    path: str
+    created_at: datetime
+    updated_at: datetime
+    last_read_at: datetime | None = None
+    restored_at: datetime | None = None
+    deleted_at: datetime | None = None
+    expired: bool = False
+
+
+class Due(NamedTuple):
+    """Which rule makes something due: `days` times 24 hours after `since`, which is `at`."""
+
+    rule: str
+    days: int
+    since: datetime
+    at: datetime
+
+
+# ------------------------------------------------------------------------------------------------ which policy
+
+
+@dataclass(slots=True)
+class Chooser:
+    """Which of some policies applies to paths; what a directory decides already is remembered."""
+
+    policies: Sequence[Policy]
+    _ready: list[tuple[Policy, Matcher]] = field(init=False)
+    _known: dict[str, list[tuple[Policy, Matcher, int]]] = field(init=False, default_factory=dict)
+    _sure: dict[str, Policy | None] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ordered = sorted(self.policies, key=attrgetter("specificity"))
+        self._ready = [(policy, Matcher(policy.pattern)) for policy in ordered]
+
+    def of(self, path: str) -> Policy | None:
+        """The policy of a path: of those that match the most specific, though it may be paused."""
+        at = path.rfind("/")
+        directory = path[:at]
+        if directory in self._sure:
+            return self._sure[directory]
+        candidates = self._known.get(directory)
+        if candidates is None:
+            candidates = self._look_at(directory)
+        name = path[at + 1 :]
+        for policy, matcher, states in candidates:
+            if matcher.accepts(states, name):
+                return policy
+        return None
+
+    def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
+        """The policies that may match in a directory, up to the first that matches everything there."""
+        found: list[tuple[Policy, Matcher, int]] = []
+        for policy, matcher in self._ready:
+            states = matcher.in_directory(directory)
+            if states:
+                found.append((policy, matcher, states))
+                if matcher.always(states):
+                    break
+        if not found or found[0][1].always(found[0][2]):
+            self._sure[directory] = found[0][0] if found else None
+        self._known[directory] = found
+        return found
+
+
+def chosen(policies: Iterable[Policy], path: str) -> Policy | None:
+    """The policy of a path: of those that match, the most specific wins wholly, though it may be paused."""
+    return Chooser(list(policies)).of(path)
+
+
+def for_entries(policies: Iterable[Policy]) -> Policy | None:
+    """The policy that says how long audit entries are kept: the store's without a pattern, else the hub's."""
+    whole = [policy for policy in policies if not policy.pattern]
+    return min(whole, key=attrgetter("specificity"), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A policy, whether it matches a path and wins, and why.
+
+    `why` is `wins`, `paused` (it wins and does nothing), `no_match`, or by what the winner is more specific: `store`
+    (the hub's comes after a store's), `start` (a longer literal start), `literal` (more literal characters) or `order`.
+    """
+
+    policy: Policy
+    matches: bool
+    wins: bool
+    why: str
+
+
+def explained(policies: Iterable[Policy], path: str) -> list[Candidate]:
+    """What each policy says to a path, the most specific first."""
+    ordered = sorted(policies, key=attrgetter("specificity"))
+    winner = next((policy for policy in ordered if matches(policy.pattern, path)), None)
+    return [_candidate(policy, path, winner) for policy in ordered]
+
+
+def _candidate(policy: Policy, path: str, winner: Policy | None) -> Candidate:
+    if policy is winner:
+        return Candidate(policy, True, True, "paused" if policy.paused else "wins")
+    if winner is None or not matches(policy.pattern, path):
+        return Candidate(policy, False, False, "no_match")
+    pairs = zip(winner.specificity, policy.specificity, ("store", "start", "literal", "order"), strict=True)
+    return Candidate(policy, True, False, next((why for one, other, why in pairs if one != other), "order"))
+
+
+# ------------------------------------------------------------------------------------------------ what is due
+
+
+def later(since: datetime, days: int) -> datetime | None:
+    """So many times 24 hours later; null where no calendar goes so far."""
+    try:
+        return since.astimezone(UTC) + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def due_next(policy: Policy | None, facts: Facts) -> Due | None:
+    """What will happen to a memory first, if nobody reads or changes it; null: nothing ever."""
+    if facts.deleted_at is not None:
+        return _purge(policy, facts, facts.deleted_at)
+    if policy is None or not policy.expires:
+        return None
+    dues = [
+        Due(rule, days, since, at)
+        for rule, days, since in _rules(policy, facts)
+        if days is not None and (at := later(since, days)) is not None
+    ]
+    return min(dues, key=attrgetter("at"), default=None)
+
+
+def due(policy: Policy | None, facts: Facts, now: datetime) -> Due | None:
+    """What has to happen to a memory by now: of the rules that are due the earliest."""
+    found = due_next(policy, facts)
+    return found if found is not None and found.at <= now else None
+
+
+def _rules(policy: Policy, facts: Facts) -> Iterator[tuple[str, int | None, datetime]]:
+    begun = facts.created_at if facts.restored_at is None else max(facts.created_at, facts.restored_at)
+    read = begun if facts.last_read_at is None else max(begun, facts.last_read_at)
+    changed = facts.updated_at if facts.restored_at is None else max(facts.updated_at, facts.restored_at)
+    yield UNREAD, policy.expire_unread_days, read
+    yield UNCHANGED, policy.expire_unchanged_days, changed
+    yield OLDER, policy.expire_older_days, begun
+
+
+def _purge(policy: Policy | None, facts: Facts, deleted_at: datetime) -> Due | None:
+    if policy is not None and policy.paused:
+        return None
+    days = None if policy is None else policy.trash_days
+    if facts.expired:
+        days = DEFAULT_GRACE_DAYS if policy is None else policy.grace_days
+    at = None if days is None else later(deleted_at, days)
+    return None if days is None or at is None else Due(GRACE if facts.expired else TRASH, days, deleted_at, at)
+
+
+class VersionFacts(NamedTuple):
+    """What is known of a memory version."""
+
+    id: str
+    number: int
+    created_at: datetime
+    awaits_review: bool
+
+
+def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -> list[VersionFacts]:
+    """Those of all versions of a memory that need not be kept any more.
+
+    One is kept that is among the newest `keep_versions`, or younger than `keep_version_days`; and always the newest,
+    one that awaits review, and what was not there yet.
+    """
+    head = max((version.number for version in versions if version.created_at <= now), default=0)
+    if not policy.prunes or not head:
+        return []
+    last, before = version_bounds(policy, head, now)
+    return [
+        version
+        for version in versions
+        if version.number <= last and not version.awaits_review and (before is None or version.created_at <= before)
+    ]
+
+
+def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
+    """From when the rule counts for the newest version that goes, and when it was due; `moments` by number."""
+    superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
+    if policy.keep_version_days is None:
+        return superseded, superseded
+    aged = later(newest.created_at, policy.keep_version_days) or newest.created_at
+    return newest.created_at, max(aged, superseded) if policy.keep_versions is not None else aged
+
+
+def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datetime | None]:
+    """Removable is what has at most this number, and (null: whenever) was made at this moment at the latest."""
+    last = head - max(1, policy.keep_versions or 1)
+    return last, None if policy.keep_version_days is None else earlier(now, policy.keep_version_days)
+
+
+def earlier(now: datetime, days: int) -> datetime:
+    """So many times 24 hours earlier, or the beginning of the calendar."""
+    try:
+        return now.astimezone(UTC) - timedelta(days=days)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
+# ------------------------------------------------------------------------------------------------ past and future
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """Seven days from `start` to `end`, and what goes in them."""
+
+    start: datetime
+    end: datetime
+    count: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Weeks:
+    """Weeks in order; `before` is how many were due before the first of them (of a forecast: are due already).
+
+    `exact_from`: what happened before this moment is not known in full (null: all is).
+    """
+
+    weeks: tuple[Week, ...]
+    before: int = 0
+    exact_from: datetime | None = None
+
+    @property
+    def count(self) -> int:
+        return sum(week.count for week in self.weeks)
+
+
+class History(NamedTuple):
+    """What happened to a memory: when it was made, written, read, restored, and (null: never) put into the trash."""
+
+    path: str
+    size: int
+    created_at: datetime
+    changes: Sequence[datetime] = ()
+    reads: Sequence[datetime] = ()
+    restored_at: datetime | None = None
+    deleted_at: datetime | None = None
+
+
+def past(at: datetime, weeks: int) -> list[Week]:
+    """The weeks that end with the moment."""
+    return [Week(at - timedelta(weeks=number), at - timedelta(weeks=number - 1)) for number in range(weeks, 0, -1)]
+
+
+def coming(at: datetime, weeks: int) -> list[Week]:
+    """The weeks that begin with the moment."""
+    return [Week(at + timedelta(weeks=number), at + timedelta(weeks=number + 1)) for number in range(weeks)]
+
+
+def first_due(policy: Policy, history: History) -> Due | None:
+    """When a policy that had always been in force would have expired a memory; null: it never was due."""
+    moments = sorted({history.created_at, *history.changes, *history.reads, *filter(None, [history.restored_at])})
+    facts = Facts(history.path, history.created_at, history.created_at)
+    changes, reads = set(history.changes), set(history.reads)
+    for moment, following in zip(moments, [*moments[1:], None], strict=True):
+        facts = facts._replace(
+            updated_at=moment if moment in changes else facts.updated_at,
+            last_read_at=moment if moment in reads else facts.last_read_at,
+            restored_at=moment if moment == history.restored_at else facts.restored_at,
+        )
+        found = due_next(policy, facts)
+        if found is not None and (following is None or found.at <= following):
+            return None if history.deleted_at is not None and history.deleted_at < found.at else found
+    return None
+
+
+def replay(choose: Callable[[str], Policy | None], histories: Iterable[History], weeks: Sequence[Week]) -> Weeks:
+    """What policies, had they always been in force, would have expired in each week; each memory counts once."""
+    dues = []
+    for history in histories:
+        policy = choose(history.path)
+        found = first_due(policy, history) if policy is not None and policy.expires else None
+        if found is not None:
+            dues.append((found.at, history.size))
+    return counted(dues, weeks)
+
+
+def counted(dues: Iterable[tuple[datetime, int]], weeks: Sequence[Week]) -> Weeks:
+    """(moment, bytes) by the weeks in which they fall; a moment at the end of a week is the next one's."""
+    first, last = weeks[0].start, weeks[-1].end
+    counts, sizes, before = [0] * len(weeks), [0] * len(weeks), 0
+    for moment, size in dues:
+        if moment < first:
+            before += 1
+        elif moment < last:
+            number = (moment - first) // timedelta(weeks=1)
+            counts[number] += 1
+            sizes[number] += size
+    made = zip(weeks, counts, sizes, strict=True)
+    return Weeks(tuple(Week(week.start, week.end, count, size) for week, count, size in made), before)

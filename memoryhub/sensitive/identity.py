@@ -1,0 +1,195 @@
+"""Numbers that a state gives to a person, each by its form and the check that the state defines."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from memoryhub.sensitive import checks
+from memoryhub.sensitive.text import LETTERS_AND_DIGITS, Place, Text, apart
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a number is written, and what has to be true of it without its separators."""
+
+    shape: str
+    check: Callable[[str], bool]
+    words: str = ""
+    """One of them must stand before a number whose form is too common."""
+
+
+_DIGITS_FIRST = (
+    Form(r"\d{3}-\d\d-\d{4}", checks.us),
+    Form(r"[1-478] ?\d\d ?\d\d ?(?:\d\d|2[AB]) ?\d{3} ?\d{3} ?\d\d", checks.french),
+    Form(r"\d\d\.?\d{3}\.?\d{3}(?:[ -]?[A-HJ-NP-TV-Z]|-?[a-hj-np-tv-z])", checks.spanish),
+    Form(r"\d\d \d{3} \d{3} \d{3}", checks.german),
+    Form(r"\d{3}\.\d{3}\.\d{3}-\d\d", checks.brazilian),
+    Form(r"756\.?\d{4}\.?\d{4}\.?\d\d", checks.swiss),
+    Form(r"\d{6}[-+]\d{4}", checks.swedish),
+    Form(r"\d{6}[-+A-FU-Ya-fu-y]\d{3}[0-9A-Ya-y]", checks.finnish),
+    Form(r"\d{6} ?\d{5}", checks.norwegian),
+    Form(r"\d\d\.\d\d\.\d\d-\d{3}\.\d\d", checks.belgian),
+    Form(r"\d{17}[\dXx]", checks.chinese),
+    Form(r"\d{6}-[1-8]\d{6}", checks.korean),
+)
+_LETTERS_FIRST = (
+    Form(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z](?:\d{6}| \d\d \d\d \d\d )[A-D]", checks.uk),
+    Form(r"[XYZ]-?\d{7}-?[A-HJ-NP-TV-Z]", checks.spanish),
+    Form(r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]", checks.italian),
+    Form(r"[STFGM]\d{7}[A-Z]", checks.singaporean),
+    Form(r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z0-9]\d", checks.mexican),
+)
+_NAMED = (
+    Form(r"\d{3}[ .-]?\d\d[ .-]?\d{4}", checks.us, "ssn|social security"),
+    Form(r"9\d\d[ .-]?\d\d[ .-]?\d{4}", checks.us_taxpayer, "itin|individual taxpayer|tax id"),
+    Form(r"\d\d ?\d{3} ?\d{3} ?\d{3}", checks.german_named, "steuer|idnr|id-nr|tin|tax id"),
+    Form(r"\d\d ?\d{6} ?[A-Z] ?\d{3}", checks.german_pension, "rentenversicherung|sozialversicherung|rvnr|svnr"),
+    Form(r"\d{4} ?\d{6}", checks.austrian, "sozialversicherung|svnr|sv-nummer"),
+    Form(r"[A-CEGHJ-PR-TW-Z]{2} ?\d\d ?\d\d ?\d\d ?[A-D]", checks.uk, "national insurance|nino|ni number"),
+    Form(r"\d{3}[ -]?\d{3}[ -]?\d{4}", checks.british_patient, "nhs"),
+    Form(r"\d{7,8}[ -]?[A-HJ-NP-TV-Z]", checks.spanish, "dni|nif"),
+    Form(r"\d{7}[A-W][A-IW]?", checks.irish, "pps|ppsn"),
+    Form(r"[1-478] ?\d\d ?\d\d ?(?:\d\d|2[AB]) ?\d{3} ?\d{3} ?\d\d", checks.french, "nir|sécurité sociale"),
+    Form(r"\d{11}|\d{3}[. ]\d{3}[. ]\d{3}[- ]\d\d", checks.brazilian, "cpf"),
+    Form(r"\d{4}[ .]?\d\d[ .]?\d{3}|\d{3}[ .]\d{3}[ .]\d{3}", checks.dutch, "bsn|burgerservice|sofi"),
+    Form(r"\d{11}", checks.polish, "pesel"),
+    Form(r"\d{6}[- ]?\d{4}", checks.danish, "cpr"),
+    Form(r"(?:\d\d)?\d{6}[-+]?\d{4}", checks.swedish, "personnummer|personal identity|samordningsnummer"),
+    Form(r"\d{6} ?\d{5}", checks.norwegian, "fødselsnummer|fodselsnummer"),
+    Form(r"\d\d[.]?\d\d[.]?\d\d[- ]?\d{3}[. ]?\d\d", checks.belgian, "rijksregister|registre national|niss|insz"),
+    Form(r"\d{6}/?\d{3,4}", checks.czech, "rodné číslo|rodne cislo"),
+    Form(r"\d{13}", checks.romanian, "cnp|cod numeric"),
+    Form(r"\d{11}", checks.greek, "amka|αμκα"),
+    Form(r"\d{4}[ -]?\d{4}[ -]?\d{4}", checks.japanese, "my number|mynumber|マイナンバー|個人番号"),
+    Form(r"\d{4}[ -]?\d{4}[ -]?\d{4}", checks.indian, "aadhaar|aadhar|uidai|आधार"),
+    Form(r"[A-Z]{3}[ABCFGHJLPT][A-Z]\d{4}[A-Z]", checks.by_form, "pan|permanent account"),
+    Form(r"\d{6}[- ]?[1-8]\d{6}", checks.korean, "rrn|resident registration|주민등록번호|주민번호"),
+    Form(r"\d{3}[ -]?\d{3}[ -]?\d{3}", checks.luhn, "sin|social insurance"),
+    Form(r"\d{3} ?\d{3} ?\d{3}", checks.portuguese, "nif|contribuinte"),
+    Form(r"\d{11}", checks.turkish, "tckn|tc kimlik|kimlik"),
+    Form(r"\d{3}[ -]?\d{3}[ -]?\d{3}", checks.australian_tax, "tfn|tax file"),
+    Form(r"[2-6]\d{3}[ -]?\d{5}[ -]?\d", checks.australian_patient, "medicare"),
+    Form(r"[1-8][ -]?\d{4}[ -]?\d{5}[ -]?\d\d[ -]?\d", checks.thai, "thai|national id|บัตรประชาชน|ประจำตัวประชาชน"),
+    Form(r"\d{13}", checks.south_african, "id number|sa id|south african"),
+    Form(r"\d{11}", checks.indian, "nin|national identification"),
+    Form(r"\d{1,2}\.?\d{3}\.?\d{3}-?[\dK]", checks.chilean, "rut|rol único"),
+    Form(r"\d\d[- ]?\d{8}[- ]?\d", checks.argentinian, "cuit|cuil"),
+)
+
+
+Checked = tuple[re.Pattern[str], Callable[[str], bool]]
+_NUMBER_GOES_ON = {"-", ".", "+", "/"}
+_END = "(?![0-9A-Za-z_])"
+
+
+def _pattern(form: Form) -> re.Pattern[str]:
+    return re.compile(f"(?:{form.shape}){_END}", re.ASCII | (re.IGNORECASE if form.words else 0))
+
+
+_BY_DIGITS = [(_pattern(form), form.check) for form in _DIGITS_FIRST]
+_ANY_BY_DIGITS = re.compile("|".join(f"(?:{form.shape}){_END}" for form in _DIGITS_FIRST), re.ASCII)
+_BY_LETTERS = [(_pattern(form), form.check) for form in _LETTERS_FIRST]
+LONGEST_SHORT_NAME = 4
+"""So short a name is one only as a whole word: `SIN`, not `since`."""
+
+AFTER_NAME = 26
+"""How far after its name a number may begin, as in `SSN of the tenant: …`."""
+
+
+def _name(name: str) -> re.Pattern[str]:
+    """A name with a digit soon after it; it stands first in the pattern, by which it is quickly looked for."""
+    short = len(name) <= LONGEST_SHORT_NAME
+    letter, name = r"[^\W\d_]", re.escape(name)
+    whole = f"(?!{letter})" if short else ""
+    return re.compile(f"{name}(?<!{letter}{name}){whole}(?=[^\\n]{{0,{AFTER_NAME}}}[0-9])")
+
+
+_BY_NAME = [(name, _name(name), (_pattern(form), form.check)) for form in _NAMED for name in form.words.split("|")]
+
+
+FEWEST_DIGITS_OF_ID = 4
+"""An Indian PAN has no more; every other form has at least six."""
+FEWEST_NAMED_DIGITS = 9
+SHORTEST_NUMBER = 8
+"""Characters from its first digit that a number without a name has at least."""
+
+_GROUP = re.compile("(?<![0-9])[0-9]")
+_WORD = re.compile("(?<![0-9A-Za-z])[0-9A-Za-z]")
+_LETTER_FOLLOWS = re.compile("[ -]?[A-Z]|-?[a-z]")
+_SMALL = re.compile(
+    r"[0-9](?:(?<=[xyzstfgm].)[0-9]{6}[a-z]|(?<=[xyz]-.)[0-9]{6}-?[a-z]"
+    r"|(?<=[a-z]{6}.)[0-9][a-ehlmprst][0-9]{2}[a-z][0-9]{3}[a-z])"
+)
+"""Those that begin with letters, in small ones, from the first digit: the check letter tells them from other names."""
+
+_SMALL_FORMS = [(re.compile(form.shape.lower() + _END, re.ASCII), form.check) for form in _LETTERS_FIRST[1:4]]
+_FINNISH = re.compile(r"[0-9](?<![0-9].)[0-9]{5}[A-FU-Ya-fu-y][0-9]{3}[0-9A-Ya-y]" + _END)
+"""With a letter for the century, so that it is no number with separators."""
+
+_NOT_COUNTED = str.maketrans("", "", " .-+/\u00a0\u202f")
+
+
+def national_ids(text: Text) -> Iterator[Place]:
+    """The numbers that pass their check; one whose form is common counts only after a word that names it."""
+    places = [*_by_digits(text)] if text.numbers else []
+    if text.has_letters_and_digits:
+        places += _by_letters(text)
+    places += _by_small_letters(text)
+    places += _by_name(text)
+    return iter(apart(places))
+
+
+def _by_digits(text: Text) -> Iterator[Place]:
+    for number in text.numbers:
+        # With fewer digits only letters that follow make a number: a date is none.
+        if number.digits < FEWEST_NAMED_DIGITS and not _LETTER_FOLLOWS.match(text.text, number.end):
+            continue
+        for group in _GROUP.finditer(text.text, number.start, max(number.end - SHORTEST_NUMBER + 1, number.start + 1)):
+            if _ANY_BY_DIGITS.match(text.text, group.start()):
+                yield from _first_right(text, group.start(), _BY_DIGITS)
+
+
+def _by_letters(text: Text) -> Iterator[Place]:
+    position = 0
+    while candidate := LETTERS_AND_DIGITS.search(text.text, position):
+        position = candidate.start() + 1
+        yield from _first_right(text, candidate.start(), _BY_LETTERS)
+
+
+def _by_small_letters(text: Text) -> Iterator[Place]:
+    if _SMALL.search(text.digit_lines):
+        for digits in _SMALL.finditer(text.text):
+            for before in (1, 2, 6):
+                yield from _first_right(text, max(digits.start() - before, 0), _SMALL_FORMS)
+    if _FINNISH.search(text.digit_lines):
+        for finnish in _FINNISH.finditer(text.text):
+            yield from _first_right(text, finnish.start(), [(_FINNISH, checks.finnish)])
+
+
+def _by_name(text: Text) -> Iterator[Place]:
+    for name, pattern, form in _BY_NAME:
+        if name in text.digit_lines:
+            for match in pattern.finditer(text.low):
+                yield from _after_name(text, match.end(), form)
+
+
+def _after_name(text: Text, end: int, form: Checked) -> Iterator[Place]:
+    line_end = text.text.find("\n", end, end + AFTER_NAME)
+    for group in _WORD.finditer(text.text, end, line_end if line_end >= 0 else min(end + AFTER_NAME, len(text.text))):
+        yield from _first_right(text, group.start(), [form])
+
+
+def _first_right(text: Text, start: int, forms: list[Checked]) -> Iterator[Place]:
+    """The place that begins here and has a form whose check it passes, if there is one."""
+    if not text.stands_alone(start, start) or text.before(start) in _NUMBER_GOES_ON:
+        return
+    for pattern, check in forms:
+        match = pattern.match(text.text, start)
+        if match and text.after(match.end()) != "-" and check(_bare(match.group(), check)):
+            yield match.span()
+            return
+
+
+def _bare(written: str, check: Callable[[str], bool]) -> str:
+    """Without separators, but a Finn's, which says the century."""
+    return written.upper() if check is checks.finnish else written.upper().translate(_NOT_COUNTED)

@@ -1,0 +1,113 @@
+"""Instructions in a text that are aimed at the model that will read it, in the languages that are most written."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from memoryhub.sensitive.orders import ENGLISH, PARTS, Rows
+from memoryhub.sensitive.orders_abroad import FRENCH, GERMAN, JAPANESE_CHINESE, PORTUGUESE_ITALIAN, RUSSIAN, SPANISH
+from memoryhub.sensitive.text import Place, Text, apart
+
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK_MARKS = (
+    "無視", "忘れ", "破棄", "従わな", "ユーザ", "システムプロンプト", "あなた", "アシスタント", "モデル",
+    "エージェント", "ai", "忽略", "无视", "忘记", "忘記", "不要", "抛弃", "别", "切勿", "禁止", "请勿",
+    "从现在", "從現在", "你必须", "무시", "사용자에게",
+)  # fmt: skip
+_SEPARATORS = "\t\n\r\"'()[]{}*_`<>|-.,:;/#!?«»“”„‘’¡¿…"
+_ASCII_SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum() and code != 1}
+_RARE_SEPARATORS = re.compile(
+    "[\x00\x02-\x1f+=&~$%^@\\\\\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u206f\u2190-\u2bff"
+    "\u3000-\u303f\u3164\ufe00-\ufe0f\ufeff\uff00-\uff0f\uff1a-\uff20\uffa0\ufff0-\uffff\U0001d173-\U0001d17a"
+    "\U0001f000-\U0001faff\U000e0000-\U000e0fff]"
+)
+LONGEST_SPELT = 400
+_SPELT = tuple(
+    f" {' '.join(word)} "
+    for word in ("ignore", "disregard", "forget", "override", "instructions", "reveal", "pretend", "obey", "prompt")
+)
+"""Words of which the letters stand apart, where nobody writes them so but to be overlooked."""
+
+_LETTERS = re.compile(r"(?: {1,3}\w(?!\w))+")
+_LETTERS_BEFORE = re.compile(r"(?: {1,3}\w){0,100} $")
+
+
+def _compiled(rows: Rows) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
+    """What finds a space and a beginning after it, and by beginning what has to follow.
+
+    The beginnings are told apart by their first two letters, so that most words cost one comparison or two.
+    """
+    beginnings = sorted({beginning for begins, _ in rows for beginning in begins.split("|")})
+    tree: dict[str, dict[str, list[str]]] = {}
+    for beginning in beginnings:
+        tree.setdefault(beginning[0], {}).setdefault(beginning[1], []).append(re.escape(beginning[2:]))
+    words = "|".join(
+        f"{first}(?:{'|'.join(f'{second}(?:{chr(124).join(rests)})' for second, rests in branches.items())})"
+        for first, branches in tree.items()
+    )
+    return re.compile(f" (?:{words})"), {beginning: _following(rows, beginning) for beginning in beginnings}
+
+
+def _following(rows: Rows, beginning: str) -> re.Pattern[str]:
+    """The patterns of all rows that a text with this beginning can belong to, in one."""
+    return _joined(pattern for begins, pattern in rows if any(_agree(beginning, other) for other in begins.split("|")))
+
+
+def _agree(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def _joined(patterns: Iterable[str]) -> re.Pattern[str]:
+    joined = "|".join(patterns)
+    for name, part in PARTS.items():
+        joined = joined.replace(name, part)
+    return re.compile(joined)
+
+
+_BEGINNING, _FOLLOWING = _compiled((*ENGLISH, *GERMAN, *FRENCH, *SPANISH, *PORTUGUESE_ITALIAN, *RUSSIAN))
+_INSTRUCTION_CJK = _joined(JAPANESE_CHINESE)
+
+
+def instructions(text: Text) -> Iterator[Place]:
+    """Orders to forget what was said before, to hide something from people, to take a part, to send something away.
+
+    How one would speak to a colleague (`always run the tests`, `do not deploy on Fridays`) is none.
+    """
+    spaced = _spaced(text.low)
+    places = _with_spaces(text.low, spaced)
+    if (" o " in spaced or " e " in spaced) and (letters := [*_letter_by_letter(spaced)]):
+        places = iter(apart([*places, *letters]))
+    if not text.text.isascii() and _CJK.search(text.text) and any(mark in text.low for mark in _CJK_MARKS):
+        places = iter(sorted([*places, *(match.span() for match in _INSTRUCTION_CJK.finditer(text.low))]))
+    return places
+
+
+def _letter_by_letter(spaced: str) -> Iterator[Place]:
+    """Words of an order whose letters stand apart, with the single letters around them."""
+    for word in _SPELT:
+        position = spaced.find(word)
+        while position >= 0:
+            first = _LETTERS_BEFORE.search(spaced[max(0, position - LONGEST_SPELT) : position + 1])
+            last = _LETTERS.match(spaced, position, position + len(word) + LONGEST_SPELT)
+            if first and last:
+                yield position - (len(first.group()) - 1), last.end() - 1
+                position = spaced.find(word, last.end())
+            else:
+                position = spaced.find(word, position + 1)
+
+
+def _with_spaces(low: str, spaced: str) -> Iterator[Place]:
+    end = 0
+    for beginning in _BEGINNING.finditer(spaced):
+        start = beginning.start()
+        if start >= end and (match := _FOLLOWING[beginning.group()[1:]].match(low, start)):
+            end = match.end()
+            yield start, end
+
+
+def _spaced(low: str) -> str:
+    """A text whose words all follow a space, one character longer: what stands at n there stands at n - 1 here."""
+    if low.isascii():
+        return " " + low.translate(_ASCII_SEPARATORS)
+    for separator in _SEPARATORS:
+        low = low.replace(separator, " ")
+    return " " + _RARE_SEPARATORS.sub(" ", low)

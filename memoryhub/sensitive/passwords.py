@@ -1,0 +1,171 @@
+"""Passwords and secrets that a text gives away in words, `the password is …`, or as a setting, `PASSWORD=…`."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from memoryhub.sensitive.commands import on_command_lines
+from memoryhub.sensitive.text import Place, Text, apart
+from memoryhub.sensitive.values import NAMED, PASS, PASSWORD, PIN, TOKEN, Given, gives_away
+
+_KEY_BEFORE = ("api", "access", "secret", "auth", "signing", "encryption", "clave", "clé", "chave")
+_NAME_BEFORE = re.compile(r"(?<![A-Z])([A-Z]?[a-z0-9]{1,30}|[A-Z0-9]{1,30})[ _.-]?$")
+_PUBLIC_WORDS = """
+public pub primary foreign cache sort partition object bucket idempotency natural unique hash index map dict
+row col column storage registry host license licence group search shortcut translation locale i18n s3 blob file
+known artifact composite surrogate csrf xsrf authenticity next page cursor continuation sync resume anti request etag
+publishable site
+"""
+_PUBLIC = frozenset(_PUBLIC_WORDS.split())
+"""What a key or a token is called that anybody may read."""
+
+_KEYWORDS = tuple(
+    (mark, re.compile(mark + rest), sort)
+    for mark, rest, sort in (
+        ("pass", r"(?:wor[dt]s?|wd|phrase|code)(?![a-z])", PASSWORD), ("pwd", "(?![a-z])", PASSWORD),
+        ("pass", "(?![a-z])", PASS), ("clave", "(?![a-z])", PASS),
+        ("pw", r"(?![a-z])", PASSWORD), ("kennwort", "", PASSWORD), ("mot de passe", "", PASSWORD),
+        ("mdp", "(?![a-z])", PASSWORD), ("contrase", "(?:ñ|n)a", PASSWORD), ("senha", "(?![a-z])", PASSWORD),
+        ("palavra-passe", "", PASSWORD), ("wachtwoord", "", PASSWORD), ("hasło", "", PASSWORD),
+        ("пароль", "", PASSWORD), ("パスワード", "", PASSWORD), ("密码", "", PASSWORD), ("密碼", "", PASSWORD),
+        ("비밀번호", "", PASSWORD), ("şifre", "", PASSWORD), ("lösenord", "", PASSWORD),
+        ("clave de acceso", "", PASSWORD), ("identified by", "", PASSWORD),
+        ("secret", "(?![a-z])", TOKEN), ("token", "(?:[ _-]?[0-9]{1,4})?(?![a-z])", TOKEN),
+        ("key", "(?:[ _-]base)?(?![a-z])", TOKEN),
+        ("api-schlüssel", "", TOKEN), ("clé api", "", TOKEN), ("clave api", "", TOKEN), ("apiキー", "", TOKEN),
+        ("トークン", "", TOKEN), ("pin", "(?: code|-code)?(?![a-z])", PIN),
+        ("cred", "(?:s|entials?)(?![a-z])", NAMED), ("auth", "(?![a-z])", NAMED),
+    )
+)  # fmt: skip
+"""A word that every keyword begins with, which is quickly looked for, how the keyword goes on, and what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """Where a word that names a secret stands."""
+
+    start: int
+    end: int
+    sort: str
+    phrase: bool
+
+
+_ABOUT = (
+    r"(?:\s{1,2}\(?(?:for|of|to|on|at|in|für|zum|zur|von|vom|im|de|del|della|per|du|da|do|pour|para|voor|för|dla|для)"
+    r"\s[^\n:=|]{1,40}?)?"
+)
+_CONNECTOR = re.compile(
+    r"[0-9]{0,2}[\"'`\])]{0,2}" + _ABOUT + r"(?:"
+    r"(?P<setting>\**\s{0,3}(?:(?::\s?)?str(?:ing)?\s{1,2}(?==))?(?::{1,3}=|[.?+]=|=>|[:=|：＝](?![:=]))\**\s{0,3}"
+    r"|(?<=[\"'])(?:,\s{0,12}[\"']value[\"']\s?:\s?|,\s{0,2}(?=[\"'])|\s{1,3}value\s?=\s?)"
+    r"|(?P<tag>>\s{0,40}))"
+    r"|\s{1,2}(?P<prose>(?:is|was|has been|ist|war|lautet|wurde|est|es|era|è|é|foi|jest|это|set|changed|reset|now)"
+    r"(?:\s(?:now|currently|set|changed|reset|still|jetzt|nun|auf|maintenant|ahora|agora|adesso))?(?:\sto|\sauf|\sà|\sa)?"
+    r":?\s{1,2})"
+    r"|(?P<joined>\s?(?:は|为|是|為|는|은)[:：]?\s?))"
+)
+_BESIDE = re.compile(r"(?P<setting>(?!))?(?P<tag>(?!))?\s(?=\S)")
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
+_BARE = re.compile(r"[\x01!-\"$-&(-~#£€§À-ɏЀ-ӿ][\x01!-&(-~£€§À-ɏЀ-ӿ']{0,255}")
+_NEXT = re.compile(r"&\w{1,40}=|\\[nr](?=[\w.-]{1,60}\s?[=:]|[\s\"'}\\]|$)|</")
+"""Where a bare value ends that something else follows without a space: a parameter, an escaped line end, a tag."""
+
+_TAG_AFTER = re.compile(r"\s{0,40}</")
+_TAG_BEFORE = re.compile(r"<[\w:.-]{0,40}$")
+LONGEST_VALUE = 256
+SHORTEST_NARROW = 5
+"""Characters from a keyword to the next that leave room for a value, in a text that is full of keywords."""
+_CLAUSE_END = re.compile(r"[ \t]*[.,;!)|*」。、]?[ \t]*(?:\n|$|\.|,|;|です|だ)")
+
+
+def passwords(text: Text) -> Iterator[Place]:
+    """The values alone. What only names a password (`password: str`, `$PASSWORD`, `is required`) is none."""
+    return iter(apart([*_after_keywords(text), *on_command_lines(text)]))
+
+
+def _keywords(text: Text) -> list[Keyword]:
+    found = [
+        Keyword(match.start(), match.end(), sort, match.group() == "passphrase")
+        for mark, pattern, sort in _KEYWORDS
+        if mark in text.low
+        for match in pattern.finditer(text.low)
+    ]
+    named = (_begins_well(text, keyword) for keyword in found)
+    return sorted((keyword for keyword in named if keyword), key=lambda keyword: keyword.start)
+
+
+def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
+    """`adminpassword` and `dbToken` name secrets; `spin:`, `the key is` and `public_key` do not."""
+    start, sort = keyword.start, keyword.sort
+    if sort == PASSWORD:
+        return keyword
+    before, first = text.before(start), text.text[start : start + 2]
+    camel = first[:1].isupper() and (before.islower() or first[1:].islower())
+    if text.low.startswith("key", start):
+        return _named_key(text, keyword, joined=camel or before in {"_", "-", "."})
+    if text.low.startswith(("token", "secret"), start):
+        return keyword
+    return keyword if not before.isalpha() or camel else None
+
+
+def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
+    """`api key` names a secret; of another key only what follows shows whether it is one."""
+    start = keyword.start
+    if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
+        return keyword
+    return replace(keyword, sort=NAMED) if joined else None
+
+
+def _is_public(text: Text, keyword: Keyword) -> bool:
+    """Whether the word before it says that anybody may read the value: `public_key`, `csrf-token`."""
+    before = text.text[max(0, keyword.start - 32) : keyword.start] if keyword.sort in (TOKEN, NAMED) else ""
+    name = _NAME_BEFORE.search(before)
+    return name is not None and name[1].lower() in _PUBLIC
+
+
+def _after_keywords(text: Text) -> Iterator[Place]:
+    """Values overlap where keywords stand in a value: once they have as many characters as the text, each ends where
+    the next keyword begins, so that all of them together are no longer than a few texts."""
+    end, looked_at = 0, 0
+    keywords = _keywords(text)
+    for keyword, following in zip_longest(keywords, [keyword.start for keyword in keywords[1:]]):
+        narrow = looked_at > len(text.text) + LONGEST_VALUE * 16
+        limit = following or len(text.text)
+        if keyword.start < end or (narrow and limit - keyword.end < SHORTEST_NARROW):
+            continue
+        for connector, beside in _connectors(text, keyword):
+            place, given = _value(text.text, connector, limit if narrow else None, phrase=keyword.phrase)
+            looked_at += place[1] - place[0]
+            if given and gives_away(keyword.sort, given, beside=beside) and not _is_public(text, keyword):
+                end = place[1]
+                yield place
+                break
+
+
+def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
+    """What connects a keyword to its value, and whether that is nothing but a space."""
+    connector = _CONNECTOR.match(text.low, keyword.end)
+    if connector and not (
+        connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])
+    ):
+        yield connector, False
+    if keyword.sort == PASSWORD and (beside := _BESIDE.match(text.low, keyword.end)):
+        yield beside, True
+
+
+def _value(text: str, connector: re.Match[str], limit: int | None, *, phrase: bool) -> tuple[Place, Given | None]:
+    start, setting = connector.end(), connector["setting"] is not None
+    closing = _QUOTES.get(text[start : start + 1])
+    if closing:
+        end = text.find(closing, start + 1, start + 2 + LONGEST_VALUE)
+        if end > start + 1 and "\n" not in text[start:end]:
+            ends = _CLAUSE_END.match(text, end + 1) is not None
+            return (start + 1, end), Given(text[start + 1 : end], True, setting, ends, phrase or not setting)
+    bare = _BARE.match(text, start, len(text) if limit is None else max(start, limit))
+    value = _NEXT.split(bare.group())[0].rstrip(".,;:)]}\"'?>|*`") if bare else ""
+    end = start + len(value)
+    if text.startswith("...", end) or (connector["tag"] and not _TAG_AFTER.match(text, end)):
+        return (start, end), None
+    ends = _CLAUSE_END.match(text, end) is not None
+    return (start, end), Given(value, False, setting, ends, False) if value else None

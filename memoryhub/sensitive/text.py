@@ -1,0 +1,149 @@
+"""What the detectors of sensitive text share: a text with the cheap facts that spare most of them a search."""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+Place = tuple[int, int]
+"""Where something stands: [start, end) in code points."""
+
+FIRST_WITHOUT_SPACES = "\u2e80"
+"""Japanese, Chinese and Korean begin here."""
+
+
+class Number(NamedTuple):
+    """A stretch of digits and separators: [start, end), and how many digits."""
+
+    start: int
+    end: int
+    digits: int
+
+
+OPAQUE = "\x01"
+"""Stands for each character of what was masked; no pattern but those of words knows it."""
+
+_MASKED = re.compile(r"\[redacted(?::[a-z_]{1,20})?\]")
+_DIGIT = re.compile("[0-9]")
+_NUMBER = re.compile("[0-9][0-9 ()./\\-\u00a0\u202f\u2011]{6,}")
+_AROUND = " ()./-\u00a0\u202f\u2011"
+SHORTEST_LONG_WORD = 20
+"""No key of a provider and no encoded text that says anything is shorter."""
+
+_LONG_WORD = re.compile(f"[!-~]{{{SHORTEST_LONG_WORD},}}")
+LETTERS_AND_DIGITS = re.compile("[A-Z][A-Z-]{0,5} ?[0-9][0-9]")
+_BETWEEN = str.maketrans("", "", _AROUND)
+FEWEST_DIGITS = 6
+_NO_SECRET = re.compile(
+    r"\x01|example|placeholder|redacted|dummy|your[ _-]|change[ _-]?me|abcdefghijklm"
+    r"|x{4}|#{4}|\.{3}|…|\*{3}|^[<\[({%$#]|[}>]$|^(.)\1*$",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
+"""What nobody draws: the same again and again, the alphabet, the digits in order."""
+
+
+class Text:
+    """A text to search; each fact is found out when it is first asked for."""
+
+    def __init__(self, text: str) -> None:
+        if "[redacted" in text:
+            text = _MASKED.sub(lambda match: OPAQUE * len(match.group()), text)
+        self.text = text
+        """What was masked is one opaque word in it, so that masking makes nothing new of what stands beside it."""
+
+        low = text.lower()
+        self.low = low if len(low) == len(text) else "".join(map(_lower, text))
+        """The text in small letters, each where it stands in the text."""
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        return self.text.isascii()
+
+    @cached_property
+    def has_digits(self) -> bool:
+        return _DIGIT.search(self.text) is not None
+
+    @cached_property
+    def digit_lines(self) -> str:
+        """Its lines that have digits, in small letters: what is not in them stands near no number."""
+        if not self.has_digits:
+            return ""
+        return "\n".join(line for line in self.low.split("\n") if _DIGIT.search(line))
+
+    @cached_property
+    def digits(self) -> int:
+        """How many digits there are."""
+        return sum(map(self.digit_lines.count, "0123456789"))
+
+    @cached_property
+    def long_words(self) -> list[Place]:
+        """Stretches of ASCII without white space that are long enough for a key or an encoded text."""
+        if len(max(self.text.split(), key=len, default="")) < SHORTEST_LONG_WORD:
+            return []
+        return [match.span() for match in _LONG_WORD.finditer(self.text)]
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """Stretches of digits and what stands between the groups of a number, with at least six digits."""
+        if self.digits < FEWEST_DIGITS:
+            return []
+        found = []
+        for match in _NUMBER.finditer(self.text):
+            written = match.group().rstrip(_AROUND)
+            digits = len(written.translate(_BETWEEN))
+            if digits >= FEWEST_DIGITS:
+                found.append(Number(match.start(), match.start() + len(written), digits))
+        return found
+
+    @cached_property
+    def has_letters_and_digits(self) -> bool:
+        """Whether capital letters stand right before digits anywhere, as in `DE89` or `AB 12`."""
+        return self.digits > 1 and LETTERS_AND_DIGITS.search(self.text) is not None
+
+    def before(self, position: int) -> str:
+        """The character before a position; "" at the beginning."""
+        return self.text[position - 1] if position > 0 else ""
+
+    def after(self, position: int) -> str:
+        """The character at a position; "" at the end."""
+        return self.text[position : position + 1]
+
+    def stands_alone(self, start: int, end: int) -> bool:
+        """Whether neither a letter, a digit nor an underscore touches a place; of an empty one, stands before it."""
+        return not (_is_word(self.before(start)) or (end > start and _is_word(self.after(end))))
+
+
+Detector = Callable[[Text], Iterable[Place]]
+"""Finds one kind, in the order of the text and without overlaps, in time that grows with the length of the text."""
+
+
+def apart(places: Iterable[Place]) -> list[Place]:
+    """In order, and of two that overlap only the one that begins first, or else is shorter."""
+    kept: list[Place] = []
+    for place in sorted(places):
+        if not kept or place[0] >= kept[-1][1]:
+            kept.append(place)
+    return kept
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only shows where a secret would stand: `<token>`, `${TOKEN}`, `***`, `AKIA…EXAMPLE`."""
+    return _NO_SECRET.search(value) is not None
+
+
+def is_random(value: str) -> bool:
+    """Whether the value of a key could have been drawn: no placeholder, and with enough different characters."""
+    one_case = value.islower() or value.isupper()
+    plain = one_case and not any(map(str.isdigit, value))
+    return not plain and len(set(value)) >= 8 and not is_placeholder(value) and not _COUNTED.search(value)
+
+
+def _lower(character: str) -> str:
+    low = character.lower()
+    return low if len(low) == 1 else character
+
+
+def _is_word(character: str) -> bool:
+    """Letters of scripts that put no spaces between words end a number or a key as well as a space does."""
+    return character in {"_", OPAQUE} or (character.isalnum() and character < FIRST_WITHOUT_SPACES)

@@ -1,0 +1,1 @@
+"""Texts compared, matched, merged and folded: pure functions."""

@@ -1,0 +1,240 @@
+"""Three texts to one: what two people made of the same text, line by line, with work that is bounded whatever they are.
+
+What one of them alone changed is taken, and so is what both changed alike. Where they changed the same lines, or lines
+beside one another, nobody is overruled: that is a conflict with the lines of all three texts.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from memoryhub.text.matching import Area, Budget, Work, common_runs, differing, slid
+
+MATCHING_PAIRS = 200_000
+"""So many pairs of equal lines are looked at for each side. Beyond it a stretch counts as changed as a whole: there can
+be a conflict where a closer look would have found none, and never a text that nobody meant."""
+
+SHORTEST_MARK = 7
+_LIKE_A_MARKER = re.compile(r"^(<+|\|+|=+|>+)(?= |$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Lines that both sides changed, with their line feeds; a side that removed them is empty."""
+
+    base: str
+    mine: str
+    theirs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What became of three texts, in order: stretches that are settled and conflicts between them."""
+
+    parts: tuple[str | Conflict, ...]
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Conflict))
+
+    @property
+    def is_clean(self) -> bool:
+        return not any(isinstance(part, Conflict) for part in self.parts)
+
+    @property
+    def text(self) -> str:
+        """The one text; ValueError while there are conflicts."""
+        if not self.is_clean:
+            raise ValueError("a merge with conflicts is no text yet")
+        return self.settled(lambda conflict: "")
+
+    def settled(self, settle: Callable[[Conflict], str]) -> str:
+        """The text with something in the place of each conflict, asked for in order."""
+        return joined(part if isinstance(part, str) else settle(part) for part in self.parts)
+
+    @property
+    def mark(self) -> int:
+        """How many characters the markers have: as no line of these texts could be taken for one of them."""
+        return mark_for(*(piece for part in self.parts for piece in _pieces(part)))
+
+    def marked(self, mine: str, theirs: str) -> str:
+        """The text with each conflict in it, on lines of its own, between markers that name the sides."""
+        mark = self.mark
+        return self.settled(lambda conflict: marked(conflict, mark, mine, theirs))
+
+
+def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Merge:
+    """The lines of both sides in one text. Lines end at a line feed and at nothing else. What the pairs of lines cost
+    is taken from `work`."""
+    old, left, right = lines_of(base), lines_of(mine), lines_of(theirs)
+    parts: list[str | Conflict] = []
+    for stretch in _stretches(old, left, right, work):
+        if parts and isinstance(stretch, str) and isinstance(parts[-1], str):
+            parts[-1] += stretch
+        elif stretch:
+            parts.append(stretch)
+    return Merge(tuple(parts))
+
+
+def overruled(conflict: Conflict) -> str:
+    """Both sides' changes line by line: what either removed is gone, what either added is there.
+
+    Where both replaced the same lines, those of `theirs` stand alone.
+    """
+    base, mine, theirs = lines_of(conflict.base), lines_of(conflict.mine), lines_of(conflict.theirs)
+    right = _changes(base, theirs)
+    replaced = {i for area in right for i in range(area[0], area[1])}
+    left = [part for area in _changes(base, mine) for part in _by_line(area)]
+    removed = replaced | {i for area in left for i in range(area[0], area[1])}
+    added: dict[int, list[str]] = {}
+    for first, end, start, stop in left:
+        if first == end or not replaced.issuperset(range(first, end)):
+            added.setdefault(first, []).extend(mine[start:stop])
+    for first, _, start, stop in right:
+        if added.get(first) != theirs[start:stop]:
+            added.setdefault(first, []).extend(theirs[start:stop])
+    pieces = [[*added.get(i, ()), *(base[i : i + 1] if i not in removed else ())] for i in range(len(base) + 1)]
+    return joined(line for piece in pieces for line in piece)
+
+
+def _by_line(area: Area) -> list[Area]:
+    """An area that replaces lines by as many, line by line; any other as it is."""
+    first, end, start, stop = area
+    if end - first != stop - start:
+        return [area]
+    return [(first + i, first + i + 1, start + i, start + i + 1) for i in range(end - first)]
+
+
+def beside(mine: str, theirs: str) -> Merge:
+    """Two texts whose base is not known: everything that differs is a conflict."""
+    left, right = lines_of(mine), lines_of(theirs)
+    parts: list[str | Conflict] = []
+    i = 0
+    for first, end, other, other_end in _changes(left, right):
+        parts += ["".join(left[i:first]), Conflict("", "".join(left[first:end]), "".join(right[other:other_end]))]
+        i = end
+    return Merge(tuple(part for part in [*parts, "".join(left[i:])] if part))
+
+
+def mark_for(*texts: str) -> int:
+    """The length of markers that no line of some texts is."""
+    taken = {len(found[1]) for text in texts for found in _LIKE_A_MARKER.finditer(text)}
+    return next(length for length in count(SHORTEST_MARK) if length not in taken)
+
+
+def unmarked(text: str, mark: int) -> Merge:
+    """What `marked` has written and somebody may have edited: conflicts whose markers, of that length, are complete."""
+    lines = lines_of(text)
+    starts = [mark * sign for sign in "<|=>"]
+    parts: list[str | Conflict] = []
+    settled = i = 0
+    while i < len(lines):
+        marks = _marks(lines, i, starts)
+        if marks is None:
+            i += 1
+            continue
+        first, base, theirs, end = marks
+        sides = (slice(base + 1, theirs), slice(first + 1, base), slice(theirs + 1, end))
+        parts += ["".join(lines[settled:first]), Conflict(*("".join(lines[side]) for side in sides))]
+        settled = i = end + 1
+    return Merge(tuple(part for part in [*parts, "".join(lines[settled:])] if part))
+
+
+def _marks(lines: Sequence[str], first: int, starts: Sequence[str]) -> tuple[int, int, int, int] | None:
+    """Where the four markers of the conflict stand that begins with this line; null where none does."""
+    found: list[int] = []
+    for place in range(first, len(lines)):
+        marks = [lines[place].rstrip("\n").partition(" ")[0] == start for start in starts]
+        if marks[len(found)]:
+            found.append(place)
+            if len(found) == len(starts):
+                return found[0], found[1], found[2], found[3]
+        elif not found or marks[0]:
+            return None
+    return None
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines with their line feeds, which the last one can lack."""
+    lines = [line + "\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def joined(pieces: Iterable[str]) -> str:
+    """Pieces one after the other, each beginning a line: one that ended a text without a line feed gets one."""
+    text: list[str] = []
+    for piece in filter(None, pieces):
+        if text and not text[-1].endswith("\n"):
+            text.append("\n")
+        text.append(piece)
+    return "".join(text)
+
+
+def _pieces(part: str | Conflict) -> tuple[str, ...]:
+    return (part,) if isinstance(part, str) else (part.base, part.mine, part.theirs)
+
+
+def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
+    """The three sides of a conflict between markers of some length that name two of them."""
+    start, before, between, end = (mark * sign for sign in "<|=>")
+    sides = [f"{start} {mine}\n", conflict.mine, f"{before}\n", conflict.base, f"{between}\n", conflict.theirs]
+    return joined([*sides, f"{end} {theirs}\n"])
+
+
+def _stretches(
+    base: Sequence[str], mine: Sequence[str], theirs: Sequence[str], work: Work | None
+) -> Iterator[str | Conflict]:
+    """Everything in order: lines that both kept, and each group of changes as what became of it."""
+    i = 0
+    for left, right in _groups(_changes(base, mine, work), _changes(base, theirs, work)):
+        first, end = _reach([*left, *right])
+        yield "".join(base[i:first])
+        yield _became(
+            "".join(base[first:end]), _side(base, mine, left, first, end), _side(base, theirs, right, first, end)
+        )
+        i = end
+    yield "".join(base[i:])
+
+
+def _changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) -> list[Area]:
+    budget = Budget(MATCHING_PAIRS)
+    runs = common_runs(base, side, budget)
+    if work is not None:
+        work.spend((MATCHING_PAIRS - budget.left) // 4)
+    return differing(slid(runs, base, side), len(base), len(side))
+
+
+def _groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list[Area], list[Area]]]:
+    """Changes of both sides in order, together where they overlap in the base or touch."""
+    ours: tuple[list[Area], list[Area]] = ([], [])
+    end = -1
+    for area, side in sorted([*((area, 0) for area in mine), *((area, 1) for area in theirs)]):
+        if end >= 0 and area[0] > end:
+            yield ours
+            ours, end = ([], []), -1
+        ours[side].append(area)
+        end = max(end, area[1])
+    if end >= 0:
+        yield ours
+
+
+def _reach(areas: Sequence[Area]) -> tuple[int, int]:
+    return min(area[0] for area in areas), max(area[1] for area in areas)
+
+
+def _side(base: Sequence[str], side: Sequence[str], areas: Sequence[Area], first: int, end: int) -> str:
+    """What a side has in the place of the base's lines [first, end): its changes and, between them, what it kept."""
+    pieces: list[str] = []
+    i = first
+    for area in areas:
+        pieces += [*base[i : area[0]], *side[area[2] : area[3]]]
+        i = area[1]
+    return "".join([*pieces, *base[i:end]])
+
+
+def _became(base: str, mine: str, theirs: str) -> str | Conflict:
+    if theirs in (mine, base):
+        return mine
+    return theirs if mine == base else Conflict(base, mine, theirs)

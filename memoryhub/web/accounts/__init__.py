@@ -1,0 +1,1 @@
+"""People: signing in, their account, who there is."""

@@ -1,0 +1,107 @@
+"""The forms by which people come in and set what is their own."""
+
+import zoneinfo
+from functools import lru_cache
+from typing import Any
+
+from django import forms
+from django.contrib.auth import password_validation
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models import User
+from memoryhub.models.access import Theme
+from memoryhub.web.common.forms import email_field, one_line
+
+LONGEST_PASSWORD = 1_000
+
+
+@lru_cache(maxsize=1)
+def time_zones() -> tuple[str, ...]:
+    """The names of all zones, sorted."""
+    return tuple(sorted(zoneinfo.available_timezones()))
+
+
+def password_field(label: Any, autocomplete: str, **options: Any) -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+    return forms.CharField(label=label, max_length=LONGEST_PASSWORD, strip=False, widget=widget, **options)
+
+
+def name_field() -> forms.CharField:
+    widget = forms.TextInput(attrs={"autocomplete": "name"})
+    return forms.CharField(label=_("Name"), max_length=100, validators=[one_line], widget=widget)
+
+
+class SignInForm(forms.Form):
+    email = email_field()
+    password = password_field(_("Password"), "current-password")
+    next = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+class NewPasswordForm(forms.Form):
+    """A password, twice, checked by the hub's rules. `user` is whose it becomes."""
+
+    password = password_field(_("New password"), "new-password", help_text=_("At least 10 characters."))
+    again = password_field(_("The same password again"), "new-password")
+
+    def __init__(self, *args: Any, user: User, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.user = user
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.cleaned_data
+        if "password" in values and "again" in values:
+            if values["password"] != values["again"]:
+                self.add_error("again", _("The two passwords differ."))
+            self._check(values)
+        return values
+
+    def _check(self, values: dict[str, Any]) -> None:
+        self.user.email = values.get("email") or self.user.email
+        self.user.name = values.get("name") or self.user.name
+        try:
+            password_validation.validate_password(values["password"], self.user)
+        except ValidationError as error:
+            self.add_error("password", error)
+
+
+class JoinForm(NewPasswordForm):
+    """What somebody with an invitation says of themself; the address is asked only where the invitation has none."""
+
+    field_order = ("email", "name", "password", "again")
+    email = email_field()
+    name = name_field()
+
+    def __init__(self, *args: Any, email: str, **options: Any) -> None:
+        super().__init__(*args, user=User(email=email), **options)
+        if email:
+            del self.fields["email"]
+
+
+class ChangePasswordForm(NewPasswordForm):
+    field_order = ("current", "password", "again")
+    current = password_field(_("Current password"), "current-password")
+
+
+class ProfileForm(forms.Form):
+    name = name_field()
+    time_zone = forms.CharField(
+        label=_("Time zone"),
+        max_length=64,
+        help_text=_("Type a part of its name, such as a city."),
+        widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    theme = forms.ChoiceField(label=_("Theme"), choices=Theme.choices, widget=forms.RadioSelect)
+    single_keys = forms.BooleanField(
+        label=_("Single-key shortcuts"),
+        required=False,
+        help_text=_("Keys such as j, k and e act on a page while no field has the focus."),
+    )
+
+    def clean_time_zone(self) -> str:
+        """The zone's own spelling, whatever the case that was typed."""
+        typed = str(self.cleaned_data["time_zone"]).strip().replace(" ", "_").casefold()
+        for zone in time_zones():
+            if zone.casefold() == typed:
+                return zone
+        raise ValidationError(_("There is no time zone of that name."), code="unknown")

@@ -1,0 +1,35 @@
+"""The cookie of a browser in which somebody has signed in: strangers' wrong passwords do not slow down this one."""
+
+import secrets
+
+from django.conf import settings
+from django.http import HttpResponse
+
+from memoryhub.models import User
+from memoryhub.web.common.request import Request
+
+COOKIE = "device"
+SALT = "memoryhub.device"
+LASTS = 180 * 24 * 3600
+
+
+def of(request: Request, user: User | None) -> str | None:
+    """The name of this browser, where this person has signed in from it."""
+    signed = request.get_signed_cookie(COOKIE, default=None, salt=SALT, max_age=LASTS)
+    user_id, _, name = (signed or "").partition(".")
+    return name if user is not None and user_id == user.id and name else None
+
+
+def remember(request: Request, response: HttpResponse, user: User) -> HttpResponse:
+    """Notes in the browser that this person has signed in from it."""
+    name = of(request, user) or secrets.token_urlsafe(16)
+    response.set_signed_cookie(
+        COOKIE,
+        f"{user.id}.{name}",
+        salt=SALT,
+        max_age=LASTS,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+    return response

@@ -1,0 +1,28 @@
+"""The keys of somebody who loses a role or the account: which still work, and which of them end with it."""
+
+from django.contrib import messages
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from memoryhub.models import Key, User
+from memoryhub.models.access import KeyQuerySet
+from memoryhub.web.agents.rows import KeyRow, key_rows
+from memoryhub.web.common.request import Request
+
+MOST_KEYS = 500
+
+
+def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
+    """The keys made by one person that still work, newest first, as another one may see them."""
+    now = timezone.now()
+    return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
+
+
+def chosen_keys(request: Request, rows: list[KeyRow]) -> list[Key] | None:
+    """The ticked keys of the page that was sent; None, with a message, where it did not show all of them."""
+    shown = request.POST.getlist("shown")
+    if any(row.key.pk not in shown for row in rows):
+        messages.warning(request, _("A key was issued meanwhile: look at the list once more."))
+        return None
+    ticked = request.POST.getlist("key")
+    return [row.key for row in rows if row.key.pk in ticked and row.may_revoke]

@@ -1,0 +1,145 @@
+"""The people of the hub, for its administrators: who they are, who is invited, and who may come in."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from memoryhub.actions.accounts import people as actions, withdrawals
+from memoryhub.actions.accounts.keys_and_roles import LastAdministrator
+from memoryhub.models import Invitation, Key, User
+from memoryhub.models.access import fold_email
+from memoryhub.templatetags.visible import isolated
+from memoryhub.web.accounts.leaving_keys import chosen_keys, rows_of
+from memoryhub.web.accounts.people_forms import InviteForm
+from memoryhub.web.common.access import by, person, superuser_only
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import ROWS, asked, fresh_form, page, see_other, spend_form
+
+
+def link_of(token: str) -> str:
+    """The address of an invitation, to be given to the person."""
+    return settings.MEMORYHUB_URL.rstrip("/") + reverse("invitation", args=[token])
+
+
+@superuser_only
+@require_safe
+def people(request: Request) -> HttpResponse:
+    """Everybody, in the order of their addresses, and the invitations that nobody has used."""
+    return _page(request, InviteForm())
+
+
+@never_cache
+@superuser_only
+@require_POST
+def invite(request: Request) -> HttpResponse:
+    """Makes an invitation and shows its link, once."""
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form)
+    if not spend_form(request):
+        return see_other(request, "people")
+    try:
+        invitation, token = actions.invite(**form.cleaned_data, **by(request))
+    except actions.MayNotInvite:
+        raise PermissionDenied from None
+    except actions.EmailTaken:
+        form.add_error("email", _("Somebody has this e-mail address already."))
+        return _page(request, form)
+    return shown_link(request, invitation, token, reverse("people"))
+
+
+@superuser_only
+@require_POST
+def withdraw(request: Request, invitation_id: str) -> HttpResponse:
+    """Ends an invitation before it is used."""
+    invitation = get_object_or_404(Invitation.objects.open(timezone.now()).newest(), pk=invitation_id)
+    withdrawals.withdraw(invitation, **by(request))
+    messages.success(request, _("The invitation is withdrawn: its link no longer works."))
+    return see_other(request, "people")
+
+
+@superuser_only
+@require_POST
+def set_active(request: Request, user_id: str) -> HttpResponse:
+    """Lets a person in again (`active=1`); deactivating somebody asks first what becomes of their keys."""
+    user = get_object_or_404(User, pk=user_id)
+    if request.POST.get("active") != "1":
+        return see_other(request, "deactivate", user.id)
+    actions.set_active(user, True, **by(request))
+    messages.success(request, _("%(name)s may sign in again.") % {"name": isolated(str(user))})
+    return see_other(request, "people")
+
+
+@superuser_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def deactivate(request: Request, user_id: str) -> HttpResponse:
+    """Before somebody is kept out: the keys that they made, with the choice to revoke them, and what else ends."""
+    user = get_object_or_404(User, pk=user_id, is_active=True)
+    keys = rows_of(Key.objects.all(), user, person(request))
+    if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
+        return _deactivated(request, user, chosen)
+    invitations = Invitation.objects.open(timezone.now()).filter(Q(made_by=user) | Q(user=user)).newest()[:ROWS]
+    return render(request, "accounts/deactivate.html", {"leaving": user, "keys": keys, "invitations": invitations})
+
+
+def _deactivated(request: Request, user: User, revoke: list[Key]) -> HttpResponse:
+    try:
+        actions.set_active(user, False, revoke=revoke, **by(request))
+    except LastAdministrator:
+        messages.error(request, _("The hub's last administrator cannot be deactivated."))
+        return see_other(request, "people")
+    messages.success(request, _("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))})
+    if user == person(request):
+        return see_other(request, "sign_in")
+    return see_other(request, "people")
+
+
+@never_cache
+@superuser_only
+@require_POST
+def password_link(request: Request, user_id: str) -> HttpResponse:
+    """Makes a link by which a person sets another password, and shows it, once."""
+    user = get_object_or_404(User, pk=user_id, is_active=True)
+    if not spend_form(request):
+        return see_other(request, "people")
+    try:
+        invitation, token = actions.invite(user=user, email=user.email, **by(request))
+    except actions.MayNotInvite:
+        raise PermissionDenied from None
+    return shown_link(request, invitation, token, reverse("people"))
+
+
+def shown_link(request: Request, invitation: Invitation, token: str, back: str) -> HttpResponse:
+    """The page that shows an invitation's link; nobody can see it again."""
+    return render(
+        request, "accounts/password_link.html", {"invitation": invitation, "link": link_of(token), "back": back}
+    )
+
+
+def _page(request: Request, form: InviteForm) -> HttpResponse:
+    query = asked(request, "q").strip()
+    shown: dict[str, Any] = {
+        "page": page(_matching(query), "email", asked(request, "after")),
+        "invitations": Invitation.objects.open(timezone.now()).newest()[:ROWS],
+        "form": form,
+        "form_once": fresh_form(),
+        "query": query,
+        "administrators": User.objects.filter(is_active=True, is_superuser=True)[:2].count(),
+    }
+    return render(request, "accounts/people.html", shown)
+
+
+def _matching(query: str) -> QuerySet[User]:
+    """Those whose address has the words of a search, or whose name has."""
+    people = User.objects.prefetch_related("memberships__store")
+    return people.filter(Q(email__contains=fold_email(query)) | Q(name__icontains=query)) if query else people

@@ -1,0 +1,139 @@
+"""Coming in and going out: invitations, sign-in and sign-out."""
+
+from django.contrib import messages
+from django.contrib.auth import login, logout
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memoryhub.actions.accounts import people, sign_in as sign_ins
+from memoryhub.actions.accounts.passwords import TooBusy
+from memoryhub.actions.accounts.tries import TooManyTries
+from memoryhub.models import Invitation, User
+from memoryhub.templatetags.visible import isolated
+from memoryhub.web.accounts import known_device, theme
+from memoryhub.web.accounts.forms import JoinForm, NewPasswordForm, SignInForm
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import client_address, not_now, own_address, see_other
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: Request) -> HttpResponse:
+    """Asks for e-mail and password; `next` is where the person wanted to go."""
+    wanted = own_address(request, request.POST.get("next") or request.GET.get("next"))
+    if request.user.is_authenticated:
+        return redirect(wanted)
+    form = SignInForm(request.POST if request.method == "POST" else None, initial={"next": wanted})
+    if form.is_valid():
+        try:
+            user = _recognised(request, form)
+        except (TooManyTries, TooBusy) as error:
+            return not_now(request, "accounts/sign_in.html", {"form": form}, error)
+        if user is not None:
+            return _welcome(request, user, wanted)
+        form.add_error(None, _("E-mail address and password do not match an active account."))
+    return render(request, "accounts/sign_in.html", {"form": form})
+
+
+def _recognised(request: Request, form: SignInForm) -> User | None:
+    """The person of a filled-in form."""
+    email, password = form.cleaned_data["email"], form.cleaned_data["password"]
+    device = known_device.of(request, sign_ins.user_of(email))
+    typed = sign_ins.Credentials(email, password, client_address(request), device)
+    return sign_ins.sign_in(typed, at=timezone.now())
+
+
+def _welcome(request: Request, user: User, url: str) -> HttpResponse:
+    """Begins the person's session in this browser."""
+    login(request, user)
+    response = theme.remember(see_other(request, url), user.theme)
+    return known_device.remember(request, response, user)
+
+
+@require_POST
+def sign_out(request: Request) -> HttpResponse:
+    if isinstance(request.user, User):
+        sign_ins.sign_out(request.user, at=timezone.now())
+        logout(request)
+    return see_other(request, "sign_in")
+
+
+@sensitive_post_parameters("password", "again")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation(request: Request, token: str) -> HttpResponse:
+    """The page of a one-time link: no other address is told the token, which is in this one."""
+    response = _invitation(request, token)
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+def _invitation(request: Request, token: str) -> HttpResponse:
+    """A new person says who they are, one that is known sets another password, or accepts while signed in."""
+    found = people.find_invitation(token, timezone.now())
+    if found is None:
+        return _spent(request)
+    if isinstance(request.user, User) and people.invites(found, request.user):
+        return _join(request, found, token, request.user)
+    form = _invited(request, found)
+    if form.is_valid():
+        try:
+            return _accepted(request, token, form)
+        except people.InvitationSpent:
+            return _spent(request)
+        except people.EmailTaken:
+            form.add_error("email" if "email" in form.fields else None, _taken(found))
+        except (TooManyTries, TooBusy) as error:
+            said = {"form": form, "invitation": found}
+            return not_now(request, "accounts/invitation.html", said, error)
+    return render(request, "accounts/invitation.html", {"form": form, "invitation": found})
+
+
+def _taken(invitation: Invitation) -> str:
+    if invitation.store is None:
+        return _("Somebody has this e-mail address already.")
+    return _("This address has an account already. If it is yours, sign in with it, then open this link again.")
+
+
+def _join(request: Request, invitation: Invitation, token: str, user: User) -> HttpResponse:
+    """Somebody who has an account accepts with one press."""
+    if request.method != "POST":
+        return render(request, "accounts/invitation_join.html", {"invitation": invitation})
+    try:
+        store = people.join(user, token, at=timezone.now())
+    except people.InvitationSpent:
+        return _spent(request)
+    messages.success(request, _("You are a member of %(store)s now.") % {"store": isolated(store.name)})
+    return see_other(request, "store", store.id)
+
+
+def _invited(request: Request, invitation: Invitation) -> NewPasswordForm:
+    data = request.POST if request.method == "POST" else None
+    if invitation.user is not None:
+        return NewPasswordForm(data, user=invitation.user)
+    return JoinForm(data, email=invitation.email)
+
+
+def _accepted(request: Request, token: str, form: NewPasswordForm) -> HttpResponse:
+    values = form.cleaned_data
+    at = timezone.now()
+    user = people.accept(
+        token,
+        email=values.get("email", ""),
+        name=values.get("name", ""),
+        password=values["password"],
+        at=at,
+        address=client_address(request),
+    )
+    sign_ins.enter(user, address=client_address(request), at=at)
+    return _welcome(request, user, own_address(request, None))
+
+
+def _spent(request: Request) -> HttpResponse:
+    return render(request, "accounts/invitation_spent.html", status=410)

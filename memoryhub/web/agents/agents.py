@@ -1,0 +1,97 @@
+"""Agents: the list, each one's page, and making and renaming them."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import Agent, Key, MemoryStore, Session, User
+from memoryhub.web.agents.clients import PLACEHOLDER, clients, store_of
+from memoryhub.web.agents.forms import AgentForm
+from memoryhub.web.agents.rows import agent_rows, key_rows
+from memoryhub.web.common.access import by, person, signed_in, superuser_only
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import ROWS, asked, see_other
+
+SESSIONS = 20
+
+
+@signed_in
+@require_safe
+def agents(request: Request) -> HttpResponse:
+    """The agents that may reach a store of this person's; all of them for a superuser."""
+    query = asked(request, "q").strip()
+    found = Agent.objects.visible_to(person(request))
+    if query:
+        found = found.filter(folded_name__contains=keys_and_roles.fold_name(query))
+    shown = list(found.after(asked(request, "after"))[: ROWS + 1])
+    rows = agent_rows(shown[:ROWS], person(request), timezone.now())
+    after = shown[ROWS - 1].pk if len(shown) > ROWS else None
+    return render(request, "agents/agents.html", {"rows": rows, "after": after, "query": query})
+
+
+@superuser_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_agent(request: Request) -> HttpResponse:
+    """Makes an agent and goes on to its first key."""
+    form = AgentForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            agent = keys_and_roles.create_agent(**form.cleaned_data, **by(request))
+        except keys_and_roles.NameTaken:
+            form.add_error("name", _("Another agent has this name."))
+        else:
+            return see_other(request, "issue_key", agent.id)
+    return render(request, "agents/new.html", {"form": form})
+
+
+@signed_in
+@require_safe
+def agent(request: Request, agent_id: str) -> HttpResponse:
+    """One agent: what it is, its keys, and the sessions that it named last."""
+    user = person(request)
+    found = get_object_or_404(Agent.objects.visible_to(user), pk=agent_id)
+    keys = Key.objects.visible_to(user).filter(agent=found).newest()[:ROWS]
+    rows = key_rows(keys, user, timezone.now())
+    store = store_of(rows, list(MemoryStore.objects.visible_to(user).active().by_name()[:1]))
+    shown = {
+        "agent": found,
+        "store": store,
+        "clients": clients(settings.MEMORYHUB_URL, store.id, PLACEHOLDER) if store else None,
+        "rows": rows,
+        "is_cut": len(rows) == ROWS,
+        "last_used": max((row.key.last_used_at for row in rows if row.key.last_used_at), default=None),
+        "sessions": Session.objects.visible_to(user).latest_of(found)[:SESSIONS],
+        "own_stores": _administered(user),
+    }
+    return render(request, "agents/agent.html", shown)
+
+
+def _administered(user: User) -> list[MemoryStore]:
+    """The stores for which a person who is no superuser may issue keys."""
+    if user.is_superuser:
+        return []
+    mine = MemoryStore.objects.active().filter(members__user=user, members__role="admin")
+    return list(mine.by_name()[:ROWS])
+
+
+@superuser_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_agent(request: Request, agent_id: str) -> HttpResponse:
+    """Another name or description; entries of the past keep the name that the agent had."""
+    found = get_object_or_404(Agent, pk=agent_id)
+    now = {"name": found.name, "description": found.description}
+    form = AgentForm(request.POST if request.method == "POST" else None, initial=now)
+    if form.is_valid():
+        try:
+            keys_and_roles.edit_agent(found, **form.cleaned_data, **by(request))
+        except keys_and_roles.NameTaken:
+            form.add_error("name", _("Another agent has this name."))
+        else:
+            messages.success(request, _("The agent is saved."))
+            return see_other(request, "agent", found.id)
+    return render(request, "agents/edit.html", {"form": form, "agent": found})

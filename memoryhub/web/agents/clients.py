@@ -1,0 +1,93 @@
+"""What somebody copies into an MCP client: each reads its servers from a place and in a form of its own."""
+
+import json
+import shlex
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from memoryhub.models import MemoryStore
+from memoryhub.web.agents.rows import KeyRow
+
+NAME = "memoryhub"
+PLACEHOLDER = "YOUR-KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class McpClient:
+    """A client: its name, where the text goes (empty: nowhere, it is run), a hint, and the text."""
+
+    id: str
+    name: str
+    icon: str
+    place: str
+    hint: str
+    code: str
+
+
+def address(hub: str, store_id: str) -> str:
+    """Where a memory store is an MCP server."""
+    return f"{hub.rstrip('/')}/mcp/{store_id}"
+
+
+def clients(hub: str, store_id: str, secret: str) -> list[McpClient]:
+    """The usual clients, each with the key in its text but for the one that asks for it."""
+    url, bearer = address(hub, store_id), f"Bearer {secret}"
+    headers = {"Authorization": bearer}
+    return [
+        McpClient("claude-code", "Claude Code", "terminal", "", _("Run this in a shell, in your project."),
+                  _command(url, bearer)),
+        McpClient("claude-desktop", "Claude Desktop", "monitor", "claude_desktop_config.json",
+                  _("Settings → Developer → Edit Config. It reaches servers with a key through mcp-remote, which "
+                    "needs Node.js."), _json({"mcpServers": {NAME: _bridge(url, bearer)}})),
+        McpClient("cursor", "Cursor", "text-cursor-input", "~/.cursor/mcp.json",
+                  _("In a project instead: .cursor/mcp.json."),
+                  _json({"mcpServers": {NAME: {"url": url, "headers": headers}}})),
+        McpClient("vs-code", "VS Code", "braces", ".vscode/mcp.json",
+                  _("It asks for the key once and keeps it for itself: the text below may go into your repository."),
+                  _json(_vs_code(url))),
+        McpClient("windsurf", "Windsurf", "layers", "~/.codeium/windsurf/mcp_config.json",
+                  _("Refresh the servers in Cascade afterwards."),
+                  _json({"mcpServers": {NAME: {"serverUrl": url, "headers": headers}}})),
+        McpClient("codex", "Codex", "command", "~/.codex/config.toml", "", _toml(url, bearer)),
+        McpClient("other", _("Any other client"), "server", "",
+                  _("A server with the transport “Streamable HTTP”, this address and this header."),
+                  f"{url}\nAuthorization: {bearer}"),
+    ]  # fmt: skip
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _command(url: str, bearer: str) -> str:
+    header = shlex.quote(f"Authorization: {bearer}")
+    return f"claude mcp add --transport http {NAME} {shlex.quote(url)} \\\n  --header {header}"
+
+
+def _bridge(url: str, bearer: str) -> dict[str, object]:
+    """The header goes through the environment: Claude Desktop on Windows breaks arguments at their spaces."""
+    arguments = ["-y", "mcp-remote", url, "--header", "Authorization:${AUTHORIZATION}"]
+    if url.startswith("http://"):
+        arguments.append("--allow-http")
+    return {"command": "npx", "args": arguments, "env": {"AUTHORIZATION": bearer}}
+
+
+def _vs_code(url: str) -> dict[str, object]:
+    asks = {"type": "promptString", "id": "memoryhub-key", "description": "Key of MemoryHub (mh_…)", "password": True}
+    headers = {"Authorization": "Bearer ${input:memoryhub-key}"}
+    return {"inputs": [asks], "servers": {NAME: {"type": "http", "url": url, "headers": headers}}}
+
+
+def _toml(url: str, bearer: str) -> str:
+    """JSON's strings are TOML's, but for what neither an address nor a key has."""
+    return f'[mcp_servers.{NAME}]\nurl = {json.dumps(url)}\nhttp_headers = {{ "Authorization" = {json.dumps(bearer)} }}'
+
+
+def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
+    """A memory store that a usable key of an agent reaches and the person knows; `visible` are some that they see."""
+    usable = [row.scope for row in rows if row.status == "usable"]
+    named = next((scope.stores[0] for scope in usable if scope.stores), None)
+    if named is None and any(scope.every for scope in usable):
+        return next(iter(visible), None)
+    return named

@@ -1,0 +1,166 @@
+"""The forms that make agents and issue keys."""
+
+from collections import Counter
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models import Access, Agent, MemoryStore
+from memoryhub.templatetags.visible import isolated
+from memoryhub.text.visible import without_hidden
+from memoryhub.web.agents.rows import short_id
+from memoryhub.web.common.forms import one_line, printable
+
+LONGEST_DESCRIPTION = 2_000
+ACCESS = (
+    (Access.READ, _("Read: look at memories")),
+    (Access.WRITE, _("Write: also create, change, rename and delete memories")),
+    (Access.MANAGE, _("Manage: also edit and archive the memory store, redact versions and read the audit")),
+)
+SOME, ALL, NEVER, NEW = "some", "all", "never", "new"
+DAYS = (("7", _("7 days")), ("30", _("30 days")), ("90", _("90 days")), ("365", _("1 year")), (NEVER, _("Never")))
+
+
+def agent_name_field(**options: Any) -> forms.CharField:
+    widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+    return forms.CharField(label=_("Name"), max_length=100, validators=[printable], widget=widget, **options)
+
+
+class AgentForm(forms.Form):
+    name = agent_name_field(help_text=_("As it will stand in the audit, for example support-bot."))
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        max_length=LONGEST_DESCRIPTION,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("What it does, and who looks after it."),
+    )
+
+
+class KeyForm(forms.Form):
+    """What every key has: a name, an access and an end."""
+
+    name = forms.CharField(
+        label=_("Name of the key"),
+        required=False,
+        max_length=100,
+        validators=[one_line],
+        help_text=_("Where it will be used, for example production."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    access = forms.ChoiceField(label=_("Access"), choices=ACCESS, initial=Access.WRITE, widget=forms.RadioSelect)
+    expires_in = forms.ChoiceField(label=_("Expires in"), choices=DAYS, initial="90")
+    expires_on = forms.DateField(
+        label=_("or on a day of your own"),
+        required=False,
+        help_text=_("The key works through this day, in your time zone."),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def clean_expires_on(self) -> datetime | None:
+        """The end of the day, which must be yet to come."""
+        day = self.cleaned_data["expires_on"]
+        if day is None:
+            return None
+        if not timezone.localdate() <= day <= timezone.localdate() + timedelta(days=100 * 365):
+            raise ValidationError(_("Choose a day from today on."), code="past")
+        return timezone.make_aware(datetime.combine(day + timedelta(days=1), time.min))
+
+    def expires_at(self, at: datetime) -> datetime | None:
+        """When the key ends; a day of the person's own wins."""
+        if self.cleaned_data["expires_on"]:
+            return self.cleaned_data["expires_on"]
+        days = self.cleaned_data["expires_in"]
+        return None if days == NEVER else at + timedelta(days=int(days))
+
+
+class StoresField(forms.ModelMultipleChoiceField):
+    """Boxes to tick, one for each memory store."""
+
+    def label_from_instance(self, store: MemoryStore) -> str:
+        return isolated(without_hidden(store.name))
+
+
+class IssueKeyForm(KeyForm):
+    """For administrators of the hub: a key to some memory stores or to all."""
+
+    scope = forms.ChoiceField(
+        label=_("Memory stores"),
+        choices=((SOME, _("These")), (ALL, _("All, those of the future too"))),
+        initial=SOME,
+        widget=forms.RadioSelect,
+    )
+    stores = StoresField(
+        label=_("These memory stores"),
+        queryset=MemoryStore.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    field_order = ("name", "access", "scope", "stores", "expires_in", "expires_on")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["stores"].queryset = MemoryStore.objects.active().by_name()  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        if values.get("scope") == SOME and "stores" in values and not values["stores"]:
+            self.add_error("stores", _("Choose at least one memory store."))
+        return values
+
+    def reach(self) -> dict[str, Any]:
+        """The keyword arguments of the action that say what the key may reach."""
+        every = self.cleaned_data["scope"] == ALL
+        return {"all_stores": every, "stores": [] if every else list(self.cleaned_data["stores"])}
+
+
+class StoreKeyForm(KeyForm):
+    """For admins of one memory store: a key to it alone, for an agent that works there already or a new one."""
+
+    agent = forms.ChoiceField(label=_("Agent"))
+    new_agent = agent_name_field(required=False, help_text=_("As it will stand in the audit."))
+    field_order = ("agent", "new_agent", "name", "access", "expires_in", "expires_on")
+
+    def __init__(self, *args: Any, store: MemoryStore, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["new_agent"].label = _("Name of the new agent")
+        # A key to this store acts in the name of its agent: never in that of one that reaches all stores.
+        agents = Agent.objects.of_store(store).without_hub_wide_keys(timezone.now()).by_name()
+        self.agents = {agent.id: agent for agent in agents}
+        often = Counter(agent.folded_name for agent in self.agents.values())
+        known = [(agent.id, _called(agent, often[agent.folded_name] > 1)) for agent in self.agents.values()]
+        self.fields["agent"].choices = [(NEW, _("A new agent")), *known]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        if "agent" not in values or "new_agent" not in values:
+            return values
+        if values["agent"] == NEW and not values["new_agent"]:
+            self.add_error("new_agent", _("Choose an agent, or name a new one."))
+        if values["agent"] != NEW and values["new_agent"]:
+            self.add_error("new_agent", _("Choose an agent or name a new one, not both."))
+        return values
+
+    @property
+    def chosen(self) -> Agent | None:
+        """The agent that is there already; null for a new one."""
+        return self.agents.get(self.cleaned_data["agent"])
+
+
+def _called(agent: Agent, is_ambiguous: bool) -> str:
+    name = isolated(without_hidden(agent.name))
+    return f"{name} {short_id(agent)}" if is_ambiguous else name
+
+
+class RevokeForm(forms.Form):
+    """A revoked key never works again, so the agent's name is typed."""
+
+    name = forms.CharField(
+        label=_("Type the agent's name"),
+        max_length=200,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )

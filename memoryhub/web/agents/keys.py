@@ -1,0 +1,75 @@
+"""Keys of agents: issued, shown once with calls to copy, and revoked."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import Agent, Key, MemoryStore
+from memoryhub.web.agents.clients import clients
+from memoryhub.web.agents.forms import IssueKeyForm, RevokeForm
+from memoryhub.web.agents.rows import key_rows
+from memoryhub.web.agents.snippets import snippets
+from memoryhub.web.common.access import by, person, signed_in, superuser_only
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import asked, fresh_form, see_other, spend_form
+
+
+@never_cache
+@superuser_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def issue_key(request: Request, agent_id: str) -> HttpResponse:
+    """Issues a key to some memory stores or to all."""
+    agent = get_object_or_404(Agent, pk=agent_id)
+    initial = {"stores": [asked(request, "store")]}
+    form = IssueKeyForm(request.POST if request.method == "POST" else None, initial=initial)
+    if not form.is_valid():
+        return render(request, "agents/issue_key.html", {"form": form, "agent": agent, "form_once": fresh_form()})
+    if not spend_form(request):
+        return see_other(request, "agent", agent.id)
+    acting = by(request)
+    key, secret = keys_and_roles.issue_key(
+        agent,
+        name=form.cleaned_data["name"],
+        access=form.cleaned_data["access"],
+        expires_at=form.expires_at(acting["at"]),
+        created_by=person(request),
+        **form.reach(),
+        **acting,
+    )
+    return issued(request, key, secret)
+
+
+def issued(request: Request, key: Key, secret: str) -> HttpResponse:
+    """The page that shows a key, once, with calls that work as they stand."""
+    row = key_rows([key], person(request), timezone.now())[0]
+    store = next(iter(row.scope.stores), None) or MemoryStore.objects.active().by_name().first()
+    copyable = snippets(settings.MEMORYHUB_URL, store.id, secret) if store else None
+    connect = clients(settings.MEMORYHUB_URL, store.id, secret) if store else None
+    shown = {"key": key, "row": row, "secret": secret, "store": store, "snippets": copyable, "clients": connect}
+    return render(request, "agents/issued.html", shown)
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def revoke_key(request: Request, key_id: str) -> HttpResponse:
+    """Asks for the agent's name, and ends the key for good."""
+    user = person(request)
+    key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
+    if not Key.objects.governed_by(user).filter(pk=key.pk).exists():
+        raise PermissionDenied
+    form = RevokeForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        if keys_and_roles.fold_name(form.cleaned_data["name"]) == key.agent.folded_name:
+            keys_and_roles.revoke_key(key, **by(request))
+            messages.success(request, _("The key …%(hint)s is revoked.") % {"hint": key.hint})
+            return see_other(request, "agent", key.agent_id)
+        form.add_error("name", _("That is not the agent's name."))
+    row = key_rows([key], user, timezone.now())[0]
+    return render(request, "agents/revoke.html", {"form": form, "row": row, "key": key})

@@ -1,0 +1,127 @@
+"""Agents and keys as their lists show them: with what this person may know of their memory stores."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, OuterRef, Subquery
+
+from memoryhub.models import Agent, Key, KeyStore, MemoryStore, Session, User
+
+NAMED_STORES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The memory stores that a key may reach: all, or these and perhaps others of which the person may not know."""
+
+    every: bool
+    stores: tuple[MemoryStore, ...]
+    more: int
+    has_others: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A key; `status` is usable, expired or revoked."""
+
+    key: Key
+    scope: Scope
+    status: str
+    may_revoke: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An agent with its usable keys, when one of them was last used, and its newest session was last seen.
+
+    `short_id` tells it apart from another of its name that the person sees too; empty where there is none.
+    """
+
+    agent: Agent
+    keys: int
+    scope: Scope
+    last_used: datetime | None
+    last_session: datetime | None
+    short_id: str = ""
+
+
+def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
+    """The rows of keys that the person may see."""
+    keys = list(keys)
+    stores = _stores_of(keys)
+    known = _known(user)
+    governed = set(Key.objects.governed_by(user).filter(pk__in=[key.pk for key in keys]).values_list("pk", flat=True))
+    return [
+        KeyRow(key, _scope([key], stores, known), status(key, at), key.revoked_at is None and key.pk in governed)
+        for key in keys
+    ]
+
+
+def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentRow]:
+    """The rows of agents that the person may see, from a handful of queries."""
+    agents = list(agents)
+    visible = Key.objects.visible_to(user).filter(agent__in=agents)
+    keys: dict[str, list[Key]] = defaultdict(list)
+    for key in visible.usable(at):
+        keys[key.agent_id].append(key)
+    stores = _stores_of([key for own in keys.values() for key in own])
+    known = _known(user)
+    used = dict(visible.values("agent").annotate(latest=Max("last_used_at")).values_list("agent", "latest"))
+    sessions = Session.objects.visible_to(user).latest_of(OuterRef(OuterRef("pk"))).values("last_seen_at")
+    named = Agent.objects.filter(pk__in=[agent.pk for agent in agents]).annotate(seen=Subquery(sessions[:1]))
+    seen = dict(named.values_list("pk", "seen"))
+    twice = names_twice(agents, user)
+    return [
+        AgentRow(
+            agent,
+            len(own := keys[agent.pk]),
+            _scope(own, stores, known),
+            used.get(agent.pk),
+            seen.get(agent.pk),
+            short_id(agent) if agent.folded_name in twice else "",
+        )
+        for agent in agents
+    ]
+
+
+def names_twice(agents: Iterable[Agent], user: User) -> set[str]:
+    """Those of the agents' folded names that more than one agent has which the person may see."""
+    same = Agent.objects.visible_to(user).filter(folded_name__in={agent.folded_name for agent in agents})
+    often = Counter(same.values_list("folded_name", flat=True))
+    return {name for name, count in often.items() if count > 1}
+
+
+def short_id(agent: Agent) -> str:
+    """The end of an agent's id, which is drawn."""
+    return f"…{agent.pk[-6:]}"
+
+
+def status(key: Key, at: datetime) -> str:
+    """Whether a key opens anything at that moment."""
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= at else "usable"
+
+
+def _stores_of(keys: list[Key]) -> dict[str, list[MemoryStore]]:
+    """The named stores by key, in the order of their names."""
+    stores: dict[str, list[MemoryStore]] = defaultdict(list)
+    links = KeyStore.objects.filter(key__in=keys).select_related("store")
+    for link in links.order_by("store__name", "store_id"):
+        stores[link.key_id].append(link.store)
+    return stores
+
+
+def _known(user: User) -> set[str] | None:
+    """The ids of the stores in which the person has a role; null for a superuser, who knows all."""
+    return None if user.is_superuser else set(user.memberships.values_list("store_id", flat=True))
+
+
+def _scope(keys: list[Key], stores: dict[str, list[MemoryStore]], known: set[str] | None) -> Scope:
+    named = {store.pk: store for key in keys for store in stores[key.pk]}
+    shown = [store for store in named.values() if known is None or store.pk in known]
+    every = any(key.all_stores for key in keys)
+    rest = max(0, len(shown) - NAMED_STORES)
+    return Scope(every, tuple(shown[:NAMED_STORES]), rest, not every and len(shown) < len(named))

@@ -1,0 +1,14 @@
+"""The addresses of agents and keys."""
+
+from django.urls import path
+
+from memoryhub.web.agents import agents, keys
+
+urlpatterns = [
+    path("agents", agents.agents, name="agents"),
+    path("agents/new", agents.new_agent, name="new_agent"),
+    path("agents/<slug:agent_id>", agents.agent, name="agent"),
+    path("agents/<slug:agent_id>/edit", agents.edit_agent, name="edit_agent"),
+    path("agents/<slug:agent_id>/keys/new", keys.issue_key, name="issue_key"),
+    path("keys/<slug:key_id>/revoke", keys.revoke_key, name="revoke_key"),
+]

@@ -1,0 +1,1 @@
+"""The audit: lists, entries, sentences, export."""

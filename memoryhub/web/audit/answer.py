@@ -1,0 +1,120 @@
+"""The answer to an audited call as the caller saw it, checked against what the entry committed to."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from memoryhub import chain
+from memoryhub.actions.memories import calls
+from memoryhub.models import AuditChain, AuditEntry, MemoryText, MemoryVersion, Redaction
+from memoryhub.web.audit.masking import Entries, Mask
+
+UNKNOWN = "/[redacted]"
+"""In an answer that is rendered again, the path that has been redacted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`fits`: it is what the entry committed to.
+
+    `redacted`: it cannot be, since it or its text has been redacted; `removed`: its text has been removed.
+    `masked`: values of it are not shown.
+    """
+
+    text: str
+    fits: bool
+    redacted: bool
+    rendered: bool
+    removed: bool = False
+    masked: bool = False
+
+
+def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
+    """Null where nothing was answered: people see pages, not answers."""
+    if "message" not in entry.commitments and entry.message is None:
+        return None
+    version = _versions([entry]).get(entry.version or "")
+    text = _text(entry, version)
+    removed = version is None and entry.message is None and _was_removed(entry)
+    redacted = is_redacted(entry, "message")
+    seen, is_whole = _seen(entry, version, text, entries), fits(entry, "message", text)
+    return Answer(seen, is_whole, redacted, rendered=entry.message is None, removed=removed, masked=seen != text)
+
+
+def _was_removed(entry: AuditEntry) -> bool:
+    """Whether the version that an answer showed, or the call that it repeats, was removed, and the audit says so."""
+    if entry.version is None:
+        repeated = entry.replay_of
+        return repeated is not None and AuditChain.objects.filter(pk=entry.chain, start_seq__gte=repeated).exists()
+    gone = Redaction.objects.of_chain(entry.chain).removed()
+    return gone.filter(memory=entry.memory, version=entry.version).exists()
+
+
+def is_redacted(entry: AuditEntry, field: str) -> bool:
+    """Whether a value that the entry committed to cannot be checked any more: its salt went with a redaction."""
+    return field in entry.commitments and field not in entry.salts
+
+
+def answers_of(entries: Iterable[AuditEntry], masked: Entries) -> dict[tuple[str, int], str]:
+    """The answers of many entries, by chain and seq."""
+    entries = [entry for entry in entries if "message" in entry.commitments or entry.message is not None]
+    versions = _versions(entries)
+    answers = {}
+    for entry in entries:
+        version = versions.get(entry.version or "")
+        answers[entry.chain, entry.seq] = _seen(entry, version, _text(entry, version), masked)
+    return answers
+
+
+def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: Entries) -> str:
+    """An answer as people see it: one that is rendered again is rendered from the masked text.
+
+    Between the numbers of an answer's lines what spans lines could not be found.
+    """
+    mask = entries.masker(entry)
+    if mask is None or not text:
+        return text
+    if entry.message is None and entry.replay_of is not None and entry.first_line is None:
+        original = AuditEntry.objects.of_chain(entry.chain).filter(seq=entry.replay_of).first()
+        if original is not None and original.message is None:
+            return mask(_text(original, _versions([original]).get(original.version or ""), mask))
+    return mask(_text(entry, version, mask))
+
+
+def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
+    """Whether a value is the one that the entry committed to under that name."""
+    salt, commitment = entry.salts.get(field), entry.commitments.get(field)
+    if value is None or salt is None or commitment is None:
+        return value is None and salt is None and commitment is None
+    try:
+        return chain.commit(bytes.fromhex(salt), value) == commitment
+    except (TypeError, ValueError):
+        return False
+
+
+def _versions(entries: Iterable[AuditEntry]) -> Mapping[str, MemoryVersion]:
+    """The versions whose texts some answers showed."""
+    shown = [entry for entry in entries if entry.message is None and entry.version]
+    of_stores = MemoryVersion.objects.filter(store_id__in={entry.chain for entry in shown})
+    return of_stores.select_related("text").in_bulk({entry.version for entry in shown}) if shown else {}
+
+
+def _text(entry: AuditEntry, version: MemoryVersion | None, mask: Mask = str) -> str:
+    """As stored, rendered again, or that of the call that this one repeats; empty where none of these is possible.
+
+    `mask` is what is done with a memory's text before it is rendered.
+    """
+    try:
+        if entry.message is not None:
+            return str(json.loads(entry.message))
+        if entry.first_line is not None and entry.last_line is not None:
+            content = version.content if version and version.store_id == entry.chain else None
+            content = None if content is None else mask(content)
+            path = UNKNOWN if entry.path is None and is_redacted(entry, "path") else entry.path or ""
+            place = (entry.command or "", path, content, entry.first_line, entry.last_line)
+            return calls.rendered(*place, bool(entry.cut))
+        if entry.replay_of is not None:
+            return calls.answer_of(entry.chain, entry.replay_of)[1]
+    except (ValueError, LookupError, TypeError, MemoryText.DoesNotExist):
+        return ""
+    return ""

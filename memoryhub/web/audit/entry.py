@@ -1,0 +1,227 @@
+"""The page of one audit entry: the exact call and answer, the facts, and what it changed."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from memoryhub.chain import COMMITTED
+from memoryhub.models import (
+    AuditChain,
+    AuditEntry,
+    Key,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Redaction,
+    Role,
+    Session,
+    User,
+)
+from memoryhub.models.audit import ActorKind
+from memoryhub.text import keeping
+from memoryhub.text.diffs import REQUEST_WORK, Diff
+from memoryhub.text.matching import Work
+from memoryhub.web.audit import rows
+from memoryhub.web.audit.answer import answer_of, fits, is_redacted
+from memoryhub.web.audit.masking import Entries
+from memoryhub.web.audit.merges import merged_with
+from memoryhub.web.audit.sentences import names_in, told_of, words_of
+from memoryhub.web.common import masking
+from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.comparisons import Sides, sides
+from memoryhub.web.common.removed_history import first_seq, start_of, starts_at
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.versions import text_before, text_of
+
+MOST_VERSIONS = 100
+MOST_DIFFS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A version that the entry made, the one before it, and what differs (null: only listed, or a text is gone).
+
+    `closed`: there is a difference, which the page has no room for; `sides` is where it stands whole.
+    """
+
+    version: MemoryVersion
+    before: MemoryVersion | None
+    diff: Diff | None
+    closed: bool
+    sides: Sides
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The input as indented JSON for reading, and as it was stored; `fits` the commitment of its entry. `whole` is what
+    it was where it is kept in part.
+
+    `redacted`: it does not, since something in it has been redacted. `masked`: values of it are not shown.
+    """
+
+    shown: str
+    raw: str
+    fits: bool
+    redacted: bool
+    masked: bool = False
+    whole: keeping.Whole | None = None
+
+    @property
+    def figures(self) -> tuple[str, str]:
+        """How much is kept of it where it changed nothing, and how much there was."""
+        return f"{keeping.MOST:,}", f"{self.whole.bytes:,}" if self.whole else ""
+
+
+@require_GET
+@signed_in
+def entry(request: Request, chain: str, seq: int) -> HttpResponse:
+    head = visible_chain(person(request), chain)
+    found = AuditEntry.objects.of_chain(chain).filter(seq=seq).first()
+    if head is None:
+        raise Http404
+    if found is None:
+        return _gone(request, head, seq)
+    entries = Entries([found])
+    told = told_of(entries.json(found, found.input))
+    context = {
+        "entry": found,
+        "store": MemoryStore.objects.filter(pk=chain).first(),
+        "place": rows.chain_names([chain])[chain],
+        "words": words_of(found, told, names_in([told])),
+        "is_call": found.actor_kind == ActorKind.KEY,
+        "call": call_of(found, entries),
+        "answer": answer_of(found, entries),
+        "facts": _facts(found),
+        "merged": merged_with(chain, [found]).get(seq),
+        "previous": seq - 1 if seq > first_seq(chain) else None,
+        "next": seq + 1 if seq < head.last_seq else None,
+        "before_seq": seq - 1,
+        "may_undo": may_undo(person(request), chain),
+    }
+    return render(request, "audit/entry.html", context | _versions(found))
+
+
+def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:
+    """Of an entry that was removed from the beginning of its chain; else 404."""
+    start = start_of(head.pk)
+    if start is None or not 0 < seq <= start.seq:
+        raise Http404
+    store, place = MemoryStore.objects.filter(pk=head.pk).first(), rows.chain_names([head.pk])[head.pk]
+    context = {"seq": seq, "store": store, "chain": head.pk, "place": place, "start": start, "words": starts_at(start)}
+    return render(request, "audit/gone.html", context, status=404)
+
+
+def visible_chain(user: User, chain: str) -> AuditChain | None:
+    """The chain, if the person may see its entries: the hub's and those of stores that are gone are for superusers."""
+    head = AuditChain.objects.filter(pk=chain).first()
+    if head is None or user.is_superuser:
+        return head
+    return head if MemoryStore.objects.visible_to(user).filter(pk=chain).exists() else None
+
+
+def may_undo(user: User, chain: str) -> bool:
+    """Whether the chain is that of a store in which the person may undo what an entry changed."""
+    store = MemoryStore.objects.filter(pk=chain).first()
+    role = user.role_in(store) if store and not store.is_archived else None
+    return role is not None and role.includes(Role.CURATOR)
+
+
+def call_of(found: AuditEntry, entries: Entries) -> Call | None:
+    raw = entries.json(found, found.input)
+    if raw is None:
+        return None
+    whole = None
+    try:
+        kept, whole = keeping.parts(json.loads(raw))
+        shown = json.dumps(kept, ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):
+        shown = raw
+    is_whole = fits(found, "input", found.input)
+    return Call(shown, raw, is_whole, is_redacted(found, "input"), masked=raw != found.input, whole=whole)
+
+
+def _versions(found: AuditEntry) -> dict[str, object]:
+    """The versions that the call made, or the one that it read."""
+    versions = list(MemoryVersion.objects.of_entry(found.chain, found.seq).select_related("text")[: MOST_VERSIONS + 1])
+    return {
+        "changes": changes_of(versions[:MOST_VERSIONS]),
+        "more_changes": len(versions) > MOST_VERSIONS,
+        "shown_version": _shown_version(found, versions),
+        "gone_versions": _gone_versions(found),
+    }
+
+
+def _gone_versions(found: AuditEntry) -> int:
+    """How many versions that the entry made have been removed since, up to MOST_VERSIONS."""
+    gone = Redaction.objects.of_chain(found.chain).filter(entry_seq=found.seq).removed()
+    return len(gone.values_list("pk")[:MOST_VERSIONS])
+
+
+def _facts(found: AuditEntry) -> dict[str, object]:
+    """What the page shows beside the entry's own columns."""
+    session = Session.objects.filter(pk=found.session).values_list("name", flat=True).first() if found.session else None
+    key = Key.objects.filter(pk=found.actor_id).first() if found.actor_kind == ActorKind.KEY else None
+    return {
+        "actor_query": rows.by_actor(found),
+        "session": session or found.session,
+        "key": key,
+        "duration": rows.in_time(found.duration),
+        "memory_url": rows.memory_url(found),
+        "redacted": [field for field in COMMITTED if is_redacted(found, field)],
+        "purged": is_purged(found),
+    }
+
+
+def is_purged(found: AuditEntry) -> bool:
+    """Whether the memory that the entry names has been removed for good."""
+    return (
+        found.memory is not None
+        and rows.memory_url(found) is not None
+        and not Memory.objects.filter(store_id=found.chain, pk=found.memory).exists()
+    )
+
+
+def _shown_version(found: AuditEntry, made: Sequence[MemoryVersion]) -> MemoryVersion | None:
+    """The version that the call read, where it made none."""
+    if made or not found.version:
+        return None
+    return MemoryVersion.objects.filter(store_id=found.chain, pk=found.version).first()
+
+
+def changes_of(versions: Sequence[MemoryVersion]) -> list[Change]:
+    """Each version with the one before it; the first few with what differs."""
+    before, work = before_each(versions), Work(REQUEST_WORK)
+    covers = {store: masking.covers(store, {v.memory_id for v in versions}) for store in {v.store_id for v in versions}}
+    changes = []
+    for place, version in enumerate(versions):
+        earlier = before.get(version.pk)
+        differs = has_difference(earlier, version)
+        diff = None
+        if differs and place < MOST_DIFFS:
+            cover = covers[version.store_id].get(version.memory_id, masking.NOTHING)
+            diff = masking.opened(work, text_before(earlier, version) or "", text_of(version) or "", cover)
+        changes.append(Change(version, earlier, diff, differs and diff is None, sides(earlier, version)))
+    return changes
+
+
+def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
+    """The version before each, by the id of the later one, with their texts; at most a page of versions."""
+    wanted = Q(pk__in=[])
+    for version in versions:
+        wanted |= Q(store_id=version.store_id, memory_id=version.memory_id, number=version.number - 1)
+    found = MemoryVersion.objects.filter(wanted).select_related("text")
+    by_place = {(version.memory_id, version.number + 1): version for version in found}
+    pairs = ((version.pk, by_place.get((version.memory_id, version.number))) for version in versions)
+    return {pk: earlier for pk, earlier in pairs if earlier is not None}
+
+
+def has_difference(old: MemoryVersion | None, new: MemoryVersion) -> bool:
+    """Whether two versions can be compared: no text has been redacted, and it is not the same one."""
+    if text_before(old, new) is None or text_of(new) is None:
+        return False
+    return old is None or old.text_id != new.text_id

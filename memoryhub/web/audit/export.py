@@ -1,0 +1,86 @@
+"""The audit as CSV or JSON, with the filters of the page, streamed after its own entry has been written."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from memoryhub import chain
+from memoryhub.actions.transfer.export_entries import export_audit as note_export
+from memoryhub.models import AuditEntry
+from memoryhub.models.audit import ActorKind
+from memoryhub.web.audit.answer import answers_of
+from memoryhub.web.audit.filters import Filter, Malformed, resolved
+from memoryhub.web.audit.masking import Entries, not_curated
+from memoryhub.web.audit.queries import Search, all_entries, heads
+from memoryhub.web.audit.rows import visible_chains
+from memoryhub.web.common.access import by, person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tables import FORMATS, download
+
+COLUMNS = (
+    "chain", "seq", "at", "actor_kind", "actor", "label", "agent", "session", "door", "command", "path", "new_path",
+    "memory", "version", "ok", "answer", "input", "duration_microseconds", "note", "token", "replay_of", "hash",
+)  # fmt: skip
+
+
+@require_POST
+@signed_in
+def export_audit(request: Request) -> HttpResponse:
+    """The parameters are those of the page, with `format` csv or json."""
+    form = request.POST.get("format", "csv")
+    try:
+        wanted = Filter.of(request.POST.dict())
+        target = resolved(
+            wanted, visible_chains(person(request)), now=timezone.now(), zone=timezone.get_current_timezone()
+        )
+    except Malformed as malformed:
+        return _refused(request, str(malformed))
+    if form not in FORMATS:
+        return _refused(request, _("An export is csv or json."))
+    bounds = heads(target.chains)
+    note_export(target.chains, wanted.words, form, **by(request))
+    return download("audit", form, COLUMNS, _records(target.search, bounds, not_curated(person(request), list(bounds))))
+
+
+def _refused(request: Request, sentence: str) -> HttpResponse:
+    return render(request, "audit/export_refused.html", {"problem": sentence}, status=400)
+
+
+def _records(search: Search, bounds: dict[str, int], masked: frozenset[str]) -> Iterator[dict[str, Any]]:
+    """`masked` are the chains in which the person sees calls and answers as the pages show them."""
+    for entries in all_entries(search, bounds):
+        whole = _whole(entries)
+        seen = Entries(whole, masked)
+        answers = answers_of(whole, seen)
+        for entry in whole:
+            entry.input = seen.json(entry, entry.input)
+            yield _record(entry, answers.get((entry.chain, entry.seq)))
+
+
+def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
+    """The same entries with their long columns."""
+    order = [(entry.chain, entry.seq) for entry in entries]
+    found: dict[tuple[str, int], AuditEntry] = {}
+    for chain_id in {chain_id for chain_id, _seq in order}:
+        seqs = [seq for other, seq in order if other == chain_id]
+        found |= {(chain_id, entry.seq): entry for entry in AuditEntry.objects.of_chain(chain_id).of_seqs(seqs)}
+    return [found[key] for key in order if key in found]
+
+
+def _record(entry: AuditEntry, answer: str | None) -> dict[str, Any]:
+    """An entry as the export has it: `actor` is the key or the person, `agent` the agent behind a key."""
+    same = {name: getattr(entry, name) for name in COLUMNS if hasattr(entry, name)}
+    others = {
+        "at": chain.moment(entry.at),
+        "actor": entry.actor_id,
+        "agent": entry.author_id if entry.actor_kind == ActorKind.KEY else None,
+        "answer": answer,
+        "duration_microseconds": entry.duration,
+    }
+    values = same | others
+    return {name: values[name] for name in COLUMNS}

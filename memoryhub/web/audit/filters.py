@@ -1,0 +1,266 @@
+"""The filters of the audit pages: words `key:value` and the parameters of an address, to what is looked for."""
+
+import re
+import zoneinfo
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.accounts.keys_and_roles import fold_name
+from memoryhub.models import Agent, Door, MemoryStore, Session, User
+from memoryhub.models.access import fold_email
+from memoryhub.web.audit.queries import Search
+
+KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "from", "to")
+COMMANDS = (
+    "view", "create", "str_replace", "insert", "delete", "rename", "search", "history", "edit", "restore",
+    "restore_moment", "undo",
+    "approve", "revert", "flag", "unflag", "reopen", "create_store", "edit_store", "archive_store", "unarchive_store",
+    "delete_store",
+    "set_role", "move", "download", "export", "export_audit", "export_table", "share_view", "rename_view",
+    "delete_view", "edit_rules", "dismiss_finding", "resolve_finding", "reopen_finding", "reveal",
+    "redact", "erase", "start_scan", "cancel_scan", "end_scan", "note_findings", "seal_rows",
+    "set_policy", "delete_policy", "hold", "release", "expire", "purge", "prune_versions", "remove_entries",
+    "start_run", "allow_run", "cancel_run", "undo_run",
+    "create_webhook", "edit_webhook", "pause_webhook", "resume_webhook", "rotate_webhook", "reveal_webhook",
+    "delete_webhook", "test_webhook", "replay_webhook",
+    "prepare_import", "start_import", "import", "cancel_import",
+)  # fmt: skip
+HUB_COMMANDS = (
+    "sign_in", "sign_out", "create_user", "invite", "accept_invitation", "withdraw_invitation", "set_password",
+    "edit_profile", "activate_user", "deactivate_user", "create_agent", "edit_agent", "issue_key", "revoke_key",
+    "refused", "refused_more", "set_limits", "set_scrub_hour", "ask_scrub", "accept_missing",
+    "accept_secret_key", "set_policy", "delete_policy",
+    "remove_entries", "start_run", "allow_run", "cancel_run", "create_webhook", "edit_webhook", "pause_webhook",
+    "resume_webhook", "rotate_webhook", "reveal_webhook", "delete_webhook", "test_webhook", "replay_webhook",
+    "seal_rows",
+)  # fmt: skip
+LONGEST = 2000
+UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_WORD = re.compile(r'(?:(\w+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))')
+_AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
+_NAME = re.compile(r"[a-z_]{1,64}", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+class Malformed(ValueError):
+    """A filter that cannot be read; its text is a sentence for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a person typed for some of KEYS."""
+
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str]) -> "Filter":
+        """From the parameters of an address; the words of the filter bar (`q`) come first. Raises Malformed."""
+        values = _words(parameters.get("q", ""))
+        values |= {key: parameters[key].strip() for key in KEYS if parameters.get(key, "").strip()}
+        for key, value in values.items():
+            if len(value) > LONGEST or "\0" in value:
+                raise Malformed(_("The value of “%(key)s” cannot be looked for.") % {"key": key})
+        return cls({key: values[key] for key in KEYS if key in values})
+
+    @classmethod
+    def as_typed(cls, parameters: Mapping[str, str]) -> "Filter":
+        """What the controls of the page show for an address whose filter may be malformed."""
+        return cls({key: parameters[key] for key in KEYS if parameters.get(key)})
+
+    def without(self, *keys: str) -> "Filter":
+        return Filter({key: value for key, value in self.values.items() if key not in keys})
+
+    def with_value(self, key: str, value: str) -> "Filter":
+        return Filter({**self.values, key: value})
+
+    @property
+    def query(self) -> str:
+        """As the query of an address, without the question mark."""
+        return urlencode(self.values)
+
+    @property
+    def words(self) -> str:
+        """As one writes it in the filter bar."""
+        return as_words(self.values)
+
+
+NO_FILTER = Filter({})
+
+
+def as_words(values: Mapping[str, str]) -> str:
+    """Filters as one writes them in a filter bar."""
+    return " ".join(f"{key}:{_quoted(value)}" for key, value in values.items())
+
+
+def _quoted(value: str) -> str:
+    if re.search(r'[\s"]', value) or not value:
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return value
+
+
+def _words(written: str) -> dict[str, str]:
+    """The words of the filter bar; those without a key are guessed."""
+    values = {}
+    for key, value in words_in(written):
+        if key is not None and key not in KEYS:
+            raise Malformed(unknown_key(key))
+        values[key or _guessed(value)] = value
+    return values
+
+
+def words_in(written: str) -> Iterator[tuple[str | None, str]]:
+    """(key, value) of each `key:value`, `key:"a value"` or plain word (key null)."""
+    for match in _WORD.finditer(written):
+        key, quoted, plain = match.groups()
+        yield key, re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
+
+
+def unknown_key(key: str, keys: Sequence[str] = KEYS) -> str:
+    """The sentence for a filter that there is not."""
+    return _("There is no filter “%(key)s”; there are %(keys)s.") % {"key": key, "keys": ", ".join(keys)}
+
+
+def _guessed(value: str) -> str:
+    if value.startswith("/"):
+        return "path"
+    if value in ("ok", "error"):
+        return "outcome"
+    if value in COMMANDS or value in HUB_COMMANDS:
+        return "command"
+    if ":" in value:
+        raise Malformed(unknown_key(value.partition(":")[0]))
+    raise Malformed(_("“%(word)s” needs a key, as in agent:%(word)s or session:%(word)s.") % {"word": value})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a filter asks for: in which of the chains that a person may see, and what the entries must be."""
+
+    chains: Sequence[str]
+    search: Search
+
+
+def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzinfo) -> Target:
+    """Names looked up and times worked out; raises Malformed with a sentence that names the filter.
+
+    A name that nobody has finds nothing, as one does that the person has no business with.
+    """
+    values = wanted.values
+    if "agent" in values and "person" in values:
+        raise Malformed(_("An entry has one author: look for an agent or for a person, not for both."))
+    search = Search(
+        author=_author(values),
+        session=_session(values),
+        command=_command(values.get("command")),
+        path=_path(values.get("path")),
+        door=_door(values.get("door")),
+        ok=_outcome(values.get("outcome")),
+        start=_moment("from", values.get("from"), now, zone),
+        end=_moment("to", values.get("to"), now, zone),
+    )
+    if search.start and search.end and search.start >= search.end:
+        raise Malformed(_("“from” must be before “to”."))
+    return Target(_chains(values.get("store"), chains), search)
+
+
+def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
+    if value is None:
+        return chains
+    if value in chains:
+        return [value]
+    found = list(MemoryStore.objects.filter(name=value, pk__in=chains).values_list("id", flat=True)[:2])
+    if len(found) == 2:
+        raise Malformed(_("Several stores have the name “%(name)s”: give the id of one.") % {"name": value})
+    if not found:
+        raise Malformed(_("There is no store “%(name)s” whose audit you may see.") % {"name": value})
+    return found
+
+
+def _author(values: Mapping[str, str]) -> str | None:
+    """The id of an agent or a person who is named by it, or by name or e-mail address."""
+    if agent := values.get("agent"):
+        named_so = Agent.objects.filter(folded_name=fold_name(agent)).values_list("id", flat=True)
+        return agent if agent.startswith("agent_") else named_so.first() or agent
+    if person := values.get("person"):
+        addressed_so = User.objects.filter(email=fold_email(person)).values_list("id", flat=True)
+        return person if person.startswith("user_") else addressed_so.first() or person
+    return None
+
+
+def _session(values: Mapping[str, str]) -> str | None:
+    """A session's id, or the name that the agent of the same filter gave it."""
+    session = values.get("session")
+    if session is None or session.startswith("sesn_"):
+        return session
+    agent = _author(values) if "agent" in values else None
+    if agent is None:
+        raise Malformed(_("Name a session by its id (sesn_…), or by its name together with agent:…"))
+    known = Session.objects.filter(agent=agent, name=session).values_list("id", flat=True).first()
+    return known or session
+
+
+def _command(value: str | None) -> str | None:
+    if value is not None and not _NAME.fullmatch(value):
+        raise Malformed(_("“%(value)s” is not a command.") % {"value": value})
+    return value
+
+
+def _path(value: str | None) -> str | None:
+    if value is not None and not value.startswith("/"):
+        raise Malformed(_("A path begins with “/”; one that ends with “/” means everything beneath that directory."))
+    return value
+
+
+def _door(value: str | None) -> str | None:
+    if value is not None and value not in Door.values:
+        doors = ", ".join(Door.values)
+        raise Malformed(_("“%(value)s” is not a door; there are %(doors)s.") % {"value": value, "doors": doors})
+    return value
+
+
+def _outcome(value: str | None) -> bool | None:
+    if value is None:
+        return None
+    if value not in ("ok", "error"):
+        raise Malformed(_("The outcome of an entry is “ok” or “error”, not “%(value)s”.") % {"value": value})
+    return value == "ok"
+
+
+def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetime | None:
+    """So long ago (`30m`, `24h`, `7d`, `2w`), a moment, or a date: `from` its beginning, `to` its end."""
+    if value is None:
+        return None
+    try:
+        if ago := _AGO.fullmatch(value):
+            return now - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
+        if key == "to" and _DATE.fullmatch(value):
+            moment += timedelta(days=1)
+        return moment.astimezone(zoneinfo.ZoneInfo("UTC"))
+    except (ValueError, OverflowError):
+        raise Malformed(
+            _("“%(value)s” is not a time: write 30m, 24h, 7d, 2w, 2026-01-31 or 2026-01-31T14:30.") % {"value": value}
+        ) from None
+
+
+def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
+    """What to show a person, who may see those chains, for the ids in a filter."""
+    shown = dict(wanted.values)
+    lookups: dict[str, QuerySet[Any, Any]] = {
+        "store": MemoryStore.objects.filter(pk__in=chains),
+        "agent": Agent.objects.all(),
+        "person": User.objects.all(),
+        "session": Session.objects.values_list("name", flat=True),
+    }
+    for key, rows in lookups.items():
+        if key in shown and (row := rows.filter(pk=shown[key]).first()):
+            shown[key] = str(row)
+    return shown

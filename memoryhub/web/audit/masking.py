@@ -1,0 +1,108 @@
+"""The call and the answer of an audit entry as people see them: what pages mask of a memory is masked here too.
+
+An entry without a memory (of a refused call, above all) has what the store's rules look for masked.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from memoryhub import sensitive
+from memoryhub.actions.findings.rules import actions_of
+from memoryhub.models import AuditEntry, HubSettings, Member, MemoryStore, Role, User
+from memoryhub.models.audit import ActorKind
+from memoryhub.sensitive import Action
+from memoryhub.web.common import masking
+from memoryhub.web.common.masking import MASKED, Cover
+
+Mask = Callable[[str], str]
+_HALF = 64
+
+
+class Entries:
+    """How to mask what some entries say; `chains` leaves out those of other chains."""
+
+    def __init__(self, entries: Iterable[AuditEntry], chains: Collection[str] | None = None) -> None:
+        found = [entry for entry in entries if chains is None or entry.chain in chains]
+        self.known = {(entry.chain, entry.seq) for entry in found}
+        self.covers = _covers(found)
+        self.looked_for = _looked_for({entry.chain for entry in found if _is_open(entry)})
+
+    def masker(self, entry: AuditEntry) -> Mask | None:
+        """Null where nothing is to be masked."""
+        if (entry.chain, entry.seq) not in self.known:
+            return None
+        cover = self.covers.get(entry.memory or "", masking.NOTHING)
+        kinds = self.looked_for.get(entry.chain, frozenset()) if _is_open(entry) else frozenset()
+        if kinds:
+            return lambda text: sensitive.mask(text, sensitive.find(text, kinds | cover.masked))
+        return (lambda text: masking.masked(text, cover)) if cover else None
+
+    def text(self, entry: AuditEntry, text: str) -> str:
+        mask = self.masker(entry)
+        return mask(text) if mask and text else text
+
+    def beginning(self, entry: AuditEntry, text: str, *, cut: bool) -> str:
+        """The beginning of an answer; where it is `cut`, half a value could stand at its end, which is left out."""
+        mask = self.masker(entry)
+        if mask is None or not text:
+            return text
+        return mask(text) if not cut else mask(text)[:-_HALF] + "…"
+
+    def json(self, entry: AuditEntry, written: str | None) -> str | None:
+        """A JSON text with every string in it masked; as it is where nothing of it is."""
+        mask = self.masker(entry)
+        if mask is None or written is None:
+            return written
+        try:
+            value = json.loads(written)
+        except (ValueError, RecursionError):
+            return mask(written)
+        seen = _masked(value, mask)
+        return written if seen == value else json.dumps(seen, ensure_ascii=True)
+
+
+def _is_open(entry: AuditEntry) -> bool:
+    """Whether a call of an agent says something of which no memory tells what is sensitive in it."""
+    return entry.actor_kind == ActorKind.KEY and (entry.memory is None or not entry.ok)
+
+
+def _masked(value: Any, mask: Mask) -> Any:
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {mask(name): _masked(item, mask) for name, item in value.items()}
+    return [_masked(item, mask) for item in value] if isinstance(value, list) else value
+
+
+def _covers(entries: Iterable[AuditEntry]) -> dict[str, Cover]:
+    memories: dict[str, set[str]] = defaultdict(set)
+    for entry in entries:
+        if entry.memory:
+            memories[entry.chain].add(entry.memory)
+    covers: dict[str, Cover] = {}
+    for store, found in memories.items():
+        covers |= masking.covers(store, found)
+    return covers
+
+
+def _looked_for(chains: Collection[str]) -> dict[str, frozenset[str]]:
+    """The kinds of values that the rules of each store look for; of a store that is gone, those of the hub."""
+    if not chains:
+        return {}
+    hubs = json.dumps(HubSettings.current().rules)
+    own = dict(MemoryStore.objects.filter(pk__in=chains).values_list("pk", "rules"))
+    return {chain: _kinds(actions_of(json.dumps(own.get(chain, {})), hubs)) for chain in chains}
+
+
+def _kinds(actions: Mapping[str, Action]) -> frozenset[str]:
+    return frozenset(kind for kind, action in actions.items() if kind in MASKED and action != Action.OFF)
+
+
+def not_curated(user: User, chains: Collection[str]) -> frozenset[str]:
+    """The stores in which a person may not reveal what pages mask."""
+    if user.is_superuser:
+        return frozenset()
+    mine = Member.objects.filter(user=user, store_id__in=list(chains), role__in=(Role.CURATOR, Role.ADMIN))
+    return frozenset(chains) - frozenset(mine.values_list("store_id", flat=True))

@@ -1,0 +1,37 @@
+"""Versions that a person made of two texts: with which version theirs was merged, and whose that one was."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memoryhub.models import AuditEntry, MemoryVersion
+from memoryhub.web.audit.sentences import told_of
+
+
+@dataclass(frozen=True, slots=True)
+class MergedWith:
+    """The other version and who had written it, and which version the person had opened (null: not known any more)."""
+
+    version: MemoryVersion
+    opened: int | None
+    label: str
+
+
+def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWith]:
+    """What the entries of edits say of merges, by their seq; only a few of all entries do."""
+    edits = [entry.seq for entry in entries if entry.command == "edit" and entry.ok]
+    if not edits:
+        return {}
+    inputs = AuditEntry.objects.of_chain(chain).of_seqs(edits).values_list("seq", "input")
+    told = {seq: told for seq, input in inputs if (told := told_of(input)).get("merged") is True}
+    ids = {str(told[name]) for told in told.values() for name in ("opened", "theirs") if name in told}
+    if not ids:
+        return {}
+    versions = {version.pk: version for version in MemoryVersion.objects.among(chain, ids)}
+    seqs = {version.seq for version in versions.values()}
+    labels = dict(AuditEntry.objects.of_chain(chain).of_seqs(seqs).values_list("seq", "label"))
+    found = {}
+    for seq, said in told.items():
+        theirs, opened = versions.get(str(said.get("theirs"))), versions.get(str(said.get("opened")))
+        if theirs is not None:
+            found[seq] = MergedWith(theirs, opened.number if opened else None, labels.get(theirs.seq) or "")
+    return found

@@ -1,0 +1,225 @@
+"""What somebody looks for in the audit, and the page of entries that answers it.
+
+Within a chain entries stand in the order of seq; chains are merged by the time of the entries that come next. A page is
+found by key alone: a place between entries is written as the entry that comes just after it, `chain:seq`, and in each
+other chain everything before that entry's time is older. Clocks are not seqs: where a chain's times are out of order
+there, the place names the chain with the seq up to which it is older.
+
+A page may have less than its size because there was no more time to look: it then says how far it looked, and goes on
+from there.
+"""
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import islice
+
+from django.db.models import F, OuterRef, Subquery
+
+from memoryhub.actions.verification.entries import MOST, Search
+from memoryhub.models import AuditChain, AuditEntry
+from memoryhub.models.audit import LAST_SEQ
+
+__all__ = ["BadPlace", "Page", "Place", "Search", "all_entries", "heads", "newer_page", "older_page"]
+
+PAGE = 50
+CHUNK = 200
+FURTHER = 20_000
+"""So many entries are looked at for a page when somebody asks to look further."""
+
+_LATEST = datetime.max.replace(tzinfo=UTC)
+_PLACE = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
+
+
+class BadPlace(ValueError):
+    """The place is not one that a page has given, or not one of the chains that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Between two entries: just before the entry (chain, seq); `bounds` are the chains whose times are out of order."""
+
+    chain: str
+    seq: int
+    bounds: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, written: str, chains: Iterable[str]) -> "Place":
+        """Raises BadPlace."""
+        if not _PLACE.fullmatch(written):
+            raise BadPlace(written)
+        pairs = [part.split(":") for part in written.split(",")]
+        if not {chain for chain, _ in pairs} <= set(chains):
+            raise BadPlace(written)
+        return cls(pairs[0][0], int(pairs[0][1]), {chain: int(seq) for chain, seq in pairs[1:]})
+
+    def __str__(self) -> str:
+        return ",".join(f"{chain}:{seq}" for chain, seq in [(self.chain, self.seq), *self.bounds.items()])
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries, newest first, and the places from which the pages before and after go on (null: there is none).
+
+    `reached` is the last entry that was looked at, where the page might have more entries had there been more time.
+    """
+
+    entries: Sequence[AuditEntry]
+    newer: str | None
+    older: str | None
+    reached: AuditEntry | None = None
+
+
+def older_page(
+    search: Search, chains: Sequence[str], before: str | None = None, size: int = PAGE, most: int = MOST
+) -> Page:
+    """The newest entries, or those that come before a place; looks at `most` in each chain. Raises BadPlace."""
+    place = Place.of(before, chains) if before else None
+    streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=True)
+    found: list[AuditEntry] = []
+    for chain, bound in sorted(streams.bounds.items(), key=lambda item: (item[1].latest, item[0]), reverse=True):
+        if streams.is_beyond((bound.latest, chain), found):
+            break
+        streams.open(chain)
+        found = streams.merged()
+    shown, older, reached = found[:size], None, None
+    if len(found) > size:
+        older = _place(shown[-1], chains, streams.gaps(shown))
+    elif reached := streams.reached():
+        older = _place(reached, chains, streams.gaps(shown))
+    return Page(shown, str(place) if place else None, older, reached)
+
+
+def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PAGE, most: int = MOST) -> Page:
+    """The entries that follow a place; looks at `most` in each chain. Raises BadPlace."""
+    place = Place.of(after, chains)
+    streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=False)
+    for chain in chains:
+        streams.open(chain)
+    found = streams.merged()
+    shown, newer, reached = found[:size], None, None
+    if len(found) > size:
+        newer = _place(found[size], chains, streams.gaps(shown))
+    elif reached := streams.reached():
+        following = AuditEntry.objects.of_chain(reached.chain).filter(seq__gt=reached.seq).oldest()[0]
+        newer = _place(following, chains, streams.gaps(shown))
+    return Page(shown[::-1], newer, str(place), reached)
+
+
+def all_entries(search: Search, bounds: Mapping[str, int]) -> Iterator[list[AuditEntry]]:
+    """Every entry up to the given seq of each chain, in the order of the pages, in chunks."""
+    merged = heapq.merge(*(_walk(search, chain, seq) for chain, seq in bounds.items()), key=_key, reverse=True)
+    while chunk := list(islice(merged, CHUNK)):
+        yield chunk
+
+
+def heads(chains: Sequence[str]) -> dict[str, int]:
+    """The last seq of each chain."""
+    return dict(AuditChain.objects.filter(pk__in=chains).values_list("id", "last_seq"))
+
+
+def _walk(search: Search, chain: str, bound: int) -> Iterator[AuditEntry]:
+    size = 10  # of many chains most have little: the first look is short
+    look = search.look(chain, 1, bound, size, most=FURTHER)
+    while look.entries or look.reached:
+        yield from look.entries
+        bound, size = (look.reached or look.entries[-1].seq) - 1, CHUNK
+        look = search.look(chain, 1, bound, size, most=FURTHER)
+
+
+def _key(entry: AuditEntry) -> tuple[datetime, str]:
+    return entry.at, entry.chain
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """The seq up to which a chain is older than a place, and the latest time that such an entry may have."""
+
+    seq: int
+    latest: datetime
+
+
+_NOTHING = _Bound(0, datetime.min.replace(tzinfo=UTC))
+
+
+def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
+    """For each chain where the older side of a place begins; without a place everything is on it."""
+    entries = AuditEntry.objects.filter(chain=OuterRef("pk")).order_by("-at", "-seq")
+    if place is not None:
+        anchor = AuditEntry.objects.of_chain(place.chain).filter(seq=place.seq).values_list("at", flat=True).first()
+        if anchor is None:
+            raise BadPlace(str(place))
+        entries = entries.filter(at__lte=anchor).exclude(at=anchor, chain__gte=place.chain)
+    found = AuditChain.objects.filter(pk__in=chains).annotate(
+        bound=Subquery(entries.values("seq")[:1]) if place else F("last_seq"), latest=Subquery(entries.values("at")[:1])
+    )
+    rows = found.values_list("pk", "bound", "latest")
+    bounds = dict.fromkeys(chains, _NOTHING) | {chain: _Bound(seq, at) for chain, seq, at in rows if at is not None}
+    if place is not None:
+        named = {**place.bounds, place.chain: place.seq - 1}
+        bounds |= {chain: _Bound(seq, _LATEST) for chain, seq in named.items()}
+    return bounds
+
+
+class _Streams:
+    """The entries of each chain on one side of a place, at most `limit` of each, in the order of their seqs."""
+
+    def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
+        self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest
+        self.opened: dict[str, list[AuditEntry]] = {}
+        self.ends: dict[str, AuditEntry] = {}
+
+    def open(self, chain: str) -> None:
+        bound = self.bounds[chain].seq
+        low, high = (1, bound) if self.newest else (bound + 1, LAST_SEQ)
+        look = self.search.look(chain, low, high, self.limit, newest=self.newest, most=self.most)
+        self.opened[chain] = look.entries
+        if look.reached is not None:
+            self.ends[chain] = AuditEntry.objects.of_chain(chain).in_brief().get(seq=look.reached)
+
+    def reached(self) -> AuditEntry | None:
+        """The first of the entries at which the look through a chain ended: what lies beyond is not known of all."""
+        if not self.ends:
+            return None
+        return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
+
+    def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
+        """Whether a chain whose latest entry this is has nothing for the page."""
+        reached = self.reached()
+        is_full = len(found) == self.limit and latest < _key(found[-1])
+        return is_full or (reached is not None and latest < _key(reached))
+
+    def merged(self) -> list[AuditEntry]:
+        """The first ones of all opened chains together, as far as all are known."""
+        merged, reached = heapq.merge(*self.opened.values(), key=_key, reverse=self.newest), self.reached()
+        if reached is not None:
+            known = _key(reached)
+            merged = (entry for entry in merged if (_key(entry) >= known if self.newest else _key(entry) <= known))
+        return list(islice(merged, self.limit))
+
+    def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
+        """For each chain the seqs that may bound it when these entries have been shown and no others."""
+        counts = Counter(entry.chain for entry in shown)
+        return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
+
+    def _gap(self, chain: str, bound: int, count: int) -> range:
+        if chain not in self.opened:
+            return range(bound, bound + 1)
+        seqs, end = [entry.seq for entry in self.opened[chain]], self.ends.get(chain)
+        if self.newest:
+            beyond = seqs[count] if count < len(seqs) else end.seq - 1 if end else 0
+            return range(beyond, seqs[count - 1] if count else bound + 1)
+        beyond = seqs[count] if count < len(seqs) else end.seq + 1 if end else LAST_SEQ
+        return range(seqs[count - 1] if count else bound, beyond)
+
+
+def _place(entry: AuditEntry, chains: Sequence[str], gaps: Mapping[str, range]) -> str:
+    """Just before an entry, with the chains that its time would not cut where they have to be cut."""
+    place = Place(entry.chain, entry.seq)
+    if len(chains) == 1:
+        return str(place)
+    found = _bounds(chains, place)
+    return str(replace(place, bounds={c: gap.start for c, gap in gaps.items() if found[c].seq not in gap}))

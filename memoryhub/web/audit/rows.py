@@ -1,0 +1,138 @@
+"""Audit entries as the rows of a table: who, where, what and how it ended, with the links of each."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub.models import HUB, AuditChain, AuditEntry, Memory, MemoryStore, Session, User
+from memoryhub.models.audit import ActorKind
+from memoryhub.web.audit.filters import NO_FILTER, Filter
+from memoryhub.web.audit.masking import Entries
+from memoryhub.web.audit.sentences import names_in, told_of, words_of
+
+MESSAGE_START = 400
+"""So many characters of a message's JSON are at hand for a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An entry with what its row shows; links are null where there is nothing to go to.
+
+    `actor_query` and `session_query` narrow the filter of the page to the same agent or person, and the same session.
+    """
+
+    entry: AuditEntry
+    place: str
+    actor_query: str | None
+    session: str | None
+    session_query: str
+    words: str | None
+    error: str
+    memory_url: str | None
+    duration: str
+
+
+def visible_chains(user: User) -> list[str]:
+    """The chains whose entries a person may see: a superuser's also the hub's and those of stores that are gone."""
+    if user.is_superuser:
+        return list(AuditChain.objects.order_by("pk").values_list("pk", flat=True))
+    return list(MemoryStore.objects.visible_to(user).order_by("pk").values_list("pk", flat=True))
+
+
+def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
+    """The rows of some entries that a filter found, with one question for each kind of thing that they name."""
+    places = chain_names({entry.chain for entry in entries})
+    sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
+    told = _told([entry for entry in entries if entry.path is None and _is_short(entry)])
+    names = names_in(told.values())
+    there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
+    return [
+        Row(
+            entry=entry,
+            place=places[entry.chain],
+            actor_query=by_actor(entry, wanted),
+            session=sessions.get(entry.session or "", entry.session),
+            session_query=wanted.with_value("session", entry.session or "").query,
+            words=words_of(entry, told[key], names) if (key := (entry.chain, entry.seq)) in told else None,
+            error=error_of(entry, seen),
+            memory_url=memory_url(entry) if entry.memory in there else None,
+            duration=in_time(entry.duration),
+        )
+        for entry in entries
+    ]
+
+
+def chain_names(chains: Iterable[str]) -> dict[str, str]:
+    """What people call the chains: the store's name, or its id where it is gone."""
+    names = {chain: chain for chain in chains} | {HUB: _("Hub")}
+    return names | dict(MemoryStore.objects.filter(pk__in=names).values_list("id", "name"))
+
+
+def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
+    """The query of a filter by the agent or person who acted; other filters stay."""
+    if entry.author_id is None:
+        return None
+    key = "agent" if entry.actor_kind == ActorKind.KEY else "person"
+    return wanted.without("agent", "person").with_value(key, entry.author_id).query
+
+
+def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
+    """The ids of the memories that entries name and that have not been removed for good."""
+    named = {(entry.chain, entry.memory) for entry in entries if entry.memory is not None}
+    found = Memory.objects.filter(store_id__in={chain for chain, _ in named}, pk__in={memory for _, memory in named})
+    return set(found.values_list("pk", flat=True)) if named else set()
+
+
+def memory_url(entry: AuditEntry) -> str | None:
+    """The page of the entry's memory, which is there in the trash too."""
+    if entry.memory is None or entry.chain == HUB:
+        return None
+    return reverse("memory", args=[entry.chain, entry.memory])
+
+
+def _is_short(entry: AuditEntry) -> bool:
+    """Whether its input only names things: a tool call's may hold a text."""
+    return entry.chain == HUB or entry.actor_kind != ActorKind.KEY
+
+
+def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:
+    """The inputs of entries that say in words what was done: they name things and hold no texts."""
+    told: dict[tuple[str, int], dict[str, Any]] = {}
+    for chain in {entry.chain for entry in entries}:
+        seqs = [entry.seq for entry in entries if entry.chain == chain]
+        found = AuditEntry.objects.of_chain(chain).of_seqs(seqs).values_list("seq", "input")
+        told |= {(chain, seq): told_of(input) for seq, input in found}
+    return told
+
+
+def error_of(entry: AuditEntry, seen: Entries) -> str:
+    """The first line of what a refused call was told; empty where it was not refused."""
+    start = getattr(entry, "message_start", None) or ""
+    is_cut = len(start) >= MESSAGE_START and "\\n" not in start
+    return "" if entry.ok else seen.beginning(entry, first_line(start), cut=is_cut)
+
+
+def first_line(message_start: str | None) -> str:
+    """The first line of a message of which only the beginning of its JSON is at hand."""
+    text = (message_start or "").removeprefix('"')
+    for cut in range(7):  # an escape is at most six characters long, and may be cut off
+        try:
+            whole = json.loads(f'"{text[: len(text) - cut].removesuffix(chr(34))}"')
+        except ValueError:
+            continue
+        return str(whole).partition("\n")[0]
+    return ""
+
+
+def in_time(microseconds: int) -> str:
+    """A duration that people can read."""
+    if microseconds <= 0:
+        return ""
+    if microseconds < 1000:
+        return f"{microseconds} µs"
+    milliseconds = microseconds / 1000
+    return f"{milliseconds:.1f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

@@ -1,0 +1,95 @@
+"""What is new since a page was made: entries of the audit, and versions of a memory that somebody is editing.
+
+Pages ask every few seconds, so that each answer costs little whatever there is: 204 when there is nothing to tell.
+"""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from memoryhub.models import MemoryStore, MemoryVersion, Role
+from memoryhub.web.audit.filters import Filter, Malformed, resolved
+from memoryhub.web.audit.queries import heads
+from memoryhub.web.audit.rows import rows_of, visible_chains
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.versions import memory_of
+
+MOST = 100
+"""More new entries than these are neither counted nor sent."""
+
+LOOKED_AT = 20_000
+"""So many of the newest entries are looked through for those that a filter lets pass."""
+
+AFTER, COUNT, FIRST = "Tail-After", "Tail-Count", "Tail-First"
+"""Headers: from where to ask the next time, how many entries are new (at most MOST and a plus), the first one's seq."""
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
+    """The entries of a store after a seq that the filters of the page let pass, as rows of its table, newest first.
+
+    Without `after` nothing but the place from where to ask. With `brief` their number alone.
+    """
+    after, last = _number(request, "after"), heads([store.id]).get(store.id, 0)
+    if after is None or after >= last:
+        return _nothing(last)
+    try:
+        wanted = Filter.of(request.GET.dict())
+        target = resolved(wanted, [store.id], now=timezone.now(), zone=timezone.get_current_timezone())
+    except Malformed:
+        return _nothing(last)
+    found = target.search.first(store.id, max(after + 1, last - LOOKED_AT + 1), last, MOST + 1)
+    if not found:
+        return _nothing(last)
+    rows = [] if "brief" in request.GET else rows_of(found[:MOST], wanted)
+    here = reverse("store_audit", args=[store.id])
+    answer = _tell(request, len(found), rows=rows, here=here, filter=wanted, store=store)
+    answer.headers[AFTER], answer.headers[FIRST] = str(last), str(found[:MOST][-1].seq)
+    return answer
+
+
+@require_GET
+@signed_in
+def new_anywhere(request: Request) -> HttpResponse:
+    """How many entries were added to all the chains that a person may see; `after` counts those that there were."""
+    after, total = _number(request, "after"), sum(heads(visible_chains(person(request))).values())
+    if after is None or after >= total:
+        return _nothing(total)
+    answer = _tell(request, total - after, rows=[], here=reverse("audit"))
+    answer.headers[AFTER] = str(total)
+    return answer
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def memory_news(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Who has saved, moved or deleted a memory since the version that somebody has open; 204 where it is the newest."""
+    memory = memory_of(store, memory_id)
+    opened = request.GET.get("version", "").replace("\0", "")
+    if memory.head_id == opened:
+        return HttpResponse(status=204)
+    version = MemoryVersion.objects.of_memory(memory).filter(pk=opened).first()
+    entry = pages.entries(store, memory.head.seq).get(memory.head.seq)
+    shown = {"store": store, "memory": memory, "opened": version, "newest": memory.head, "entry": entry}
+    return render(request, "memories/_news.html", shown)
+
+
+def _tell(request: Request, found: int, **shown: object) -> HttpResponse:
+    count = f"{MOST}+" if found > MOST else str(found)
+    answer = render(request, "audit/_new.html", {"count": count, **shown})
+    answer.headers[COUNT] = count
+    return answer
+
+
+def _nothing(last: int) -> HttpResponse:
+    return HttpResponse(status=204, headers={AFTER: str(last)})
+
+
+def _number(request: Request, name: str) -> int | None:
+    value = request.GET.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) <= 18 else None

@@ -1,0 +1,89 @@
+"""The background work of the hub: how each kind of it goes, and when a large file is written anew."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memoryhub.actions.core import background
+from memoryhub.actions.erasure import sqlite_remains
+from memoryhub.models import BackgroundTask
+from memoryhub.web.common.access import act, superuser_only
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+
+WORDS = {
+    "checkpoints": (gettext_lazy("Checkpoints"), gettext_lazy("writes where the audit stands to a file of its own")),
+    "scrub": (gettext_lazy("Scrubbing"), gettext_lazy("takes what was redacted from the database’s file")),
+    "forgetting": (gettext_lazy("Forgetting"), gettext_lazy("calls and deliveries that are too old to be repeated")),
+    "figures": (gettext_lazy("Figures"), gettext_lazy("counts what the overviews show")),
+    "retention": (gettext_lazy("Retention"), gettext_lazy("looks for what the policies say is due")),
+    "runs": (gettext_lazy("Retention runs"), gettext_lazy("remove what is due")),
+    "imports": (gettext_lazy("Imports"), gettext_lazy("bring memories in")),
+    "scans": (gettext_lazy("Scans"), gettext_lazy("scan the history for sensitive text")),
+    "findings": (gettext_lazy("Findings"), gettext_lazy("check that resolved findings are still resolved")),
+    "deletion": (gettext_lazy("Deletion"), gettext_lazy("removes the rows of deleted memory stores")),
+    "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("read the audit and send what is due")),
+    "disk": (gettext_lazy("Disk reserve"), gettext_lazy("keeps room so that deleting works on a full disk")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kind of work on one node; its state is ok, failing or hanging."""
+
+    label: str
+    does: str
+    node: str
+    state: str
+    task: BackgroundTask
+
+
+class HourForm(forms.Form):
+    """At which hour a large file is written anew."""
+
+    hour = forms.TypedChoiceField(
+        label=gettext_lazy("Hour for a large file, in UTC"), coerce=int,
+        choices=[(hour, f"{hour:02}:00") for hour in range(24)],
+        help_text=gettext_lazy("A file up to 256 MB is written anew at once, which takes a few seconds."),
+    )  # fmt: skip
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@superuser_only
+def hub_background(request: Request) -> HttpResponse:
+    """The state of the work, and the hour."""
+    remains = sqlite_remains.remains()
+    form = HourForm(request.POST if request.method == "POST" else None, initial={"hour": remains.hour})
+    if request.method == "POST" and form.is_valid():
+        sqlite_remains.set_hour(form.cleaned_data["hour"], act(request))
+        messages.success(request, _("The hour was saved."))
+        return see_other("hub_background")
+    rows = _rows(timezone.now())
+    shown = {"rows": rows, "several": len({row.node for row in rows}) > 1, "remains": remains, "form": form}
+    return render(request, "background/page.html", {**shown, "section": "settings"})
+
+
+@require_POST
+@superuser_only
+def scrub_now(request: Request) -> HttpResponse:
+    """The file is written anew within seconds, whatever the hour."""
+    sqlite_remains.ask(act(request))
+    messages.success(request, _("The file is being written anew. Calls wait meanwhile."))
+    return see_other("hub_background")
+
+
+def _rows(now: datetime) -> list[Row]:
+    return [_row(task, now) for task in background.states()]
+
+
+def _row(task: BackgroundTask, now: datetime) -> Row:
+    label, does = WORDS[task.name]
+    state = "hanging" if background.hangs(task, now) else "failing" if task.failures else "ok"
+    return Row(str(label), str(does), task.node, state, task)

@@ -1,0 +1,86 @@
+"""Fields and forms that several rooms share."""
+
+import unicodedata
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
+
+from memoryhub.models import MemoryStore
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.tool_errors import for_people
+
+LONGEST_NOTE = 1000
+
+
+class PathField(forms.CharField):
+    """A path that a person types, made the API's form by the rules of the memory tool; the first slash may be left out.
+
+    `creates`: it is of a memory to be made.
+    """
+
+    def __init__(self, *, creates: bool, **kwargs: Any) -> None:
+        attrs = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        super().__init__(max_length=5000, widget=forms.TextInput(attrs=attrs), **kwargs)
+        self.creates = creates
+
+    def clean(self, value: Any) -> str:
+        typed = super().clean(value)
+        beneath = typed if typed.startswith("/") else f"/{typed}"
+        try:
+            return paths.from_tool(paths.ROOT + beneath, creates=self.creates)
+        except ToolError as error:
+            raise forms.ValidationError(for_people(error)) from error
+
+
+class NoteForm(forms.Form):
+    """Why somebody does something; for the audit."""
+
+    note = forms.CharField(
+        label=pgettext_lazy("why something is done", "Note"), required=False, max_length=LONGEST_NOTE,
+        help_text=_("Why? The audit keeps it."), widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
+
+
+class NameTypedForm(forms.Form):
+    """The name of the store, typed once more."""
+
+    name = forms.CharField(
+        label=_("Type the name of the memory store"), required=True, strip=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )  # fmt: skip
+
+    def __init__(self, store: MemoryStore, data: Any = None) -> None:
+        super().__init__(data)
+        self.store = store
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name.strip() != self.store.name.strip():
+            raise forms.ValidationError(gettext("That is not the name of this memory store."))
+        return name
+
+
+LONGEST_EMAIL = 254
+
+
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def one_line(text: str) -> None:
+    """Refuses what would break a name's line, or turn the direction of what follows it."""
+    if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in _TURNING for letter in text):
+        raise ValidationError(_("Write it on one line, without control characters."), code="one_line")
+
+
+def printable(text: str) -> None:
+    """Agents are told apart by their names: nothing in them may be invisible."""
+    if not text.isprintable():
+        raise ValidationError(_("Use printable characters only."), code="printable")
+
+
+def email_field(**options: Any) -> forms.EmailField:
+    widget = forms.EmailInput(attrs={"autocomplete": "username", "spellcheck": "false", "autocapitalize": "none"})
+    return forms.EmailField(label=_("E-mail address"), max_length=LONGEST_EMAIL, widget=widget, **options)

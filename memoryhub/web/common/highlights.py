@@ -1,0 +1,80 @@
+"""What was found as a page marks it: a box in place of a value, a label beside a sign of poisoning."""
+
+from collections.abc import Iterable
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub import sensitive
+from memoryhub.sensitive import Group, Span
+from memoryhub.text import visible
+from memoryhub.web.common import kinds
+from memoryhub.web.common.masking import MASKED
+
+AROUND = 60
+"""So many characters are shown before and after a value."""
+WINDOW = 2_000
+"""So far around it values are looked for."""
+LONGEST_SIGN = 160
+
+
+def box(kind: str) -> SafeString:
+    """Stands where a value is."""
+    return mark_safe(visible.to_html(f"[redacted:{kind}]"))
+
+
+def label(kind: str) -> SafeString:
+    """Stands beside a sign of poisoning."""
+    return format_html('<span class="finding-label finding-{}">{}</span>', kinds.group_of(kind), kinds.label(kind))
+
+
+def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
+    """The part of a line around a finding; every value in it is masked, not only this one's."""
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    first, last = max(first, start - WINDOW), min(last if last >= 0 else len(text), end + WINDOW)
+    before, after = _masked(text[first:last], start - first, end - first)
+    found = box(kind) if kinds.group_of(kind) != Group.POISON else _sign(text[start:end], kind)
+    low, high = ("…" if len(part) > AROUND else "" for part in (before, after))
+    return mark_safe(f"{low}{visible.to_html(before[-AROUND:])}{found}{visible.to_html(after[:AROUND])}{high}")
+
+
+def _sign(text: str, kind: str) -> SafeString:
+    cut = text[:LONGEST_SIGN]
+    more = "…" if len(text) > LONGEST_SIGN else ""
+    return format_html('<mark class="finding-poison">{}{}</mark>{}', mark_safe(visible.to_html(cut)), more, label(kind))
+
+
+def _masked(line: str, start: int, end: int) -> tuple[str, str]:
+    """What stands before and after a place of a text, without the values that stand there or reach into it."""
+    spans = sensitive.find(line, MASKED)
+    before = [span for span in spans if span.start < start]
+    cut = min([start, *(span.start for span in before if span.end > start)])
+    head = sensitive.mask(line[:cut], [span for span in before if span.end <= start])
+    shift = max([end, *(span.end for span in spans if span.start < end)])
+    rest = [span._replace(start=span.start - shift, end=span.end - shift) for span in spans if span.start >= shift]
+    return head, sensitive.mask(line[shift:], rest)
+
+
+def marked(line: str, spans: Iterable[Span]) -> str:
+    """A line with what was found in it: a mark around each, and after it what it is."""
+    parts, at = [], 0
+    for start, end, kind in spans:
+        words = f'<mark class="finding-{kinds.group_of(kind)}">{visible.to_html(line[start:end])}</mark>'
+        parts += [visible.to_html(line[at:start]), words, label(kind)]
+        at = end
+    return "".join([*parts, visible.to_html(line[at:])])
+
+
+def by_line(text: str, spans: Iterable[Span]) -> dict[int, list[Span]]:
+    """Spans of a text, in order, by the lines (from 1) in which they are, as spans of each line."""
+    found: dict[int, list[Span]] = {}
+    number, counted = 1, 0
+    for span in spans:
+        number, counted = number + text.count("\n", counted, span.start), span.start
+        at, line_number = text.rfind("\n", 0, span.start) + 1, number
+        for line in text[at : span.end].split("\n"):
+            piece = Span(max(span.start - at, 0), min(span.end - at, len(line)), span.kind)
+            if piece.start < piece.end:
+                found.setdefault(line_number, []).append(piece)
+            line_number, at = line_number + 1, at + len(line) + 1
+    return found

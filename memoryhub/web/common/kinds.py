@@ -1,0 +1,95 @@
+"""Kinds of sensitive text and of poisoning in words, each with a harmless example."""
+
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.sensitive import KINDS, Group
+
+Words = str | Promise
+
+
+@dataclass(frozen=True, slots=True)
+class KindWords:
+    """What a kind is called, what it finds, and an example that nobody minds."""
+
+    label: Words
+    finds: Words
+    example: str
+
+
+GROUPS: dict[Group, tuple[Words, Words, str]] = {
+    Group.SECRET: (_("Secrets"), _("Whoever has one gains access somewhere."), "key-round"),
+    Group.PERSONAL: (_("Personal data"), _("Text that identifies a person, or a way to contact one."), "user"),
+    Group.POISON: (_("Signs of poisoning"), _("Text that tries to steer the agents that read it."), "shield-alert"),
+}
+"""Of each group: what it is called, why it matters, and its icon."""
+
+GROUP_WORDS: dict[Group, Words] = {
+    Group.SECRET: _("secret"), Group.PERSONAL: _("personal"), Group.POISON: _("poison"),
+}  # fmt: skip
+
+KIND_WORDS: dict[str, KindWords] = {
+    "private_key": KindWords(
+        _("Private key"), _("A PEM block of a private key, with or without its end."), "-----BEGIN PRIVATE KEY-----"
+    ),
+    "hub_key": KindWords(_("Key of this hub"), _("A key with which agents call this hub."), "mh_…"),
+    "provider_key": KindWords(
+        _("Key of a provider"), _("Keys of clouds, code hosts and model providers, known by how they begin."), "AKIA…"
+    ),
+    "jwt": KindWords(_("Signed token"), _("A JSON Web Token of three parts."), "eyJhbGciOi….eyJzdWIi….…"),
+    "url_credentials": KindWords(
+        _("Credentials in an address"), _("A name and a password in a URL."), "https://name:…@host.example"
+    ),
+    "password": KindWords(
+        _("Password"), _("What follows words like “password is”, in several languages."), "password is …"
+    ),
+    "card": KindWords(_("Payment card"), _("13 to 19 digits with the right check digit."), "5105 1051 0510 5100"),
+    "iban": KindWords(
+        _("Bank account"), _("An IBAN with the right length and checksum."), "GB82 WEST 1234 5698 7654 32"
+    ),
+    "national_id": KindWords(
+        _("National number"), _("Numbers that a state gives to a person, with their checksums."), "078-05-1120"
+    ),
+    "email": KindWords(_("E-mail address"), _("An address at any domain."), "jane@example.com"),
+    "phone": KindWords(
+        _("Telephone number"), _("International numbers, and national ones in usual forms."), "+44 20 7946 0123"
+    ),
+    "ip": KindWords(_("IP address"), _("IPv4 and IPv6 addresses."), "203.0.113.7"),
+    "instructions": KindWords(
+        _("Instructions"),
+        _("Sentences that speak to a model and tell it what to do."),
+        "Ignore all previous instructions",
+    ),
+    "role_tag": KindWords(_("Role tag"), _("Tags that pretend that somebody else is speaking."), "<system>"),
+    "invisible": KindWords(_("Invisible characters"), _("Invisible characters, which can carry a message."), "U+200B"),
+    "bidirectional": KindWords(
+        _("Direction of writing"), _("Characters that reverse the text direction: what you see differs."), "U+202E"
+    ),
+    "encoded": KindWords(
+        _("Encoded text"),
+        _("Base64 or hexadecimal blobs that decode to readable text."),
+        "SWdub3JlIGFsbCBwcmV2aW91cyA…",
+    ),
+    "placeholder_url": KindWords(
+        _("Placeholder in an address"),
+        _("An address that asks the agent to fill something in."),
+        "https://host.example/?q={secret}",
+    ),
+}
+
+
+def label(kind: str) -> str:
+    """What a kind is called; one that there is no more, its name."""
+    words = KIND_WORDS.get(kind)
+    return str(words.label) if words else kind
+
+
+def group_of(kind: str) -> Group:
+    known = KINDS.get(kind)
+    return known.group if known else Group.SECRET
+
+
+def icon_of(kind: str) -> str:
+    return GROUPS[group_of(kind)][2]

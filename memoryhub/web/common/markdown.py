@@ -1,0 +1,240 @@
+"""Markdown of a memory as HTML that can do nothing: no script, no style, no picture from elsewhere, no id.
+
+The text is whatever an agent wrote. Two walls stand one behind the other: the parser passes no HTML on, and what it
+makes is cleaned against a list of what is allowed. No attribute but the address of a link comes from the text.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from html import unescape
+from time import thread_time
+from typing import Any
+
+import nh3
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from pygments import format as format_tokens
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES
+
+from memoryhub.text import visible
+
+LARGEST = 200 * 1024
+"""Bytes of UTF-8; a larger text is not rendered."""
+
+MOST_CELLS = 20_000
+"""Cells in all the tables of one text: a row of one character stands for as many cells as its table has columns."""
+
+MOST_CODE = 10_000
+"""Characters of code that get colours in one text."""
+
+PATIENCE = 0.1
+"""Seconds of work for the colours of one block: on some texts the lexers take a time that has no bound."""
+
+# Those whose lexers took at most half a second for a hostile block, blanks in long runs aside.
+_LANGUAGES = (
+    "bash css diff docker dockerfile go html javascript js json markdown md py python rb rs ruby rust sh shell sql toml"
+    " ts typescript xml yaml yml"
+)
+_TAGS = (
+    "a blockquote br code del div em h2 h3 h4 h5 h6 hr input li ol p pre s span strong table tbody td th thead tr ul"
+)
+
+_ADDRESS = re.compile(r"https?://[^\W_][^\s<>\"`\[\]{}|\\^\u3001\u3002\u300c-\u3011\uff08\uff09]*", re.IGNORECASE)
+_TASK = re.compile(r"\[([ xX])\](?=\s)\s*")
+_PUNCTUATION = "?!.,:;*_~'"
+_LONG_BLANK = re.compile(r"\s{100}")
+_TAG = re.compile(r"(<[^>]*>)")
+LANGUAGES = frozenset(_LANGUAGES.split())
+_FORMATTER = HtmlFormatter(nowrap=True, classprefix="hl-")
+
+_CLEANER = nh3.Cleaner(
+    tags=set(_TAGS.split()),
+    clean_content_tags=set(),
+    attributes={
+        "*": set(),
+        "a": {"href"},
+        "div": {"tabindex"},
+        "input": {"checked", "disabled", "aria-label"},
+        "ol": {"start"},
+        "span": {"title"},
+    },
+    tag_attribute_values={"input": {"type": {"checkbox"}}},
+    allowed_classes={
+        "div": {"markdown-table"},
+        "li": {"task"},
+        "span": {f"hl-{name}" for name in STANDARD_TYPES.values() if name} | {"hidden-character", "image-not-loaded"},
+        "td": {"align-left", "align-center", "align-right"},
+        "th": {"align-left", "align-center", "align-right"},
+    },
+    url_schemes={"http", "https", "mailto"},
+    url_relative="deny",
+    link_rel="nofollow noopener noreferrer",
+)
+
+
+def render(text: str) -> SafeString:
+    """The text as HTML, to be put in an element of class `markdown`; headings start at the second level."""
+    if len(text) > LARGEST or len(text.encode("utf-8", "replace")) > LARGEST:
+        return format_html("<p>{}</p>", _("This text is larger than 200 KB, so it is not rendered. Read it as text."))
+    return mark_safe(_CLEANER.clean(_with_boxes(_PARSER.render(text))))
+
+
+def _with_boxes(html: str) -> str:
+    """The parser's HTML with a box for each hidden character; its attributes hold no unescaped angle bracket."""
+    if not visible.has_hidden(html):
+        return html
+    return "".join(
+        visible.without_hidden(part) if part.startswith("<") else visible.to_html(unescape(part))
+        for part in _TAG.split(html)
+    )
+
+
+class _Parser(MarkdownIt):
+    """The library would decode an address where it is shown; then it is not the one that the link leads to."""
+
+    def normalizeLinkText(self, link: str) -> str:  # noqa: N802 - the library's name
+        return link
+
+
+def _parser() -> MarkdownIt:
+    """Links are found by a rule of ours: that of the library takes minutes on a hostile text of 200 KB."""
+    parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
+    parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
+    parser.core.ruler.push("hub", _adapt)
+    parser.add_render_rule("image", _image)
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", _table_close)
+    return parser
+
+
+def _highlight(code: str, language: str, _attributes: str) -> str:
+    """Code as spans with classes, or nothing where it stays as it is."""
+    if language.lower() not in LANGUAGES or _LONG_BLANK.search(code):
+        return ""
+    lexer = get_lexer_by_name(language.lower(), stripnl=False)
+    try:
+        return str(format_tokens(_in_time(lexer.get_tokens(code)), _FORMATTER))
+    except TimeoutError:
+        return ""
+
+
+def _in_time(tokens: Iterable[tuple[object, str]]) -> Iterator[tuple[object, str]]:
+    end = thread_time() + PATIENCE
+    for token in tokens:
+        if thread_time() > end:
+            raise TimeoutError
+        yield token
+
+
+def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A table, unless all tables of the text so far would have too many cells: then it is shown as it was written."""
+    if "tables_are_text" in state.env or not table(state, start, end, True):
+        return False
+    if silent:
+        return True
+    columns = state.src.count("|", state.bMarks[start], state.eMarks[start]) + 1
+    left = (MOST_CELLS - state.env.get("cells", 0)) // columns
+    rows = next((row for row in range(min(left, end - start)) if state.isEmpty(start + row)), min(left, end - start))
+    if rows == left:
+        state.env["tables_are_text"] = True
+        return False
+    state.env["cells"] = state.env.get("cells", 0) + columns * rows
+    return table(state, start, end, False)
+
+
+def _adapt(state: StateCore) -> None:
+    """What the page wants otherwise: headings below its own, tasks, addresses as links, classes in place of styles."""
+    code = 0
+    for position, token in enumerate(state.tokens):
+        if token.type == "fence":
+            code += len(token.content) + 100
+            token.info = token.info if code <= MOST_CODE else ""
+        elif token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+        elif token.type in ("td_open", "th_open") and "style" in token.attrs:
+            token.attrs = {"class": str(token.attrs["style"]).replace("text-align:", "align-")}
+        elif token.type == "inline" and token.children:
+            if position > 1 and state.tokens[position - 2].type == "list_item_open":
+                _make_task(state.tokens[position - 2], token.children)
+            token.children = _with_links(state.md, token.children)
+
+
+def _make_task(item: Token, children: list[Token]) -> None:
+    """A list item that starts with `[ ]` or `[x]` gets a box that cannot be clicked."""
+    found = _TASK.match(children[0].content) if children[0].type == "text" else None
+    if not found:
+        return
+    done = found[1] != " "
+    item.attrs["class"] = "task"
+    children[0].content = children[0].content[found.end() :]
+    label = _("done") if done else _("to do")
+    box = '<input type="checkbox" disabled{} aria-label="{}"> '
+    children.insert(0, Token("html_inline", "", 0, content=format_html(box, mark_safe(" checked" * done), label)))
+
+
+def _with_links(parser: MarkdownIt, tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with the addresses in their text, outside of links, made links."""
+    result: list[Token] = []
+    depth = 0
+    for token in tokens:
+        depth += token.nesting if token.type in ("link_open", "link_close") else 0
+        if token.type == "text" and not depth and "://" in token.content:
+            result += _linked(parser, token.content)
+        else:
+            result.append(token)
+    return result
+
+
+def _linked(parser: MarkdownIt, text: str) -> list[Token]:
+    tokens: list[Token] = []
+    at = 0
+    for match in _ADDRESS.finditer(text):
+        address = _without_end(match[0])
+        href = parser.normalizeLink(address)
+        if parser.validateLink(href):
+            tokens += [
+                Token("text", "", 0, content=text[at : match.start()]),
+                Token("link_open", "a", 1, attrs={"href": href}),
+                Token("text", "", 0, content=address),
+                Token("link_close", "a", -1),
+            ]
+            at = match.start() + len(address)
+    return [*tokens, Token("text", "", 0, content=text[at:])]
+
+
+def _without_end(address: str) -> str:
+    """An address without the punctuation of the sentence around it; a closing parenthesis stays where one opens."""
+    end = len(address)
+    closing = address.count(")") - address.count("(")
+    while address[end - 1] in _PUNCTUATION or (closing > 0 and address[end - 1] == ")"):
+        closing -= address[end - 1] == ")"
+        end -= 1
+    return address[:end]
+
+
+def _image(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
+    """What a picture is called. Loading it would tell its server who reads which memory, and when."""
+    name = renderer.renderInlineAsText(tokens[index].children or [], options, env)
+    text = _("%(name)s (image not loaded)") % {"name": name} if name else _("image not loaded")
+    return format_html('<span class="image-not-loaded">{}</span>', text)
+
+
+def _table_open(*_arguments: object) -> str:
+    return '<div class="markdown-table" tabindex="0"><table>\n'
+
+
+def _table_close(*_arguments: object) -> str:
+    return "</table></div>\n"
+
+
+_PARSER = _parser()

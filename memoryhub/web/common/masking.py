@@ -1,0 +1,164 @@
+"""What a person does not see of a memory's text before it is revealed: its secrets and its personal data.
+
+Nobody's page shows a value that was found and not dismissed: pages take their texts from here. A curator reveals a
+version (audited), and opening the editor is a reveal too. A value stands for as many lines as it had, so that the
+numbers of lines are those of the text. A memory without findings costs one question to an index, and no look at its
+text. Signs of poisoning are never masked: people must see them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memoryhub import sensitive
+from memoryhub.actions.findings import findings
+from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
+from memoryhub.sensitive import KINDS, Group, Span
+from memoryhub.text import diffs
+from memoryhub.text.diffs import Diff
+from memoryhub.text.matching import Work
+
+MASKED = frozenset(kind.name for kind in KINDS.values() if kind.group != Group.POISON)
+POINTED = frozenset(KINDS) - MASKED - {"invisible", "bidirectional"}
+"""Hidden characters stand in labelled boxes anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What is masked and what is pointed at in the texts of one memory; `harmless` are dismissed fingerprints."""
+
+    masked: frozenset[str] = frozenset()
+    pointed: frozenset[str] = frozenset()
+    harmless: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.masked)
+
+
+NOTHING = Cover()
+
+
+def covers(store_id: str, memories: Collection[str]) -> dict[str, Cover]:
+    """Of those memories of a store that have findings which nobody dismissed."""
+    of_memories = Finding.objects.of_store(store_id).filter(memory_id__in=list(memories), in_path=False)
+    standing = of_memories.exclude(state=FindingState.DISMISSED)
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for memory, kind, state in standing.order_by().values_list("memory_id", "kind", "state").distinct():
+        if kind in MASKED or state == FindingState.OPEN:
+            kinds[memory].add(kind)
+    if not kinds:
+        return {}
+    harmless: dict[str, set[str]] = defaultdict(set)
+    dismissed = of_memories.filter(state=FindingState.DISMISSED, memory_id__in=list(kinds))
+    for memory, fingerprint in dismissed.order_by().values_list("memory_id", "fingerprint"):
+        harmless[memory].add(fingerprint or "")
+    return {
+        memory: Cover(MASKED & found, POINTED & found, frozenset(harmless[memory])) for memory, found in kinds.items()
+    }
+
+
+def cover_of(store_id: str, memory_id: str) -> Cover:
+    return covers(store_id, [memory_id]).get(memory_id, NOTHING)
+
+
+def values_in(text: str, cover: Cover) -> list[Span]:
+    """Where a text of the memory has what is masked."""
+    return _spans(text, cover.masked, cover.harmless) if cover.masked else []
+
+
+def signs_in(text: str, cover: Cover) -> list[Span]:
+    """Where a text of the memory has signs of poisoning that are open findings."""
+    return _spans(text, cover.pointed, cover.harmless) if cover.pointed else []
+
+
+def _spans(text: str, kinds: Collection[str], harmless: Collection[str]) -> list[Span]:
+    found = sensitive.find(text, kinds)
+    if not harmless:
+        return found
+    return [span for span in found if findings.fingerprint(span.kind, text[span.start : span.end]) not in harmless]
+
+
+def masked(text: str, cover: Cover) -> str:
+    """A text of the memory as people see it."""
+    return sensitive.mask(text, values_in(text, cover)) if cover.masked else text
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text as people see it (null: there is none), how many values of each kind are masked, and its signs."""
+
+    text: str | None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    signs: Sequence[Span] = ()
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts.values())
+
+
+def shown(text: str | None, cover: Cover) -> Shown:
+    """A text of the memory for a page that shows the whole of it."""
+    if text is None or not (cover.masked or cover.pointed):
+        return Shown(text)
+    spans = values_in(text, cover)
+    masked = sensitive.mask(text, spans)
+    return Shown(masked, dict(Counter(span.kind for span in spans)), signs_in(masked, cover))
+
+
+def sign_lines(text: str, cover: Cover) -> dict[str, tuple[str, ...]]:
+    """The kinds of signs of poisoning in each line that has one, by the line as it stands there."""
+    found: dict[str, tuple[str, ...]] = {}
+    for start, end, kind in signs_in(text, cover):
+        first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+        for line in text[first : last if last >= 0 else len(text)].split("\n"):
+            found[line] = tuple(dict.fromkeys([*found.get(line, ()), kind]))
+    return found
+
+
+def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
+    """What differs between two masked texts of the memory, with labels beside the signs of poisoning."""
+    diff = diffs.compare(old, new, **how)
+    return replace(diff, labels=sign_lines(old, known) | sign_lines(new, known)) if known.pointed else diff
+
+
+def opened(work: Work, old: str, new: str, known: Cover) -> Diff | None:
+    """What differs between two texts of the memory, which are masked here; null where the request has too little work
+    left for it. Looking for what is masked or pointed at is work too."""
+    looks = bool(known.masked) + bool(known.pointed)
+    if not work.opens(diffs.cost(old, new) + looks * (len(old) + len(new)) // 2):
+        return None
+    return compared(masked(old, known), masked(new, known), known, work=work)
+
+
+def texts(store_id: str, ids: Collection[str]) -> dict[str, str]:
+    """Texts of a store by their ids, as people see them."""
+    rows = MemoryText.objects.filter(store_id=store_id, pk__in=ids).values_list(
+        "pk", "store_id", "memory_id", "content"
+    )
+    return _masked_rows(list(rows))
+
+
+def _masked_rows(rows: Collection[tuple[str, str, str, str]]) -> dict[str, str]:
+    memories: dict[str, set[str]] = defaultdict(set)
+    for _id, store, memory, _content in rows:
+        memories[store].add(memory)
+    known = {store: covers(store, found) for store, found in memories.items()}
+    return {id: masked(content, known[store].get(memory, NOTHING)) for id, store, memory, content in rows}
+
+
+def cover(versions: Iterable[MemoryVersion | None]) -> Mapping[str, Cover]:
+    """Masks the texts that came with some versions, which are to be shown and not to be written; the covers used."""
+    with_text = [version for version in versions if version is not None and version.text_id]
+    memories: dict[str, set[str]] = defaultdict(set)
+    for version in with_text:
+        memories[version.store_id].add(version.memory_id)
+    known: dict[str, Cover] = {}
+    for store, found in memories.items():
+        known |= covers(store, found)
+    seen: set[int] = set()
+    for version in with_text:
+        if version.memory_id in known and id(version.text) not in seen:
+            seen.add(id(version.text))
+            version.text.content = masked(version.text.content, known[version.memory_id])
+    return known

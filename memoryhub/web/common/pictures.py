@@ -1,0 +1,88 @@
+"""A picture of a page: its marks, legend and table."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number, or a word, of a table; `shown` is what a person reads."""
+
+    value: object
+    shown: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something drawn: `shape` is a charts.Bar or a charts.Dot, `name` says what it means, `url` leads there."""
+
+    shape: Any
+    series: int
+    name: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One colour of a picture in its legend; `number` is that of the colour."""
+
+    number: int
+    name: str
+    total: str
+    url: str
+    mono: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A word beneath a column, in per cent from the left."""
+
+    x: float
+    text: str
+    anchor: str = "middle"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a list with a bar: what it is of, how long it is, and beside it another that is a part of the whole."""
+
+    name: str
+    url: str
+    shown: str
+    share: float
+    second: float = 0
+    meta: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture: `kind` is bars, line or list; `columns` and `rows` are its table."""
+
+    name: str
+    kind: str
+    title: str
+    says: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    empty: str = ""
+    drawn: Any = None
+    marks: Sequence[Mark] = ()
+    labels: Sequence[Label] = ()
+    ticks: Sequence[tuple[float, str]] = ()
+    legend: Sequence[Series] = ()
+    items: Sequence[Row] = ()
+    series: int = 0
+    more: tuple[str, str] | None = None
+    wide: bool = field(default=False)
+
+    def records(self) -> Iterable[Mapping[str, object]]:
+        """The table for a person's disk."""
+        return ({name: cell.value for name, cell in zip(self.columns, row, strict=True)} for row in self.rows)
+
+
+def number(value: int) -> str:
+    """As a person reads it: 12,345."""
+    return f"{value:,}"

@@ -1,0 +1,109 @@
+"""What the pages of people, agents and members share: where to go next, what may be shown once, and pages of lists."""
+
+import secrets
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Generic, TypeVar
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Model, QuerySet
+from django.forms import Form
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.actions.accounts.passwords import TooBusy
+from memoryhub.actions.accounts.tries import TooManyTries
+from memoryhub.proxies import nearest_stranger
+from memoryhub.web.common.request import Request
+
+M = TypeVar("M", bound=Model)
+
+ROWS = 100
+_SPENT = "spent_forms"
+_SPENT_KEPT = 50
+
+
+class SeeOther(HttpResponseRedirect):
+    status_code = 303
+
+
+def see_other(request: Request, to: str, *args: str) -> HttpResponse:
+    """To another page after a POST; htmx would otherwise put that page into the part that it asked for."""
+    url = resolve_url(to, *args)
+    if getattr(request, "htmx", False):
+        return HttpResponse(headers={"HX-Redirect": url})
+    return SeeOther(url)
+
+
+def own_address(request: Request, wanted: str | None) -> str:
+    """The address to go on to, if it is one of this hub; else the first page."""
+    hosts = {request.get_host()}
+    # A word without a slash would be taken for the name of a page, which may not exist.
+    if wanted and "/" in wanted and url_has_allowed_host_and_scheme(wanted, hosts, require_https=request.is_secure()):
+        return wanted
+    return resolve_url(settings.LOGIN_REDIRECT_URL)
+
+
+def client_address(request: Request) -> str:
+    """Who sent the request: what the nearest proxy that is not trusted says, or the connection itself."""
+    address = str(request.META.get("REMOTE_ADDR") or "")
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR") or "").split(",")
+    return nearest_stranger(address, [part.strip() for part in forwarded if part.strip()], settings.TRUSTED_PROXIES)
+
+
+def not_now(request: Request, template: str, shown: dict[str, Any], error: TooManyTries | TooBusy) -> HttpResponse:
+    """The page with its form, which says when a password may be tried again: 429 or 503 with `Retry-After`."""
+    wait = error.wait if isinstance(error, TooManyTries) else 1
+    if isinstance(error, TooManyTries):
+        sentence = ngettext(
+            "Too many tries. Wait %(count)d second, then try again.",
+            "Too many tries. Wait %(count)d seconds, then try again.",
+            wait,
+        ) % {"count": wait}
+    else:
+        sentence = _("Many people are signing in at this moment. Try again.")
+    form: Form = shown["password"] if "password" in shown else shown["form"]
+    form.add_error(None, sentence)
+    status = 429 if isinstance(error, TooManyTries) else 503
+    response = render(request, template, shown, status=status)
+    response.headers["Retry-After"] = str(wait)
+    return response
+
+
+def fresh_form() -> str:
+    """A form whose answer is shown once carries this, so that sending it again makes nothing again."""
+    return secrets.token_urlsafe(16)
+
+
+def spend_form(request: Request) -> bool:
+    """Whether a form is sent for the first time; says so to the person where it is not."""
+    form = request.POST.get("form", "")[:64]
+    spent = request.session.get(_SPENT, [])
+    if form and form in spent:
+        messages.warning(request, _("This was already done, and its result is shown only once."))
+        return False
+    request.session[_SPENT] = [*spent, form][-_SPENT_KEPT:]
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[M]):
+    """Some rows of a list; `after` is where the next ones begin, null at the end."""
+
+    rows: list[M]
+    after: Any
+
+
+def page(rows: QuerySet[M], field: str, after: str, size: int = ROWS) -> Page[M]:
+    """The rows after a value of `field`, which is unique and may be that of another row (`a__b`); never by offset."""
+    beyond: dict[str, Any] = {f"{field}__gt": after} if after else {}
+    found = list(rows.filter(**beyond).order_by(field)[: size + 1])
+    return Page(found[:size], reduce(getattr, field.split("__"), found[size - 1]) if len(found) > size else None)
+
+
+def asked(request: Request, name: str) -> str:
+    """A value of the address's query, cut at the length of the longest address or name."""
+    return request.GET.get(name, "")[:254]

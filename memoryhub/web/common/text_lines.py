@@ -1,0 +1,92 @@
+"""The text of a memory on a page: its numbered lines, and its way through a textarea and back without losing a byte."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.protocol.text import count_lines
+from memoryhub.sensitive import Span
+from memoryhub.text import visible
+from memoryhub.web.common.highlights import by_line, marked
+
+LINES = 20_000
+"""So many lines are shown on one page."""
+
+LF, CRLF = "lf", "crlf"
+_SIGN = re.compile(r"␍|⟨CR[0-9]{0,9}⟩")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some lines of a text as HTML; `next` is the number of the first line that follows them, if any does.
+
+    `ended` says whether the text's last line ends with a newline.
+    """
+
+    html: SafeString
+    first: int
+    last: int
+    total: int
+    next: int | None
+    ended: bool
+
+
+def numbered_lines(text: str, first: int = 1, marks: Sequence[Span] = ()) -> Lines:
+    """Up to LINES lines from one on, each in an element with the id `L` and its number; a final LF starts no line.
+
+    `marks` are places of the text in which something was found.
+    """
+    total = count_lines(text)
+    first = max(1, min(first, total or 1))
+    last = min(total, first + LINES - 1)
+    shown = text.split("\n")[first - 1 : last]
+    lines = visible.to_html("\n".join(shown)).split("\n") if total else []
+    for number, found in by_line(text, marks).items():
+        if first <= number <= last:
+            lines[number - first] = marked(shown[number - first], found)
+    rows = enumerate(lines, first)
+    html = "".join([f'<li id="L{n}"><a href="#L{n}">{n}</a><code>{line}</code></li>' for n, line in rows])
+    return Lines(mark_safe(html), first, last, total, last + 1 if last < total else None, text.endswith("\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class Editable:
+    """A text as a textarea can hold it, with how its lines end.
+
+    A textarea turns CR, LF and CR LF into one and the same newline. So `newlines` says what a newline stands for:
+    `lf`, `crlf`, or else LF, and `newlines` is the sign that stands for a CR, one that the text itself does not have.
+    """
+
+    text: str
+    newlines: str
+
+    @property
+    def sign(self) -> str | None:
+        """What stands for a CR, where it is shown."""
+        return None if self.newlines in (LF, CRLF) else self.newlines
+
+
+def to_textarea(text: str) -> Editable:
+    """The text in the form in which a person edits it."""
+    if "\r" not in text:
+        return Editable(text, LF)
+    crlf = text.count("\r\n")
+    if crlf == text.count("\r") == text.count("\n"):
+        return Editable(text.replace("\r\n", "\n"), CRLF)
+    sign = "␍" if "␍" not in text else next(sign for n in count(1) if (sign := f"⟨CR{n}⟩") not in text)
+    return Editable(text.replace("\r", sign), sign)
+
+
+def from_textarea(value: str, newlines: str) -> str:
+    """The text that a person meant, from what the browser sent; raises ValueError for newlines that are not ours."""
+    text = value.replace("\r\n", "\n")
+    if newlines == LF:
+        return text
+    if newlines == CRLF:
+        return text.replace("\n", "\r\n")
+    if not _SIGN.fullmatch(newlines):
+        raise ValueError(newlines)
+    return text.replace(newlines, "\r")

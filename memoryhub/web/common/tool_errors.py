@@ -1,0 +1,115 @@
+"""What the memory tool refuses, said to a person: in their language, and with paths as the browser shows them."""
+
+import re
+from collections.abc import Callable
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.protocol import paths, results
+from memoryhub.protocol.errors import ToolError
+from memoryhub.protocol.plain import without_root
+from memoryhub.templatetags.visible import isolated
+from memoryhub.text.visible import without_hidden
+from memoryhub.web.common.kind_phrases import KIND_PHRASES
+
+
+def for_people(error: ToolError) -> str:
+    """The sentence of a refusal, for a message or the error of a form: nothing in it is hidden, names are isolated."""
+    return _said(error, lambda text: isolated(without_hidden(text)))
+
+
+def in_words(error: ToolError) -> str:
+    """The sentence of a refusal, for a template that shows it with `visible`."""
+    return _said(error, str)
+
+
+def _said(error: ToolError, show: Callable[[str], str]) -> str:
+    """A sentence that is not known here is shown as the tool says it, its paths shortened."""
+    for pattern, sentence in _SENTENCES:
+        if match := pattern.fullmatch(error.message):
+            return str(sentence) % {name: show(_shown(name, value)) for name, value in match.groupdict().items()}
+    return show(without_root(error.message))
+
+
+def _shown(name: str, value: str) -> str:
+    if name == "refused":  # a path as it was checked, beneath the tool's root
+        return value.removeprefix(paths.ROOT)
+    if name == "kind":
+        return str(KIND_PHRASES.get(value, value))
+    return str(_REASONS.get(value, value)) if name == "why" else value
+
+
+def _pattern(sentence: Callable[..., str], *names: str) -> re.Pattern[str]:
+    """Finds a sentence of `results` again, whatever stood in the places of its arguments."""
+    escaped = re.escape(sentence(*(f"⟪{name}⟫" for name in names)))
+    for name in names:
+        escaped = escaped.replace(f"⟪{name}⟫", f"(?P<{name}>.*)", 1).replace(f"⟪{name}⟫", f"(?P={name})")
+    return re.compile(escaped, re.DOTALL)
+
+
+_REASONS: dict[str, Promise] = {
+    "'.' segments are not allowed": _("a part that is a single dot is not allowed"),
+    "backslashes are not allowed": _("backslashes are not allowed"),
+    "a file path must not end with /": _("the path of a memory must not end with /"),
+    paths.UNSEEN: _("control, invisible and formatting characters are not allowed"),
+    paths.SEPARATORS: _("characters that look like / are not allowed"),
+    paths.ENCODED: _("an encoded / is not allowed"),
+    paths.LEVELS: _("too many levels of percent-encoding"),
+    paths.SPACES: _("names must not start or end with spaces"),
+    paths.LONG: _("it is longer than 1024 bytes, or a name in it than 255"),
+    paths.DEEP: _("it is deeper than 20 levels"),
+}
+
+_SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
+    (_pattern(results.path_escapes, "refused"), _("The path %(refused)s would lead out of the memory store.")),
+    (_pattern(results.path_not_allowed, "refused", "why"), _("The path %(refused)s is not allowed: %(why)s.")),
+    (_pattern(results.does_not_exist, "path"), _("There is nothing at %(path)s any more.")),
+    (_pattern(results.already_exists, "path"), _("There already is a memory or a directory at %(path)s.")),
+    (_pattern(results.destination_exists, "path"), _("There already is a memory or a directory at %(path)s.")),
+    (
+        _pattern(results.cannot_create, "path", "parent"),
+        _("No memory can lie at %(path)s, because %(parent)s is a memory and not a directory."),
+    ),
+    (
+        _pattern(results.cannot_rename, "path", "new", "parent"),
+        _("%(path)s cannot be moved to %(new)s, because %(parent)s is a memory and not a directory."),
+    ),
+    (_pattern(results.inside_itself, "path", "new"), _("%(path)s cannot be moved inside itself, to %(new)s.")),
+    (_pattern(results.cannot_delete_root), _("The root directory cannot be deleted.")),
+    (_pattern(results.cannot_rename_root), _("The root directory cannot be renamed.")),
+    (_pattern(results.store_archived), _("This memory store is archived and cannot be changed.")),
+    (
+        _pattern(results.memory_too_large, "path", "size", "limit"),
+        _("%(path)s would be %(size)s bytes; the limit of this memory store is %(limit)s. Split it or shorten it."),
+    ),
+    (
+        _pattern(results.too_many_memories, "count"),
+        _("This memory store holds %(count)s memories, which is its limit. Delete or merge some."),
+    ),
+    (
+        _pattern(results.store_too_large, "size", "limit"),
+        _("This memory store would hold %(size)s bytes; its limit is %(limit)s. Delete or shorten some memories."),
+    ),
+    (
+        _pattern(results.held, "path"),
+        _("%(path)s is under a legal hold and cannot be deleted until the hold is released."),
+    ),
+    (
+        _pattern(results.held_in, "path", "directory"),
+        _("%(path)s cannot be moved: %(directory)s is under a legal hold, and what is held stays in it."),
+    ),
+    (
+        _pattern(results.frozen, "path", "reason"),
+        _("%(path)s is held and cannot be changed, moved or deleted until the hold is released: %(reason)s"),
+    ),
+    (
+        _pattern(results.blocked, "path", "kind", "line"),
+        _("Line %(line)s of %(path)s would hold %(kind)s, which this memory store does not keep. Leave it out."),
+    ),
+    (
+        _pattern(results.path_blocked, "kind"),
+        _("This path would hold %(kind)s, which this memory store does not keep. Choose another path."),
+    ),
+    (_pattern(results.nothing_to_restore), _("This memory version has no text that could be restored.")),
+)

@@ -1,0 +1,23 @@
+"""The banner after an act that can be undone: what was done, its entry, and the way back."""
+
+from django.contrib import messages
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from memoryhub.web.common.request import Request
+
+
+def tell_done(request: Request, store_id: str, said: str, seq: int) -> None:
+    """On the next page that the person opens; `seq` is the entry of what was done."""
+    messages.success(
+        request,
+        format_html(
+            '{} <a href="{}">{}</a> <a class="button button-small banner-undo" href="{}">{}</a>',
+            said,
+            reverse("entry", args=[store_id, seq]),
+            _("Audit entry"),
+            reverse("undo_entry", args=[store_id, seq]),
+            _("Undo"),
+        ),
+    )

@@ -1,0 +1,91 @@
+"""Uploads: no more of one is taken in than an import may be, whatever the browser announced, in no more parts than a
+form may have."""
+
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.exceptions import TooManyFilesSent
+from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpload
+from django.http import QueryDict
+from django.http.multipartparser import MultiPartParser
+from django.utils.datastructures import MultiValueDict
+
+from memoryhub.web.common.request import Request
+
+DRAINED = 20
+"""What is up to so many times too large is read to its end, so that the browser hears the answer."""
+
+
+class OnlySoManyParts(FileUploadHandler):
+    """Refuses a form with more parts than it may have fields and files, whatever the parts are.
+
+    Django counts no file that has no field name, and reads anybody's form before it knows who sends it: 4 MB of such
+    parts are 90,000, which take seconds. It goes by this handler, the first one, which has the same parser read the
+    body through a counter.
+    """
+
+    def handle_raw_input(
+        self,
+        input_data: IO[bytes],
+        META: dict[str, str],  # noqa: N803
+        content_length: int,
+        boundary: str | bytes,
+        encoding: str | None = None,
+    ) -> tuple[QueryDict, MultiValueDict[str, Any]]:
+        """The fields and files of the form."""
+        assert self.request is not None
+        others = [handler for handler in self.request.upload_handlers if handler is not self]
+        most = (settings.DATA_UPLOAD_MAX_NUMBER_FIELDS or 0) + (settings.DATA_UPLOAD_MAX_NUMBER_FILES or 0)
+        begin = b"--" + (boundary.encode() if isinstance(boundary, str) else boundary)
+        counted: Any = _Counted(input_data, begin, most + 2)
+        return MultiPartParser(META, counted, others, encoding).parse()
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        """The next handler reads it."""
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        """The next handler keeps it."""
+
+
+class _Counted:
+    """A body that is read as long as it has no more than `most` of what begins a part."""
+
+    def __init__(self, body: IO[bytes], begin: bytes, most: int) -> None:
+        self._body, self._begin, self._left, self._tail = body, begin, most, b""
+
+    def read(self, size: int) -> bytes:
+        chunk = self._body.read(size)
+        looked_at = self._tail + chunk
+        self._left -= looked_at.count(self._begin)
+        if self._left < 0:
+            raise TooManyFilesSent("The form has more parts than it may have fields and files.")
+        self._tail = looked_at[1 - len(self._begin) :]
+        return chunk
+
+
+class OnlySoLarge(FileUploadHandler):
+    """Lets go of an upload that grows too large, and notes it on the request."""
+
+    request: Request
+
+    def __init__(self, request: Request | None = None) -> None:
+        super().__init__(request)
+        self.size, self.most = 0, settings.MEMORYHUB_IMPORT["packed"]
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        self.size += len(raw_data)
+        if self.size > self.most * DRAINED:
+            raise StopUpload(connection_reset=True)
+        if self.size > self.most:
+            self.request.too_large = True  # type: ignore[attr-defined]
+            raise SkipFile
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        """The next handler keeps it."""
+
+
+def was_too_large(request: Request) -> bool:
+    """Whether something that was brought has been let go of."""
+    return bool(getattr(request, "too_large", False))

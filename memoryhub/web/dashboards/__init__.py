@@ -1,0 +1,1 @@
+"""Dashboards: figures, charts and lists."""

@@ -1,0 +1,281 @@
+"""The pictures of a dashboard: what each shows, where its marks lead, and its table."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub import charts
+from memoryhub.actions.figures import Delta
+from memoryhub.protocol.kinds import Kind
+from memoryhub.templatetags.look import size
+from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, Row, Series, number
+from memoryhub.web.dashboards.figures import READ, WRITES, Figures
+from memoryhub.web.dashboards.links import Links, days
+from memoryhub.web.dashboards.period import Column, place
+
+COMMANDS = ("view", "create", "str_replace", "insert", "edit", "rename", "delete")
+"""The commands that have a colour of their own; OTHERS is for what remains."""
+
+OTHERS = ""
+MANY = 14
+"""More columns than these are too narrow for a word beneath the last."""
+
+NAMED = 12
+"""So many agents and people are named; the others are taken together."""
+
+
+def commands_over_time(found: Figures, among: Sequence[Column], links: Links) -> Picture:
+    """Columns of days, stacked by command."""
+    counts = _by_column(found.all, among, lambda command: command if command in COMMANDS else OTHERS)
+    sums = Counter[str]()
+    for (_column, command), count in counts.items():
+        sums[command] += count
+    used = [command for command in (*COMMANDS, OTHERS) if sums[command]]
+    drawn = charts.stacked([[counts[column, command] for command in used] for column in range(len(among))])
+
+    def link(column: int, command: str) -> str:
+        return links.column(among[column], **({"command": command} if command else {}))
+
+    rows = [
+        [
+            _of_column(column, links),
+            *(Cell(counts[at, command], number(counts[at, command]), link(at, command)) for command in used),
+            _sum(sum(counts[at, command] for command in used), links.column(column)),
+        ]
+        for at, column in reversed(list(enumerate(among)))
+    ]
+    total = sum(sums.values())
+    return Picture(
+        "operations", "bars", _("Operations by command"),
+        _("%(count)s calls and acts from %(first)s to %(last)s.") % {
+            "count": number(total), "first": _day(among[0].start), "last": _day(_last(among)),
+        },
+        [_("Day"), *map(_named, used), _("All")], rows, empty="" if total else _("Nothing happened in these days."),
+        drawn=drawn, marks=_of_commands(drawn, used, among, link), labels=_labels(among),
+        ticks=_ticks(drawn.ticks, number), wide=True,
+        legend=[
+            Series(_colour(command), _named(command), number(sums[command]), links.audit(
+                **days(among[0].start), **({"command": command} if command else {})), mono=bool(command))
+            for command in used
+        ],
+    )  # fmt: skip
+
+
+def _of_commands(
+    drawn: charts.Bars, used: Sequence[str], among: Sequence[Column], link: Callable[[int, str], str]
+) -> list[Mark]:
+    """The bars with what they mean."""
+    words = _("%(day)s: %(count)s × %(command)s")
+    marks = []
+    for bar in drawn.bars:
+        command = used[bar.series]
+        told = {"day": among[bar.column].name, "count": number(bar.value), "command": _named(command)}
+        marks.append(Mark(bar, _colour(command), words % told, link(bar.column, command)))
+    return marks
+
+
+def _colour(command: str) -> int:
+    return (*COMMANDS, OTHERS).index(command) + 1
+
+
+def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> Picture:
+    """What was read above the line, what was written beneath it; errors are neither."""
+    counts = _by_column(found.ok, among, lambda command: "r" if command == READ else "w" if command in WRITES else "")
+    reads, writes = ([counts[column, kind] for column in range(len(among))] for kind in "rw")
+    drawn = charts.mirrored(reads, writes)
+
+    def link(column: int, series: int) -> str:
+        return links.column(among[column], outcome="ok", **({} if series else {"command": READ}))
+
+    names = (_("read"), _("written"))
+    marks = [
+        Mark(bar, 9 + bar.series, f"{among[bar.column].name}: {number(bar.value)} {names[bar.series]}",
+             link(bar.column, bar.series))
+        for bar in drawn.bars
+    ]  # fmt: skip
+    rows = [
+        [
+            _of_column(column, links), Cell(reads[at], number(reads[at]), link(at, 0)),
+            Cell(writes[at], number(writes[at]), link(at, 1)),
+        ]
+        for at, column in reversed(list(enumerate(among)))
+    ]  # fmt: skip
+    total = sum(reads), sum(writes)
+    since = days(among[0].start)
+    return Picture(
+        "reads", "bars", _("Reads against writes"),
+        _("%(reads)s reads, above the line, and %(writes)s writes, beneath it.") % {
+            "reads": number(total[0]), "writes": number(total[1]),
+        },
+        [_("Day"), _("Reads"), _("Writes")], rows,
+        empty="" if any(total) else _("Nothing was read or written in these days."),
+        drawn=drawn, marks=marks, labels=_labels(among), ticks=_ticks(drawn.ticks, lambda value: number(abs(value))),
+        legend=[
+            Series(9, _("Reads"), number(total[0]), links.audit(**since, command=READ, outcome="ok")),
+            Series(10, _("Writes"), number(total[1]), links.audit(**since, outcome="ok")),
+        ],
+    )  # fmt: skip
+
+
+def growth(before: Delta, by_day: Mapping[date, Delta], among: Sequence[Column], links: Links) -> list[Picture]:
+    """Two lines: memories, and bytes, at the end of each column."""
+    memories, sizes = [], []
+    held = Delta(before.memories, before.bytes, before.versions)
+    added = [Delta() for _column in among]
+    for day, delta in by_day.items():
+        at = place(day, among)
+        if at is not None:
+            added[at].add(delta.memories, delta.bytes, delta.versions)
+    for delta in added:
+        held.add(delta.memories, delta.bytes, delta.versions)
+        memories.append(held.memories)
+        sizes.append(held.bytes)
+    return [
+        _line("memories", _("Memories"), _("%(count)s memories at the end of %(day)s."), memories, added, among, links,
+              number, 11),
+        _line("bytes", _("Bytes"), _("%(count)s at the end of %(day)s."), sizes, added, among, links, size, 12,
+              charts.binary_unit(max(sizes, default=0))),
+    ]  # fmt: skip
+
+
+def _line(
+    name: str, title: str, says: str, values: Sequence[int], added: Sequence[Delta], among: Sequence[Column],
+    links: Links, shown: Callable[[int], str], series: int, unit: int = 1,
+) -> Picture:  # fmt: skip
+    drawn = charts.line(values, unit=unit)
+    marks = [
+        Mark(dot, series, f"{among[dot.column].name}: {shown(dot.value)}", links.column(among[dot.column]))
+        for dot in drawn.dots
+    ]
+    rows = [
+        [
+            _of_column(column, links), Cell(values[at], shown(values[at])),
+            Cell(added[at].versions, number(added[at].versions)),
+        ]
+        for at, column in reversed(list(enumerate(among)))
+    ]  # fmt: skip
+    return Picture(
+        name, "line", title, says % {"count": shown(values[-1]), "day": _day(_last(among))},
+        [_("Day"), title, _("Versions written")], rows, drawn=drawn, marks=marks, labels=_labels(among),
+        ticks=_ticks(drawn.ticks, shown), series=series,
+        empty="" if any(values) else _("Nothing has been kept here yet."),
+    )  # fmt: skip
+
+
+def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date, links: Links) -> Picture:
+    """A bar for each agent and person, what went well and what did not; `names` are (kind, name) by id."""
+    sums = Counter[str]()
+    for (author, _ok), count in found.authors.items():
+        sums[author] += count
+    order = sorted(sums, key=lambda author: (-sums[author], author))
+    most = sums[order[0]] if order else 0
+    items = [_of_author(found, author, names, most, since, links) for author in order[:NAMED]]
+    rest = sum(sums[author] for author in order[NAMED:])
+    if rest:
+        items.append(
+            Row(_("%(count)s others") % {"count": len(order) - NAMED}, "", number(rest), charts.share(rest, most))
+        )
+    rows = [
+        [
+            Cell(_name_of(author, names)[1], _name_of(author, names)[1]),
+            *(Cell(found.authors[author, ok], number(found.authors[author, ok])) for ok in (True, False)),
+        ]
+        for author in order[:500]
+    ]  # fmt: skip
+    return Picture(
+        "authors", "list", _("By agent and person"), _("Who called and acted, and how much of it was an error."),
+        [_("Who"), _("Went well"), _("Errors")], rows, items=items, series=9,
+        empty="" if items else _("Nobody did anything in these days."),
+    )  # fmt: skip
+
+
+def _of_author(
+    found: Figures, author: str, names: Mapping[str, tuple[str, str]], most: int, since: date, links: Links
+) -> Row:
+    ok, wrong = found.authors[author, True], found.authors[author, False]
+    kind, name = _name_of(author, names)
+    meta = ngettext("%(count)s error", "%(count)s errors", wrong) % {"count": number(wrong)} if wrong else ""
+    url = links.audit(author=author, **days(since)) if author else ""
+    return Row(name, url, number(ok + wrong), charts.share(ok, most), charts.share(wrong, most), meta, kind)
+
+
+def _name_of(author: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
+    return names.get(author, ("system", author or _("The hub itself")))
+
+
+def errors(found: Figures, since: date, links: Links) -> Picture:
+    """A bar for each kind of error."""
+    order = [kind for kind, count in found.errors.most_common() if count]
+    most = max(found.errors.values(), default=0)
+    url = links.audit(**days(since), outcome="error")
+    items = [
+        Row(kind_name(kind), url, number(found.errors[kind]), charts.share(found.errors[kind], most)) for kind in order
+    ]
+    rows = [[Cell(kind, kind_name(kind), url), Cell(found.errors[kind], number(found.errors[kind]))] for kind in order]
+    total = sum(found.errors.values())
+    return Picture(
+        "errors", "list", _("Errors by kind"),
+        ngettext("%(count)s call was answered with an error.", "%(count)s calls were answered with an error.", total)
+        % {"count": number(total)},
+        [_("Kind"), _("Errors")], rows, items=items, series=16,
+        empty="" if items else _("No call was refused in these days."),
+    )  # fmt: skip
+
+
+def kind_name(kind: str) -> str:
+    """A kind of error in words."""
+    words = {
+        Kind.NOT_FOUND: _("Path does not exist"), Kind.EXISTS: _("Path is taken"),
+        Kind.NO_MATCH: _("Text to replace not found"), Kind.SEVERAL: _("Text to replace found several times"),
+        Kind.PATH: _("Path refused"), Kind.MALFORMED: _("Call is not right"), Kind.LIMIT: _("Limit reached"),
+        Kind.READ_ONLY: _("Key may only read"), Kind.ARCHIVED: _("Store is archived"),
+        Kind.HELD: _("Legal hold"), Kind.PRECONDITION: _("Precondition failed"), Kind.OTHER: _("Something else"),
+    }  # fmt: skip
+    return words.get(Kind(kind) if kind in list(Kind) else Kind.OTHER, kind)
+
+
+def _by_column(
+    counts: Mapping[tuple[date, str], int], among: Sequence[Column], name: Callable[[str], str]
+) -> Counter[tuple[int, str]]:
+    """Counts by the number of a column and what `name` makes of the command."""
+    found: Counter[tuple[int, str]] = Counter()
+    for (day, command), count in counts.items():
+        if (at := place(day, among)) is not None:
+            found[at, name(command)] += count
+    return found
+
+
+def _named(command: str) -> str:
+    return command or _("others")
+
+
+def _last(among: Sequence[Column]) -> date:
+    return among[-1].end - timedelta(days=1)
+
+
+def _day(day: date) -> str:
+    return date_format(day, "j F Y")
+
+
+def _of_column(column: Column, links: Links) -> Cell:
+    return Cell(column.start.isoformat(), column.name, links.column(column))
+
+
+def _sum(value: int, url: str) -> Cell:
+    return Cell(value, number(value), url)
+
+
+def _labels(among: Sequence[Column]) -> list[Label]:
+    """Words beneath the columns; the last of many ends where the picture does."""
+    count = len(among)
+    found = [Label(charts.middle(at, count), among[at].label) for at in charts.labelled(count)]
+    if count > MANY:
+        found[-1] = Label(100, among[-1].label, "end")
+    return found
+
+
+def _ticks(ticks: Iterable[charts.Tick], shown: Callable[[int], str]) -> list[tuple[float, str]]:
+    return [(tick.y, shown(tick.value)) for tick in ticks]

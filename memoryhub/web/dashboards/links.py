@@ -1,0 +1,37 @@
+"""Where the marks and numbers of a dashboard lead: the audit, with the filters that give the same entries."""
+
+from datetime import date
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from memoryhub import ids
+from memoryhub.web.dashboards.period import Column
+
+
+class Links:
+    """The audit of one store, or of all that the person may see; of one author, or of all."""
+
+    def __init__(self, store: str = "", author: str = "") -> None:
+        self._place = reverse("store_audit", args=[store]) if store else reverse("audit")
+        self._author = author
+        self._columns: dict[Column, str] = {}
+
+    def audit(self, *, author: str = "", **filters: str) -> str:
+        """The audit with filters; an author is an agent or a person."""
+        chosen = author or self._author
+        if chosen:
+            filters["person" if chosen.startswith(ids.USER) else "agent"] = chosen
+        return self._place + ("?" + urlencode(filters) if filters else "")
+
+    def column(self, column: Column, **filters: str) -> str:
+        """The audit of the days of a column."""
+        if column not in self._columns:
+            self._columns[column] = self.audit(**days(column.start, column.end))
+        return self._columns[column] + ("&" + urlencode(filters) if filters else "")
+
+
+def days(start: date, end: date | None = None) -> dict[str, str]:
+    """The filters of the entries from a day (UTC) on, before another."""
+    found = {"from": f"{start:%Y-%m-%d}T00:00Z"}
+    return found | ({"to": f"{end:%Y-%m-%d}T00:00Z"} if end else {})

@@ -1,0 +1,129 @@
+"""The lists of a store's dashboard: memories that stand out, and what awaits review by its age."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub import charts
+from memoryhub.actions import figures
+from memoryhub.models import AuditEntry, Figures, Memory, MemoryStore, MemoryVersion
+from memoryhub.templatetags.look import size
+from memoryhub.web.common.pictures import Cell, Picture, Row, number
+
+MOST = 1_000
+"""So many versions that await review are counted, of each age."""
+
+AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
+
+
+def memory_lists(store: MemoryStore) -> list[Picture]:
+    """Most read, most changed, written and never read, heaviest: of a large store as they were some minutes ago."""
+    lists = _lists(store)
+    ids = {pk for name in ("read", "changed", "unread", "heavy") for pk in lists.get(name, ())}
+    memories = {memory.pk: memory for memory in Memory.objects.among(store.id, ids).live()}
+
+    def among(name: str, wanted: Callable[[Memory], bool] = bool) -> list[Memory]:
+        return [memories[pk] for pk in lists.get(name, ()) if pk in memories and wanted(memories[pk])]
+
+    unread = among("unread", lambda memory: memory.read_count == 0)
+    return [
+        _of_memories("read", _("Most read"), _("How often agents have read each."), _("Reads"), among("read"),
+                     lambda memory: memory.read_count, number, _("No agent has read a memory yet.")),
+        _of_memories("changed", _("Most changed"), _("How many versions each has."), _("Versions"), among("changed"),
+                     lambda memory: memory.version_count, number, _("No memory has been changed yet."), "versions"),
+        _of_memories("unread", _("Written and never read"), _unread_says(lists), _("Versions"), unread,
+                     lambda memory: memory.version_count, number, _("Every memory has been read.")),
+        _of_memories("heavy", _("Heaviest"), _("How many bytes each holds."), _("Bytes"), among("heavy"),
+                     lambda memory: memory.size, size, _("There are no memories yet.")),
+    ]  # fmt: skip
+
+
+def _lists(store: MemoryStore) -> Mapping[str, Any]:
+    """Made now where that is little work, else as the background work has made them."""
+    if store.memory_count <= figures.SMALL:
+        return figures.lists_of(store.pk)
+    made = Figures.objects.filter(pk=store.pk).first()
+    return made.lists if made else {}
+
+
+def _unread_says(lists: Mapping[str, Any]) -> str:
+    count = lists.get("unread_count") or 0
+    return ngettext(
+        "%(count)s memory of %(size)s that no agent has ever read.",
+        "%(count)s memories of %(size)s together that no agent has ever read.", count,
+    ) % {"count": number(count), "size": size(lists.get("unread_bytes") or 0)}  # fmt: skip
+
+
+def _of_memories(
+    name: str, title: str, says: str, unit: str, memories: Sequence[Memory], value: Callable[[Memory], int],
+    shown: Callable[[int], str], empty: str, page: str = "memory",
+) -> Picture:  # fmt: skip
+    most = max(map(value, memories), default=0)
+    urls = {memory.pk: reverse(page, args=[memory.store_id, memory.pk]) for memory in memories}
+    items = [
+        Row(memory.path, urls[memory.pk], shown(value(memory)), charts.share(value(memory), most), kind="memory")
+        for memory in memories
+    ]
+    rows = [
+        [Cell(memory.path, memory.path, urls[memory.pk]), Cell(value(memory), shown(value(memory)))]
+        for memory in memories
+    ]
+    return Picture(
+        name, "list", title, says, [_("Memory"), unit], rows, items=items, empty="" if items else empty, series=14,
+    )  # fmt: skip
+
+
+def backlog(store: MemoryStore, now: datetime) -> Picture:
+    """What agents wrote and nobody has looked at, by how long ago; each age is counted as far as MOST."""
+    entries = AuditEntry.objects.of_chain(store.pk)
+    bounds = [_first_since(entries, now - age) for age in AGES]
+    ends: list[int | None] = [None, *bounds]
+    names = (
+        _("Up to a day old"),
+        _("A day to a week old"),
+        _("A week to 30 days old"),
+        _("Older than 30 days"),
+    )
+    counts = []
+    for high, low in zip(ends, [*bounds, 0], strict=True):
+        found = MemoryVersion.objects.filter(store=store, seq__gte=low).unreviewed()
+        found = found if high is None else found.filter(seq__lt=high)
+        counts.append(len(found.order_by("seq").values_list("seq", flat=True)[:MOST]))
+    most, url = max(counts), review_url(store=store.pk)
+    items = [
+        Row(name, url, at_most(count), charts.share(count, most))
+        for name, count in zip(names, counts, strict=True)
+        if count
+    ]
+    rows = [[Cell(name, name), Cell(at_most(count), at_most(count))] for name, count in zip(names, counts, strict=True)]
+    return Picture(
+        "backlog", "list", _("Waiting for review"), _("Versions that agents wrote and nobody has looked at, by age."),
+        [_("Age"), _("Versions")], rows, items=items, series=15,
+        more=(_("Open the inbox"), url) if items and url else None,
+        empty="" if items else _("Everything that agents wrote has been looked at."),
+    )  # fmt: skip
+
+
+def at_most(count: int) -> str:
+    return f"{MOST - 1:,}+" if count >= MOST else number(count)
+
+
+def review_url(**filters: str) -> str:
+    """The inbox, filtered; empty where there is none."""
+    try:
+        return reverse("review") + ("?" + urlencode(filters) if filters else "")
+    except NoReverseMatch:
+        return ""
+
+
+def _first_since(entries: Any, moment: datetime) -> int:
+    """The first entry (by time) at a moment or after it; past the last where there is none."""
+    found = entries.filter(at__gte=moment).order_by("at", "seq").values_list("seq", flat=True).first()
+    if found is not None:
+        return int(found)
+    last = entries.newest().values_list("seq", flat=True).first()
+    return (last or 0) + 1

@@ -1,0 +1,190 @@
+"""The dashboards: what there is to know at a glance of all stores of a person, and of one store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryhub import ids
+from memoryhub.actions.transfer.export_entries import export_table
+from memoryhub.models import Agent, MemoryStore, Role, User
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import act, in_store, person, signed_in
+from memoryhub.web.common.pictures import Picture
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tables import download
+from memoryhub.web.dashboards import (
+    charts,
+    figures as dashboards_figures,
+    lists as dashboards_lists,
+    stores as dashboards_stores,
+)
+from memoryhub.web.dashboards.figures import Figures, Newer
+from memoryhub.web.dashboards.links import Links
+from memoryhub.web.dashboards.period import RANGES, Chosen, columns
+from memoryhub.web.dashboards.tiles import tiles_of_all, tiles_of_store
+
+MOST_STORES = 1_000
+"""The sums of an overview are over so many stores at most."""
+
+SUGGESTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What the pictures of a dashboard are made from."""
+
+    stores: Sequence[str]
+    chosen: Chosen
+    now: datetime
+    more: Newer
+    figures: Figures
+    start: date
+
+    @property
+    def today(self) -> date:
+        return self.now.astimezone(UTC).date()
+
+
+@require_GET
+@signed_in
+def overview(request: Request) -> HttpResponse:
+    """All active stores of the person; `after` is the store after which the list of stores goes on."""
+    mine, now = MemoryStore.objects.visible_to(person(request)).active(), timezone.now()
+    chosen = Chosen.of(request.GET.dict(), default="7")
+    board, one = _of_person(mine, chosen, now)
+    rows = dashboards_stores.page(mine, request.GET.get("after", ""), board.more, board.today)
+    return render(
+        request,
+        "dashboards/overview.html",
+        {
+            **_shown(board, _agents(request, board.stores)),
+            "page": rows,
+            "one": one,
+            "after": request.GET.get("after"),
+            "stores": mine.by_name()[:SUGGESTED],
+            "pictures": _pictures(board, one.pk if one else ""),
+            "tiles": tiles_of_all(board.figures, board.stores, board.today, one.pk if one else ""),
+            "acts": dashboards_stores.acts_of_people(board.stores, board.today),
+            "most": MOST_STORES,
+            "is_cut": len(board.stores) == MOST_STORES,
+        },
+    )
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def store_overview(request: Request, store: MemoryStore) -> HttpResponse:
+    board = _of_stores([store.pk], Chosen.of(request.GET.dict()), timezone.now())
+    return render(
+        request,
+        "dashboards/store.html",
+        pages.context(
+            request,
+            store,
+            tab="overview",
+            **_shown(board, _agents(request, board.stores)),
+            pictures=_pictures(board, store.pk),
+            lists=dashboards_lists.memory_lists(store),
+            backlog=dashboards_lists.backlog(store, board.now),
+            tiles=tiles_of_store(board.figures, store, board.today),
+        ),
+    )
+
+
+@require_POST
+@signed_in
+def export_overview(request: Request) -> HttpResponse:
+    """The table of one picture, with the parameters of the page, as CSV or JSON."""
+    mine = MemoryStore.objects.visible_to(person(request)).active()
+    board, one = _of_person(mine, Chosen.of(request.POST.dict(), default="7"), timezone.now())
+    return _export(request, board, _pictures(board, one.pk if one else ""), None)
+
+
+@require_POST
+@in_store(Role.VIEWER)
+def export_store_overview(request: Request, store: MemoryStore) -> HttpResponse:
+    """The table of one picture of a store."""
+    board = _of_stores([store.pk], Chosen.of(request.POST.dict()), timezone.now())
+    lists = [dashboards_lists.backlog(store, board.now), *dashboards_lists.memory_lists(store)]
+    return _export(request, board, [*_pictures(board, store.pk), *lists], store.pk)
+
+
+def _export(request: Request, board: Board, pictures: Sequence[Picture], store_id: str | None) -> HttpResponse:
+    found = {picture.name: picture for picture in pictures}.get(request.POST.get("picture", ""))
+    form = "json" if request.POST.get("format") == "json" else "csv"
+    if found is None:
+        raise Http404
+    told = {"range": board.chosen.range, "agent": board.chosen.agent, "store": board.chosen.store}
+    export_table(store_id, f"figures: {found.name}", form, act(request), **{k: v for k, v in told.items() if v})
+    return download(f"figures-{found.name}", form, found.columns, found.records())
+
+
+def _of_person(mine: Any, chosen: Chosen, now: datetime) -> tuple[Board, MemoryStore | None]:
+    """The figures of all of a person's stores, or of the one that is chosen."""
+    one = mine.filter(pk=chosen.store).first() if chosen.store else None
+    stores = [one.pk] if one else list(mine.by_name().values_list("pk", flat=True)[:MOST_STORES])
+    return _of_stores(stores, replace(chosen, store=one.pk if one else ""), now), one
+
+
+def _of_stores(stores: Sequence[str], chosen: Chosen, now: datetime) -> Board:
+    today = now.astimezone(UTC).date()
+    more = dashboards_figures.newer(stores)
+    start = chosen.start(today) or dashboards_figures.first_day(stores, more) or today
+    since = min(start, today - timedelta(days=6))
+    found = dashboards_figures.figures_of(stores, more, since, chosen.agent)
+    return Board(stores, chosen, now, more, found, start)
+
+
+def _pictures(board: Board, store_id: str) -> list[Picture]:
+    among, links = columns(board.start, board.today), Links(store_id, board.chosen.agent)
+    names = _names({author for author, _ok in board.figures.authors})
+    before, by_day = dashboards_figures.growth_of(board.stores, board.more, among[0].start)
+    whole = Links(store_id)
+    return [
+        charts.commands_over_time(board.figures, among, links),
+        charts.reads_and_writes(board.figures, among, links),
+        charts.errors(board.figures, board.start, links),
+        *charts.growth(before, by_day, among, whole),
+        charts.by_author(board.figures, names, board.start, whole),
+    ]
+
+
+def _names(authors: set[str]) -> Mapping[str, tuple[str, str]]:
+    """(kind, name) by id of agents and people."""
+    agents = Agent.objects.filter(pk__in=[author for author in authors if author.startswith(ids.AGENT)])
+    people = User.objects.filter(pk__in=[author for author in authors if author.startswith(ids.USER)])
+    return {agent.pk: ("key", str(agent)) for agent in agents} | {user.pk: ("user", str(user)) for user in people}
+
+
+def _agents(request: Request, stores: Sequence[str]) -> list[Agent]:
+    """The agents that the filter offers: those with a key to one of the stores."""
+    found = Agent.objects.order_by("folded_name")
+    if not person(request).is_superuser or len(stores) == 1:
+        found = found.filter(Q(keys__all_stores=True) | Q(keys__stores__in=stores)).distinct()
+    return list(found[:SUGGESTED])
+
+
+def _shown(board: Board, agents: Sequence[Agent]) -> dict[str, Any]:
+    """What both pages need besides their pictures."""
+    words = {"7": _("7 days"), "30": _("30 days"), "90": _("90 days"), "all": _("All")}
+    chosen = board.chosen
+    named = _names({chosen.agent}).get(chosen.agent) if chosen.agent else None
+    return {
+        "chosen": chosen,
+        "agents": agents,
+        "up_to": board.more.up_to,
+        "start": board.start,
+        "today": board.today,
+        "ranges": [(words[name], chosen.query(range=name), name == chosen.range) for name in RANGES],
+        "agent_name": named[1] if named else chosen.agent,
+        "without_agent": chosen.query(agent=""),
+        "without_store": chosen.query(store=""),
+    }

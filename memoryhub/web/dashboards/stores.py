@@ -1,0 +1,136 @@
+"""A person's overview: each store with its last days and what waits there, and what people did."""
+
+import heapq
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from itertools import islice
+
+from django.db.models import Max, OuterRef, Subquery
+
+from memoryhub import charts, ids
+from memoryhub.models import Activity, AuditChain, AuditEntry, MemoryStore, MemoryVersion
+from memoryhub.models.figures import OK
+from memoryhub.models.stores import MemoryStoreQuerySet
+from memoryhub.web.audit.filters import NO_FILTER
+from memoryhub.web.audit.rows import Row as Act, rows_of
+from memoryhub.web.audit.sentences import words_of
+from memoryhub.web.dashboards.figures import Newer
+from memoryhub.web.dashboards.links import Links, days
+from memoryhub.web.dashboards.lists import MOST, at_most, review_url
+
+SIZE = 25
+SPARK_DAYS = 14
+SPARK = (112, 24)
+"""Width and height of a sparkline's box."""
+
+ACTS = 5
+LOOKED_AT = 12
+"""So many pairs of a store and a person are asked for their last acts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A store as a person finds it in the morning; `waiting` is what awaits review, `points` its sparkline."""
+
+    store: MemoryStore
+    points: str
+    calls: int
+    waiting: int
+    waiting_shown: str
+    oldest: datetime | None
+    review_url: str
+    errors: int
+    errors_url: str
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some stores; `next` is the id after which the next page goes on."""
+
+    rows: Sequence[Row]
+    next: str | None
+
+
+def page(stores: MemoryStoreQuerySet, after: str, more: Newer, today: date) -> Page:
+    """Some of these stores by name, beginning after one."""
+    start = stores.filter(pk=after).first() if after else None
+    found = list((stores.following(start) if start else stores).by_name()[: SIZE + 1])
+    shown = found[:SIZE]
+    calls, errors = _by_day([store.pk for store in shown], more, today - timedelta(days=SPARK_DAYS - 1))
+    last = _last_moments([store.pk for store in shown])
+    rows = [_row(store, calls, errors, last.get(store.pk), today) for store in shown]
+    return Page(rows, shown[-1].pk if len(found) > SIZE else None)
+
+
+def _row(
+    store: MemoryStore,
+    calls: Counter[tuple[str, date]],
+    errors: Counter[tuple[str, date]],
+    last: datetime | None,
+    today: date,
+) -> Row:
+    values = [calls[store.pk, today - timedelta(days=ago)] for ago in reversed(range(SPARK_DAYS))]
+    yesterday = today - timedelta(days=1)
+    unreviewed = MemoryVersion.objects.filter(store=store).unreviewed().order_by("seq")
+    waiting = len(unreviewed.values_list("seq", flat=True)[:MOST])
+    return Row(
+        store,
+        charts.spark(values, *SPARK),
+        sum(values),
+        waiting,
+        at_most(waiting),
+        unreviewed.values_list("created_at", flat=True).first() if waiting else None,
+        review_url(store=store.pk),
+        errors[store.pk, today] + errors[store.pk, yesterday],
+        Links(store.pk).audit(outcome="error", **days(yesterday)),
+        last,
+    )
+
+
+def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tuple[str, date]], ...]:
+    """Everything, and what was an error, by store and day."""
+    calls, errors = Counter[tuple[str, date]](), Counter[tuple[str, date]]()
+    rows = Activity.objects.of_stores(stores).in_sum().since(start).summed("store_id", "day", "outcome")
+    for store, day, outcome, count in rows:
+        calls[store, day] += count  # type: ignore[index,operator]
+        errors[store, day] += 0 if outcome == OK else count  # type: ignore[index,operator]
+    for store in set(stores) & more.counted.keys():
+        for (day, _author, _command, outcome), count in more.counted[store].activity.items():
+            calls[store, day] += count
+            errors[store, day] += 0 if outcome == OK else count
+    return calls, errors
+
+
+def _last_moments(stores: Sequence[str]) -> dict[str, datetime]:
+    """When the last entry of each store was written."""
+    entry = AuditEntry.objects.filter(chain=OuterRef("pk"), seq=OuterRef("last_seq"))
+    chains = AuditChain.objects.filter(pk__in=stores).annotate(at=Subquery(entry.values("at")[:1]))
+    return dict(chains.values_list("pk", "at"))
+
+
+def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
+    """How many versions of all these stores await review, as far as MOST, and since when the oldest does."""
+    found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
+    count = len(found.order_by().values_list("seq", flat=True)[:MOST])
+    if not count:
+        return at_most(0), None
+    first = MemoryVersion.objects.filter(store=OuterRef("pk")).unreviewed().order_by("seq")
+    oldest = MemoryStore.objects.filter(pk__in=stores).annotate(first=Subquery(first.values("created_at")[:1]))
+    return at_most(count), min((at for at in oldest.values_list("first", flat=True) if at), default=None)
+
+
+def acts_of_people(stores: Sequence[str], today: date) -> list[Act]:
+    """What people did last: asked only of those who did something in these weeks, and of each for a few entries."""
+    people = Activity.objects.of_stores(stores).by_author().since(today - timedelta(days=30))
+    people = people.filter(author__gte=ids.USER, author__lt=ids.USER[:-1] + "`")
+    pairs = people.values("store_id", "author").annotate(last=Max("day")).order_by("-last", "store_id", "author")
+    streams = [
+        list(AuditEntry.objects.of_chain(store).by_author(author).in_brief().newest()[:ACTS])
+        for store, author in pairs.values_list("store_id", "author")[:LOOKED_AT]
+    ]
+    newest = heapq.merge(*streams, key=lambda entry: (entry.at, entry.seq), reverse=True)
+    rows = rows_of(list(islice(newest, ACTS)), NO_FILTER)
+    return [row if row.words else replace(row, words=words_of(row.entry, {}, {})) for row in rows]

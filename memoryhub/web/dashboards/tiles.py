@@ -1,0 +1,93 @@
+"""The numbers at the top of a dashboard: what happened since yesterday, and what waits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub import charts
+from memoryhub.models import MemoryStore
+from memoryhub.templatetags.look import size
+from memoryhub.web.common.pictures import number
+from memoryhub.web.dashboards import stores as dashboards_stores
+from memoryhub.web.dashboards.figures import READ, WRITES, Figures
+from memoryhub.web.dashboards.links import Links, days
+from memoryhub.web.dashboards.lists import review_url
+
+DAYS = 7
+BOX = (88, 28)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One number: what it is of, where it leads; `points` are the last days, `since` the oldest of what waits."""
+
+    icon: str
+    name: str
+    shown: str
+    url: str
+    points: str = ""
+    meta: str = ""
+    since: datetime | None = None
+    tone: str = ""
+
+
+def tiles_of_all(found: Figures, stores: Sequence[str], today: date, one: str) -> list[Tile]:
+    """Of all stores of a person, or of the one that is chosen: what happened since yesterday."""
+    return [_waiting(stores, one), *_since_yesterday(found, today, Links(one))]
+
+
+def tiles_of_store(found: Figures, store: MemoryStore, today: date) -> list[Tile]:
+    """Of one store: the same, and what it holds."""
+    held = Tile(
+        "file-text",
+        _("Memories"),
+        number(store.memory_count),
+        reverse("store", args=[store.pk]),
+        meta=size(store.total_bytes),
+    )
+    return [_waiting([store.pk], store.pk), *_since_yesterday(found, today, Links(store.pk)), held]
+
+
+def _waiting(stores: Sequence[str], one: str) -> Tile:
+    count, oldest = dashboards_stores.waiting(stores)
+    url = review_url(**({"store": one} if one else {}))
+    return Tile("inbox", _("Waiting for review"), count, url, since=oldest, tone="waiting" if oldest else "")
+
+
+def _since_yesterday(found: Figures, today: date, links: Links) -> list[Tile]:
+    yesterday = today - timedelta(days=1)
+    week = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
+
+    def points(values: Sequence[int]) -> str:
+        return charts.spark(values, *BOX)
+
+    reads = frozenset((READ,))
+    wrong = found.errors_on(yesterday) + found.errors_on(today)
+    since = days(yesterday)
+    return [
+        Tile(
+            "pencil",
+            _("Writes since yesterday"),
+            number(found.between(yesterday, today, WRITES)),
+            links.audit(outcome="ok", **since),
+            points([found.on(day, WRITES) for day in week]),
+        ),
+        Tile(
+            "eye",
+            _("Reads since yesterday"),
+            number(found.between(yesterday, today, reads)),
+            links.audit(command=READ, outcome="ok", **since),
+            points([found.on(day, reads) for day in week]),
+        ),
+        Tile(
+            "circle-alert",
+            _("Errors since yesterday"),
+            number(wrong),
+            links.audit(outcome="error", **since),
+            points([found.errors_on(day) for day in week]),
+            tone="wrong" if wrong else "",
+        ),
+    ]

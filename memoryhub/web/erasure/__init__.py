@@ -1,0 +1,1 @@
+"""Redaction, erasure and receipts."""

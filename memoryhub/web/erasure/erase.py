@@ -1,0 +1,151 @@
+"""The workbench for erasing one subject: which texts, where they stand, what keeps them, and the act.
+
+The texts travel from page to page in the body of the requests only, and no answer may be kept by a browser.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.erasure import erasure
+from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS
+from memoryhub.actions.erasure.erasure import Found, FoundChanged, Held
+from memoryhub.models import Hold, MemoryStore, Receipt, Role
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.pages import context, see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import in_words
+from memoryhub.web.erasure import forms, preview
+from memoryhub.web.erasure.forms import BadTerms, EraseForm
+
+MOST_HOLDS = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_post_parameters()
+@never_cache
+@in_store(Role.ADMIN)
+def erase(request: Request, store: MemoryStore) -> HttpResponse:
+    """GET asks for the texts; POST shows where they stand, and with `step` erase and the store's name erases them."""
+    if request.method != "POST":
+        return _ask(request, store)
+    try:
+        asked = _asked(store, request.POST)
+        if request.POST.get("step") == "erase":
+            return _erase(request, store, asked)
+        return _list(request, store, asked, _search(store, asked))
+    except (BadTerms, ToolError) as error:
+        typed = [line for line in _typed(request.POST) if line]
+        said = in_words(error) if isinstance(error, ToolError) else str(error)
+        return _ask(request, store, "\n".join(typed), said)
+
+
+def _typed(form: QueryDict) -> list[str]:
+    return [form.get("terms", ""), *(form.getlist("subject") or form.getlist("term"))]
+
+
+def _ask(request: Request, store: MemoryStore, typed: str = "", problem: str = "") -> HttpResponse:
+    """The first step, again with what was typed where that cannot be looked for."""
+    receipts = Receipt.objects.filter(store=store.id).exists()
+    return render(
+        request,
+        "erasure/erase.html",
+        context(
+            request,
+            store,
+            typed=typed,
+            problem=problem,
+            receipts=receipts,
+            shortest=forms.SHORTEST,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The texts that somebody typed, and the spellings of them that are to be erased."""
+
+    subject: Sequence[str]
+    terms: Sequence[str]
+
+
+def _asked(store: MemoryStore, form: QueryDict) -> Asked:
+    """What was typed, with every spelling of it; once these were shown, those that are ticked."""
+    subject, ticked = form.getlist("subject"), form.getlist("term")
+    if subject and not ticked:
+        raise BadTerms(_("No spelling was ticked, so nothing was erased. Tick at least one that is to be erased."))
+    if subject:
+        return Asked(forms.checked(subject), forms.checked(ticked, most=MOST_SPELLINGS))
+    typed = forms.terms_of(form)
+    return Asked(typed, erasure.spelt(store.id, typed))
+
+
+def _search(store: MemoryStore, asked: Asked) -> Found:
+    return erasure.search(store.id, asked.terms, timezone.now(), asked.subject)
+
+
+def _list(
+    request: Request,
+    store: MemoryStore,
+    asked: Asked,
+    found: Found,
+    *,
+    form: EraseForm | None = None,
+    problem: str = "",
+) -> HttpResponse:
+    """The second step: everything that would change, holds in conflict first."""
+    most = preview.MANY if request.POST.get("all") else preview.FEW
+    held = sorted({hit.held_by for hit in found.hits if hit.held_by})
+    holds = list(Hold.objects.of_store(store.id).filter(pk__in=held[:MOST_HOLDS]).select_related("owner"))
+    terms, spellings = asked.terms, preview.spellings(found, asked.terms)
+    rows = {choice.spelling.text for choice in spellings}
+    shown: dict[str, Any] = {
+        "terms": terms,
+        "subject": asked.subject,
+        "spellings": spellings,
+        "unlisted": [term for term in terms if term not in rows],
+        "elsewhere": preview.elsewhere(store.id, found),
+        "found": found,
+        "total": len(found.hits),
+        "holds": holds,
+        "groups": preview.groups(store.id, found, terms, most=most),
+        "shows_all": bool(request.POST.get("all")),
+        "form": form or EraseForm(store, [*asked.subject, *terms]),
+        "problem": problem,
+    }
+    return render(request, "erasure/found.html", context(request, store, **shown))
+
+
+def _erase(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
+    """The last step; where something has changed, or the form is not right, the list again and nothing is done.
+
+    What is erased is what is ticked, and only where the list that the person saw was made for exactly these ticks:
+    `shown` says which they were, for the sentence; the digest is over them too, so that no other texts pass it.
+    """
+    shown = request.POST.getlist("shown")
+    if shown and set(shown) != set(asked.terms):
+        said = _("The ticks have changed: nothing was erased. This is the list for what is ticked now.")
+        kept = EraseForm(store, [*asked.subject, *asked.terms], note=request.POST.get("note", ""))
+        return _list(request, store, asked, _search(store, asked), form=kept, problem=said)
+    form = EraseForm(store, [*asked.subject, *asked.terms], request.POST)
+    if not form.is_valid():
+        return _list(request, store, asked, _search(store, asked), form=form)
+    try:
+        note = act(request, form.cleaned_data["note"])
+        done = erasure.erase(store.id, asked.terms, request.POST.get("digest", ""), note, asked.subject)
+    except FoundChanged as changed:
+        said = _("Something was written since you looked: nothing was erased. This is the list as it is now.")
+        return _list(request, store, asked, changed.found, problem=said)
+    except Held:
+        said = _("A legal hold keeps some of it: nothing was erased.")
+        return _list(request, store, asked, _search(store, asked), problem=said)
+    return see_other("receipt", store.id, done.pk)

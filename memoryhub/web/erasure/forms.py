@@ -1,0 +1,71 @@
+"""The forms of the workbench for erasing: the texts to erase, and the confirmation.
+
+The texts are in nothing but the body of a request and the answer to it: never in an address, a message, a cookie or a
+session.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext, gettext_lazy as _
+
+from memoryhub.actions.erasure.places import REDACTED
+from memoryhub.models import MemoryStore
+from memoryhub.text.folding import fold
+from memoryhub.web.common.forms import LONGEST_NOTE, NameTypedForm
+
+MOST, SHORTEST, LONGEST = 20, 3, 500
+
+
+class BadTerms(ValueError):
+    """The texts cannot be looked for; the message is a sentence for the person."""
+
+
+def terms_of(form: QueryDict) -> list[str]:
+    """What is to be erased: a line of `terms` each, and each `term` as it is. Raises BadTerms."""
+    typed = form.get("terms", "").replace("\r\n", "\n").split("\n")
+    return checked([*(line.strip() for line in typed), *form.getlist("term")])
+
+
+def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
+    """Each once, in their order; raises BadTerms."""
+    terms = list(dict.fromkeys(text for text in texts if text))
+    if not terms:
+        raise BadTerms(gettext("Write at least one text that is to be erased."))
+    if len(terms) > most:
+        raise BadTerms(gettext("At most %(most)s texts can be erased at once.") % {"most": most})
+    for term in terms:
+        if len(term.strip()) < SHORTEST:
+            raise BadTerms(
+                gettext("“%(text)s” is too short: at least %(least)s characters, or too much else would go with it.")
+                % {"text": term, "least": SHORTEST}
+            )
+        if len(term) > LONGEST:
+            raise BadTerms(gettext("A text can have at most %(most)s characters.") % {"most": LONGEST})
+        if "\0" in term or any("\ud800" <= character <= "\udfff" for character in term):
+            raise BadTerms(gettext("A text has a character that no memory can have."))
+        if term in REDACTED:
+            raise BadTerms(gettext("“%(text)s” is part of the text that replaces it.") % {"text": term})
+    return terms
+
+
+class EraseForm(NameTypedForm):
+    """The store's name, typed once more, and why; `terms` are what the note must not repeat."""
+
+    note = forms.CharField(
+        label=_("Why"), required=False, max_length=LONGEST_NOTE, widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=_("The audit keeps it: for example the number of the request, never the name of the person."),
+    )  # fmt: skip
+
+    def __init__(self, store: MemoryStore, terms: Sequence[str], data: Any = None, note: str = "") -> None:
+        super().__init__(store, data)
+        self.initial["note"] = note
+        self.terms = terms
+
+    def clean_note(self) -> str:
+        note: str = self.cleaned_data["note"]
+        if any(fold(term) in fold(note) for term in self.terms):
+            raise forms.ValidationError(gettext("The note contains a text to be erased. Leave it out."))
+        return note

@@ -1,0 +1,273 @@
+"""What an erasure would change, as its page shows it: by kind, each place with a line of what stands there."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import models
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS, Spelling
+from memoryhub.actions.erasure.erasure import Found, Hit
+from memoryhub.models import (
+    AuditEntry,
+    Finding,
+    Hold,
+    Memory,
+    MemoryStore,
+    MemoryText,
+    MemoryVersion,
+    RetentionPolicy,
+    Review,
+    SavedView,
+    Session,
+)
+from memoryhub.models.rows import RowOfStore
+
+FEW, MANY = 20, 2_000
+"""So many places of a kind are shown at first, and at most."""
+AROUND = 48
+
+Words = str | Promise
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Where one of the texts stands, with what is around it on its line."""
+
+    before: str
+    text: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One place: the column, where to look at it, and an excerpt (null: it is not there any more)."""
+
+    hit: Hit
+    what: Words
+    path: str | None
+    version: MemoryVersion | None
+    excerpt: Excerpt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The places of one kind: what they are called, what becomes of them, how many there are."""
+
+    name: str
+    title: Words
+    becomes: Words
+    count: int
+    rows: tuple[Row, ...]
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.rows)
+
+
+HEAD = "head"
+TITLES: dict[str, tuple[Words, Words]] = {
+    HEAD: (_("Memories as they are now"), _("Each gets a new version with [redacted] in place of the text.")),
+    "text": (_("Old versions, and memories in the trash"), _("The passages are blacked out where they stand.")),
+    "path": (_("Paths"), _("The part of the path is blacked out; a live memory moves to the path that is left.")),
+    "entry": (_("Audit entries"), _("The passages are blacked out; the audit still verifies and says so.")),
+    "note": (_("Notes of reviews and reasons of holds"), _("The passages are blacked out.")),
+    "finding": (_("Notes of findings"), _("The passages are blacked out.")),
+    "policy": (_("Retention policies"), _("Name or pattern is blacked out: look at the policy afterwards.")),
+    "call": (_("Tokens of calls"), _("The token is blacked out: such a call could be made once more.")),
+    "session": (_("Names of sessions"), _("The passages are blacked out, in the other stores of the session too.")),
+    "view": (_("Saved views"), _("The passages are blacked out in the name and the filter.")),
+    "import": (_("Imports"), _("What was about to be imported is forgotten; names and paths are blacked out.")),
+    "store": (_("The memory store itself"), _("Name, description and metadata are blacked out.")),
+}
+WHAT: dict[str, Words] = {
+    "content": _("text"), "path": _("path"), "new_path": _("new path"), "label": _("name of who did it"),
+    "note": _("note"), "token": _("token"), "input": _("call"), "message": _("answer"), "reason": _("reason"),
+    "name": _("name"), "pattern": _("pattern"), "description": _("description"), "metadata": _("metadata"),
+    "query": _("filter"), "place": _("directory"),
+}  # fmt: skip
+JSON = frozenset({"input", "message", "metadata"})
+
+
+def groups(store_id: str, found: Found, terms: Sequence[str], *, most: int = FEW) -> list[Group]:
+    """In the order of TITLES; of each kind at most so many places are read."""
+    heads = _heads(store_id, found)
+    sorted_out: dict[str, list[Hit]] = {name: [] for name in TITLES}
+    for hit in found.hits:
+        name = HEAD if hit.kind == "text" and hit.id in heads else hit.kind
+        sorted_out.setdefault(name, []).append(hit)
+    return [
+        Group(
+            name,
+            *TITLES.get(name, (name, "")),
+            len(hits),
+            tuple(_rows(store_id, sorted(hits, key=_order)[:most], terms)),
+        )
+        for name, hits in sorted_out.items()
+        if hits
+    ]
+
+
+def _order(hit: Hit) -> tuple[str, int, str]:
+    """By path, then as they came to be; entries by their number."""
+    return ("", int(hit.id), hit.what) if hit.kind == "entry" else (hit.path or "", 0, hit.id)
+
+
+def _heads(store_id: str, found: Found) -> set[str]:
+    """The texts that live memories have now."""
+    heads: set[str] = set()
+    for part in in_parts(list(found.memories)):
+        heads.update(Memory.objects.among(store_id, part).live().values_list("text_id", flat=True))
+    return heads
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A spelling to tick, and in how many places it stands."""
+
+    spelling: Spelling
+    is_chosen: bool
+
+
+def spellings(found: Found, terms: Sequence[str]) -> list[Choice]:
+    """The spellings that can be chosen, the same before those with other spaces; the texts themselves too."""
+    chosen = frozenset(terms)
+    return [Choice(one, one.text in chosen) for one in found.spellings[:MOST_SPELLINGS]]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A text that is to be changed where it stands, and the address of the page for it ("": there is none)."""
+
+    title: Words
+    text: str
+    url: str
+
+
+THERE: dict[str, tuple[Words, str]] = {
+    "webhook": (_("A webhook of this memory store"), "store_webhooks"), "agent": (_("An agent"), "store_keys"),
+    "key": (_("A key"), "store_keys"), "person": (_("A member"), "members"),
+    "invitation": (_("An invitation"), "members"), "hub_policy": (_("A retention policy of the hub"), ""),
+    "origin": (_("The origin of an imported version, which the audit proves"), ""),
+}  # fmt: skip
+
+
+def elsewhere(store_id: str, found: Found) -> list[Elsewhere]:
+    """At most MANY of what people have to change themselves."""
+    shown = []
+    for there in found.elsewhere[:MANY]:
+        title, name = THERE[there.kind]
+        shown.append(Elsewhere(title, there.text, reverse(name, args=[store_id]) if name else ""))
+    return shown
+
+
+# ------------------------------------------------------------------------------------------------ the places
+
+
+def _rows(store_id: str, hits: Sequence[Hit], terms: Sequence[str]) -> Iterator[Row]:
+    read = _read(store_id, hits)
+    versions = _versions(store_id, hits)
+    for hit in hits:
+        row = read.get((hit.kind, hit.id))
+        value = getattr(row, hit.what, None) if row is not None else None
+        version = row if isinstance(row, MemoryVersion) else versions.get(hit.id)
+        texts = _strings(value) if hit.what in JSON else [value]
+        yield Row(hit, WHAT.get(hit.what, hit.what), hit.path, version, _excerpt(texts, terms))
+
+
+def _read(store_id: str, hits: Sequence[Hit]) -> dict[tuple[str, str], Any]:
+    """The rows of some hits by (kind, id)."""
+    found: dict[tuple[str, str], Any] = {}
+    for kind, model in _models(hits):
+        ids = [hit.id for hit in hits if _model(hit) is model]
+        for row in _rows_of(store_id, model, ids):
+            found[(kind, str(row.seq if isinstance(row, AuditEntry) else row.pk))] = row
+    return found
+
+
+def _models(hits: Iterable[Hit]) -> list[tuple[str, type[models.Model]]]:
+    pairs = {(hit.kind, _model(hit)) for hit in hits}
+    return [(kind, model) for kind, model in pairs if model is not None]
+
+
+def _model(hit: Hit) -> type[models.Model] | None:
+    return next((model for kind, prefix, model in _MODELS if hit.kind == kind and hit.id.startswith(prefix)), None)
+
+
+_MODELS: tuple[tuple[str, str, type[models.Model]], ...] = (
+    ("text", "", MemoryText), ("path", "memver_", MemoryVersion), ("path", "", Memory), ("entry", "", AuditEntry),
+    ("note", "hold_", Hold), ("note", "", Review), ("finding", "", Finding), ("policy", "", RetentionPolicy),
+    ("session", "", Session), ("view", "", SavedView), ("store", "", MemoryStore),
+)  # fmt: skip
+
+
+def _rows_of(store_id: str, model: type[models.Model], ids: Sequence[str]) -> Iterator[Any]:
+    if model is AuditEntry:
+        yield from AuditEntry.objects.of_chain(store_id).of_seqs(map(int, ids))
+        return
+    of_store = {model.STORE: store_id} if issubclass(model, RowOfStore) else {}
+    rows: models.QuerySet[Any] = model._default_manager.filter(**of_store)
+    for part in in_parts(ids):
+        yield from rows.filter(pk__in=part)
+
+
+def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
+    """The first version that has each text."""
+    texts = {hit.id for hit in hits if hit.kind == "text"}
+    found: dict[str, MemoryVersion] = {}
+    for part in in_parts(sorted({hit.memory for hit in hits if hit.memory and hit.kind == "text"})):
+        rows = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=part, text_id__in=texts)
+        for version in rows.order_by("-number"):
+            found[str(version.text_id)] = version
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ excerpts
+
+
+def _strings(value: object) -> list[str]:
+    """Every string in a JSON value, or in the JSON text of one."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return [str(value)]
+    return list(_inside(value))
+
+
+def _inside(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from (str(key), *_inside(item))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _inside(item)
+
+
+def _excerpt(texts: Iterable[object], terms: Sequence[str]) -> Excerpt | None:
+    """Around the first place at which one of the texts stands."""
+    longest: Callable[[str], int] = len
+    for text in texts:
+        if not isinstance(text, str):
+            continue
+        places = [(at, term) for term in sorted(terms, key=longest, reverse=True) if (at := text.find(term)) >= 0]
+        if places:
+            at, term = min(places, key=lambda place: place[0])
+            return _around(text, at, at + len(term))
+    return None
+
+
+def _around(text: str, start: int, end: int) -> Excerpt:
+    first = max(text.rfind("\n", 0, start) + 1, start - AROUND)
+    last = text.find("\n", end, end + AROUND)
+    last = min(len(text), end + AROUND) if last < 0 else last
+    before = ("…" if first and text[first - 1] != "\n" else "") + text[first:start]
+    after = text[end:last] + ("…" if last < len(text) and text[last] != "\n" else "")
+    return Excerpt(before, text[start:end], after)

@@ -1,0 +1,95 @@
+"""Receipts of erasures: the list, each one, its download, and whether one that somebody has is right."""
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from memoryhub.actions.erasure import erasure, receipts as documents
+from memoryhub.actions.transfer.export_entries import export_table
+from memoryhub.models import MemoryStore, Receipt, Role
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.pages import context
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tables import attachment
+from memoryhub.web.erasure.preview import TITLES, Words
+
+PAGE = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.ADMIN)
+def receipts(request: Request, store: MemoryStore) -> HttpResponse:
+    """GET: the receipts of the store, newest first; POST says whether the receipt in `receipt` is right."""
+    before = request.GET.get("before", "")
+    found = Receipt.objects.filter(store=store.id).order_by("-pk")
+    rows = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
+    checked = _check(request.POST.get("receipt", "")) if request.method == "POST" else None
+    return render(
+        request,
+        "erasure/receipts.html",
+        context(
+            request,
+            store,
+            receipts=rows[:PAGE],
+            older=rows[PAGE - 1].pk if len(rows) > PAGE else None,
+            checked=checked,
+            before=before,
+            typed=request.POST.get("receipt", "")[: documents.MOST],
+        ),
+    )
+
+
+def _check(text: str) -> tuple[str, str]:
+    """(right, wrong or malformed; the sentence)."""
+    try:
+        is_right = documents.is_right(text.strip())
+    except documents.Malformed:
+        return "malformed", _(
+            "This is not a receipt. Paste the whole text of the document, from the first { to the last }."
+        )
+    if is_right:
+        return "right", _("The receipt is valid: this hub wrote it, and nobody has changed it.")
+    return "wrong", _("This hub did not write this receipt, or somebody changed it.")
+
+
+@require_safe
+@in_store(Role.ADMIN)
+def receipt(request: Request, store: MemoryStore, receipt_id: str) -> HttpResponse:
+    found = _receipt_of(store, receipt_id)
+    places = found.content.get("places", {}) if isinstance(found.content, dict) else {}
+    return render(
+        request,
+        "erasure/receipt.html",
+        context(
+            request,
+            store,
+            receipt=found,
+            document=documents.document(found),
+            places=_places(places),
+            is_right=erasure.receipt_is_right(found.content, found.signature),
+        ),
+    )
+
+
+def _places(counts: object) -> list[tuple[Words, int]]:
+    """(what the kind is called, how many) in the order of the list of what was found."""
+    if not isinstance(counts, dict):
+        return []
+    names = {kind: title for kind, (title, _becomes) in TITLES.items()} | {"text": _("Texts of memories and versions")}
+    return [(title, counts[kind]) for kind, title in names.items() if kind in counts]
+
+
+@require_POST
+@in_store(Role.ADMIN)
+def download_receipt(request: Request, store: MemoryStore, receipt_id: str) -> HttpResponse:
+    found = _receipt_of(store, receipt_id)
+    export_table(store.id, "receipt", "json", act(request), receipt=found.pk)
+    return attachment([documents.document(found).encode()], "erasure-receipt.json", "application/json")
+
+
+def _receipt_of(store: MemoryStore, receipt_id: str) -> Receipt:
+    found = Receipt.objects.filter(store=store.id, pk=receipt_id).first()
+    if found is None:
+        raise Http404
+    return found

@@ -1,0 +1,15 @@
+"""The addresses of redaction, erasure and receipts."""
+
+from django.urls import path
+
+from memoryhub.web.erasure import erase, receipts, redact
+
+urlpatterns = [
+    path("stores/<str:store_id>/erase", erase.erase, name="erase"),
+    path("stores/<str:store_id>/versions/<str:version_id>/redact", redact.redact_version, name="redact_version"),
+    path("stores/<str:store_id>/receipts", receipts.receipts, name="receipts"),
+    path("stores/<str:store_id>/receipts/<str:receipt_id>", receipts.receipt, name="receipt"),
+    path(
+        "stores/<str:store_id>/receipts/<str:receipt_id>/download", receipts.download_receipt, name="download_receipt"
+    ),
+]

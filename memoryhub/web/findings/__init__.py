@@ -1,0 +1,1 @@
+"""Findings of sensitive text, the rules and scans."""

@@ -1,0 +1,135 @@
+"""Deciding about findings: dismissed with a reason, or open again, one or many at once."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.http import require_POST
+
+from memoryhub import ids
+from memoryhub.actions.findings.findings import decide
+from memoryhub.models import Finding, FindingState, MemoryStore, Role
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.access import act, in_store, person, signed_in
+from memoryhub.web.common.forms import LONGEST_NOTE
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.findings.rows import items_of
+from memoryhub.web.review.inbox import visible_stores
+from memoryhub.web.review.items import roles_in
+
+STATES = {"dismiss": FindingState.DISMISSED, "reopen": FindingState.OPEN}
+MOST = 100
+"""So many findings are decided about in one act."""
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def decide_findings(request: Request, store: MemoryStore) -> HttpResponse:
+    """Those of one store."""
+    return _decided(request, [store.pk])
+
+
+@require_POST
+@signed_in
+def decide_all_findings(request: Request) -> HttpResponse:
+    """Those of several stores: one entry for each."""
+    return _decided(request, visible_stores(person(request)))
+
+
+def _decided(request: Request, stores: Sequence[str]) -> HttpResponse:
+    """`one` names a decision and a finding, else `decision` is about all of `finding`; a dismissal asks for its why."""
+    name, _colon, one = request.POST.get("one", "").partition(":")
+    decision = name or request.POST.get("decision", "")
+    if decision not in STATES:
+        return HttpResponseBadRequest(_("There is no such decision."))
+    chosen = _chosen([one] if one else request.POST.getlist("finding"))
+    if not chosen:
+        messages.info(request, _("Nothing was chosen, so nothing was done."))
+        return see_other(next_of(request))
+    found = _mine(request, chosen, stores)
+    note = request.POST.get("note", "").strip()
+    if decision == "dismiss" and (not note or len(note) > LONGEST_NOTE):
+        return _ask(request, [id for of_store in found.values() for id in of_store], note)
+    _do(request, found, STATES[decision], note[:LONGEST_NOTE])
+    return see_other(next_of(request))
+
+
+def _chosen(named: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(id for id in named if id.startswith(ids.FINDING) and "\0" not in id))[:MOST]
+
+
+def _mine(request: Request, chosen: Sequence[str], stores: Sequence[str]) -> Mapping[str, list[str]]:
+    """Those that are there, by store; somebody who may decide about none of them may not decide."""
+    by_store: dict[str, list[str]] = defaultdict(list)
+    rows = Finding.objects.filter(pk__in=chosen, store_id__in=stores).order_by("store_id", "id")
+    for store, id in rows.values_list("store_id", "pk"):
+        by_store[store].append(id)
+    user = person(request)
+    if user.is_superuser or not by_store:
+        return by_store
+    roles = roles_in(user, by_store)
+    mine = {store: found for store, found in by_store.items() if roles[store].includes(Role.CURATOR)}
+    if not mine:
+        raise PermissionDenied
+    return mine
+
+
+def _ask(request: Request, chosen: Sequence[str], note: str) -> HttpResponse:
+    """Why they are harmless; the audit keeps it."""
+    problem = ""
+    if len(note) > LONGEST_NOTE:
+        problem = _("The reason is too long: 1,000 characters are possible.")
+    elif request.POST.get("asked"):
+        problem = _("Say why: whoever finds this later will want to know.")
+    return render(
+        request,
+        "findings/dismiss.html",
+        {
+            "items": items_of(chosen, person(request), timezone.now()),
+            "note": note,
+            "problem": problem,
+            "next": next_of(request),
+            "action": request.path,
+        },
+    )
+
+
+def _do(request: Request, found: Mapping[str, Sequence[str]], state: FindingState, note: str) -> None:
+    now = timezone.now()
+    doing = act(request, note, group=ids.new_id(ids.GROUP, now) if len(found) > 1 else None)
+    done = 0
+    for store, findings in found.items():
+        try:
+            done += decide(store, findings, state, note, doing)
+        except ToolError as error:
+            messages.error(request, for_people(error))
+    _tell(request, state, done)
+
+
+def _tell(request: Request, state: FindingState, done: int) -> None:
+    if not done:
+        messages.info(request, _("Nothing was done: somebody had decided so already."))
+        return
+    said: dict[Any, str] = {
+        FindingState.DISMISSED: ngettext("Dismissed %(count)s finding.", "Dismissed %(count)s findings.", done),
+        FindingState.OPEN: ngettext("%(count)s finding is open again.", "%(count)s findings are open again.", done),
+    }
+    messages.success(request, said[state] % {"count": done})
+
+
+def next_of(request: Request) -> str:
+    """The page from which the form came."""
+    asked = request.POST.get("next", "")
+    if asked.startswith("/") and url_has_allowed_host_and_scheme(asked, allowed_hosts=None):
+        return asked
+    return reverse("findings")

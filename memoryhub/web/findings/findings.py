@@ -1,0 +1,96 @@
+"""The findings: sensitive text and signs of poisoning that memories have, over all stores of a person or in one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import FindingState, MemoryStore, Role
+from memoryhub.web.audit.filters import Malformed
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.findings.filters import Filter, named, resolved
+from memoryhub.web.findings.queries import NOTHING, BadPlace, Page, page
+from memoryhub.web.findings.rows import items_of
+from memoryhub.web.review.inbox import Chip, visible_stores
+
+LABELS = {
+    "kind": lambda: _("Kind"), "group": lambda: _("Group"), "store": lambda: _("Store"), "path": lambda: _("Path"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A state of findings, and the query of the page that shows those in it."""
+
+    state: FindingState
+    label: str
+    query: str
+    is_current: bool
+
+
+@require_safe
+@signed_in
+def findings(request: Request) -> HttpResponse:
+    """Those of all stores that a person may see."""
+    return render(
+        request, "findings/findings.html", _shown(request, visible_stores(person(request)), reverse("findings"))
+    )
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def store_findings(request: Request, store: MemoryStore) -> HttpResponse:
+    """Those of one store."""
+    shown = _shown(request, [store.pk], reverse("store_findings", args=[store.pk]))
+    return render(request, "findings/store.html", pages.context(request, store, **shown))
+
+
+def _shown(request: Request, stores: Sequence[str], here: str) -> dict[str, Any]:
+    """A page of findings; a filter that cannot be read gets a sentence and finds nothing."""
+    wanted, found, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
+    try:
+        wanted = Filter.of(request.GET.dict())
+        found = _found(request, wanted, stores)
+    except Malformed as malformed:
+        problem = str(malformed)
+    except BadPlace:
+        problem = _("This link is out of date. Start again from the newest.")
+    items = items_of(found.ids, person(request), timezone.now())
+    return {
+        "filter": wanted,
+        "bar": request.GET.get("q") or wanted.words,
+        "chips": _chips(wanted, stores),
+        "items": items,
+        "problem": problem,
+        "page": found,
+        "next": found.next and wanted.query(before=found.next),
+        "is_first": not request.GET.get("before"),
+        "may_decide": any(item.may_decide for item in items),
+        "tabs": _tabs(wanted),
+        "here_url": here,
+        "here": request.get_full_path(),
+    }
+
+
+def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> Page:
+    return page(resolved(wanted, stores), request.GET.get("before", ""))
+
+
+def _chips(wanted: Filter, stores: Sequence[str]) -> list[Chip]:
+    shown = named(wanted, stores)
+    return [Chip(key, LABELS[key](), shown[key], wanted.query(**{key: None})) for key in wanted.values]
+
+
+def _tabs(wanted: Filter) -> list[Tab]:
+    return [
+        Tab(state, str(state.label), Filter(wanted.values, state).query(), state == wanted.state)
+        for state in FindingState
+    ]

@@ -1,0 +1,119 @@
+"""Which findings there are: pages of them over several stores, newest first, by key and with bounded work.
+
+Within a store an index gives them in order; of many stores only those are looked into whose newest may come next.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from django.db.models import OuterRef, Subquery
+
+from memoryhub.models import Finding, FindingState, Memory, MemoryStore
+from memoryhub.models.findings import FindingQuerySet
+from memoryhub.web.findings.filters import Wanted
+
+PAGE = 20
+CHUNK = 200
+WALK = 2_000
+"""So many findings are looked at for a page whose filter has to look at each."""
+_PLACE = re.compile(r"find_\w{26}", re.ASCII)
+
+
+class BadPlace(ValueError):
+    """The place is not one that a page has given."""
+
+
+class Row(NamedTuple):
+    """As much of a finding as it takes to choose it."""
+
+    id: str
+    store: str
+    memory: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Findings, newest first; `next` is the place from which it goes on (null: that was all).
+
+    `stopped`: it ends here because enough findings had been looked at, not because it is full.
+    """
+
+    ids: Sequence[str]
+    next: str | None
+    stopped: bool = False
+
+
+NOTHING = Page([], None)
+
+
+def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK) -> Page:
+    """The next findings after a place (empty: the newest ones); raises BadPlace."""
+    if place and not _PLACE.fullmatch(place):
+        raise BadPlace(place)
+    rows = _rows(wanted, place, CHUNK if wanted.looks_at_rows else size + 1)
+    chosen: list[str] = []
+    looked, last = 0, ""
+    while batch := list(islice(rows, CHUNK if wanted.looks_at_rows else size + 1)):
+        paths = _paths(batch) if wanted.path is not None else {}
+        for row in batch:
+            if _is_wanted(wanted, row, paths.get(row.memory)):
+                if len(chosen) == size:
+                    return Page(chosen, last)
+                chosen.append(row.id)
+            last, looked = row.id, looked + 1
+        if looked >= walk:
+            return Page(chosen, last, stopped=True)
+    return Page(chosen, None)
+
+
+def _is_wanted(wanted: Wanted, row: Row, path: str | None) -> bool:
+    if wanted.kinds is not None and row.kind not in wanted.kinds:
+        return False
+    return wanted.path is None or (path is not None and (path == wanted.path or path.startswith(f"{wanted.path}/")))
+
+
+def _paths(rows: Sequence[Row]) -> dict[str, str]:
+    found = Memory.objects.filter(store_id__in={row.store for row in rows}, pk__in={row.memory for row in rows})
+    return dict(found.values_list("pk", "path"))
+
+
+def _rows(wanted: Wanted, place: str, chunk: int) -> Iterator[Row]:
+    """All that come after a place, whatever the filter lets pass; a store is asked when its newest may come next."""
+    waiting = deque(_begins(wanted, place))
+    heads: list[tuple[Row, Iterator[Row]]] = []
+    while waiting or heads:
+        at = max(range(len(heads)), key=lambda at: heads[at][0].id, default=-1)
+        if waiting and (at < 0 or waiting[0][1] > heads[at][0].id):
+            stream = _of_store(waiting.popleft()[0], wanted.state, place, chunk)
+        else:
+            row, stream = heads.pop(at)
+            yield row
+        if following := next(stream, None):
+            heads.append((following, stream))
+
+
+def _of_store(store: str, state: FindingState, place: str, chunk: int) -> Iterator[Row]:
+    while True:
+        found = _after(Finding.objects.of_store(store).filter(state=state), place).newest()
+        rows = [Row(*row) for row in found.values_list("id", "store_id", "memory_id", "kind")[:chunk]]
+        yield from rows
+        if len(rows) < chunk:
+            return
+        place = rows[-1].id
+
+
+def _after(found: FindingQuerySet, place: str) -> FindingQuerySet:
+    return found.filter(id__lt=place) if place else found
+
+
+def _begins(wanted: Wanted, place: str) -> list[tuple[str, str]]:
+    """The stores that have any after the place, each with its newest, by those."""
+    of_store = _after(Finding.objects.filter(store_id=OuterRef("pk"), state=wanted.state), place)
+    stores = MemoryStore.objects.filter(pk__in=wanted.stores)
+    with_newest = stores.annotate(newest=Subquery(of_store.newest().values("id")[:1])).filter(newest__isnull=False)
+    return list(with_newest.order_by("-newest").values_list("pk", "newest"))

@@ -1,0 +1,229 @@
+"""What a page shows of each finding: the line around it, who wrote it, and where the value stands now."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from operator import or_
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.core.holds import holds_of
+from memoryhub.models import (
+    AuditEntry,
+    Finding,
+    FindingState,
+    Memory,
+    MemoryStore,
+    MemoryText,
+    MemoryVersion,
+    Role,
+    Session,
+    User,
+)
+from memoryhub.sensitive import Group
+from memoryhub.web.common import kinds, pages
+from memoryhub.web.common.highlights import excerpt
+from memoryhub.web.review.items import roles_in
+
+MOST_BYTES = 2_000_000
+"""So much text is read for one page; of a finding beyond it only the facts are shown."""
+MOST_VERSIONS = 50
+"""So many versions after the first are looked through for the last one that has a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the value is: in the `newest` version, in the older ones from `first` to `last` (`more`: or longer)."""
+
+    newest: bool
+    first: int
+    last: int
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A finding with all that its row shows; `shown` is null where its text is gone or was not read."""
+
+    finding: Finding
+    store: MemoryStore
+    memory: Memory
+    version: MemoryVersion | None
+    group: Group
+    label: str
+    icon: str
+    shown: SafeString | None
+    entry: AuditEntry | None
+    session: str | None
+    standing: Standing | None
+    may_decide: bool
+    may_edit: bool
+    url: str
+
+    @property
+    def group_words(self) -> str:
+        return str(kinds.GROUP_WORDS[self.group])
+
+    @property
+    def place(self) -> str:
+        return place_words(self)
+
+    @property
+    def is_open(self) -> bool:
+        return self.finding.state == FindingState.OPEN
+
+
+def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
+    """The items of some findings, in their order, with a few questions for all of them."""
+    found = {f.pk: f for f in Finding.objects.filter(pk__in=ids).select_related("store", "decided_by")}
+    findings = [found[id] for id in ids if id in found]
+    stores = {finding.store_id for finding in findings}
+    memories = Memory.objects.filter(store_id__in=stores).in_bulk({finding.memory_id for finding in findings})
+    versions = MemoryVersion.objects.filter(store_id__in=stores).in_bulk({finding.version_id for finding in findings})
+    texts = _Texts()
+    texts.read(versions[f.version_id] for f in findings if f.version_id in versions)
+    standing = _standing(findings, memories, versions, texts)
+    entries = _entries(findings, versions)
+    named = {entry.session for entry in entries.values() if entry.session}
+    sessions = dict(Session.objects.filter(pk__in=named).values_list("id", "name"))
+    roles = roles_in(user, stores)
+    held = {store: holds_of(store, at) for store in stores}
+    items = []
+    for finding in findings:
+        version = versions.get(finding.version_id)
+        entry = entries.get((finding.store_id, version.seq)) if version else None
+        role = roles.get(finding.store_id, Role.VIEWER)
+        memory = memories[finding.memory_id]
+        is_frozen = held[finding.store_id].stops_changes(memory.pk, memory.path) is not None
+        items.append(Item(
+            finding=finding, store=finding.store, memory=memory, version=version,
+            group=kinds.group_of(finding.kind), label=kinds.label(finding.kind),
+            icon=kinds.icon_of(finding.kind), shown=_shown(finding, version, texts), entry=entry,
+            session=sessions.get(entry.session or "", entry.session) if entry else None,
+            standing=standing.get(finding.pk), may_decide=user.is_superuser or role.includes(Role.CURATOR),
+            may_edit=memory.is_live and not finding.store.is_archived and not is_frozen,
+            url=_url(finding, standing.get(finding.pk)),
+        ))  # fmt: skip
+    return items
+
+
+def _url(finding: Finding, standing: Standing | None) -> str:
+    """The line in which it was found first: of the memory, where that is its newest version still."""
+    if standing is not None and standing.newest and standing.first == standing.last:
+        return f"{reverse('memory', args=[finding.store_id, finding.memory_id])}#L{finding.line}"
+    return f"{reverse('version', args=[finding.store_id, finding.version_id])}#L{finding.line}"
+
+
+def _shown(finding: Finding, version: MemoryVersion | None, texts: "_Texts") -> SafeString | None:
+    text = (version.path if finding.in_path else texts.of(version)) if version else None
+    if text is None or finding.fingerprint is None or finding.end > len(text):
+        return None
+    return excerpt(text, finding.start, finding.end, finding.kind)
+
+
+def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion]) -> dict[tuple[str, int], AuditEntry]:
+    """Those that made the versions, by store and seq."""
+    by_store: dict[MemoryStore, set[int]] = {}
+    for finding in findings:
+        if finding.version_id in versions:
+            by_store.setdefault(finding.store, set()).add(versions[finding.version_id].seq)
+    told: dict[tuple[str, int], AuditEntry] = {}
+    for store, seqs in by_store.items():
+        told |= {(store.pk, seq): entry for seq, entry in pages.entries(store, *seqs).items()}
+    return told
+
+
+# ------------------------------------------------------------------------------------------------ where it stands now
+
+
+class _Texts:
+    """The texts of versions, as many as one page may read."""
+
+    def __init__(self) -> None:
+        self.left = MOST_BYTES
+        self.loaded: dict[str, str] = {}
+
+    def read(self, versions: Iterable[MemoryVersion]) -> None:
+        wanted: dict[str, set[str]] = {}
+        for version in versions:
+            if version.text_id and version.text_id not in self.loaded and (version.size or 0) <= self.left:
+                wanted.setdefault(version.store_id, set()).add(version.text_id)
+                self.left -= version.size or 0
+        for store_id, texts in wanted.items():
+            self.loaded |= MemoryText.objects.contents(store_id, texts)
+
+    def of(self, version: MemoryVersion | None) -> str | None:
+        return self.loaded.get(version.text_id or "") if version else None
+
+
+def _standing(
+    findings: Sequence[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion], texts: _Texts
+) -> dict[str, Standing]:
+    """Where each value is, of those whose text could be read."""
+    values = {f.pk: text[f.start : f.end] for f in findings if (text := _text_of(f, versions, texts)) is not None}
+    known = [finding for finding in findings if values.get(finding.pk)]
+    later = _later(known, memories, versions)
+    texts.read(version for of_memory in later.values() for version in of_memory)
+    found = {}
+    for finding in known:
+        first = versions[finding.version_id]
+        has = [v.number for v in later.get(finding.memory_id, ()) if _has(v, finding, values[finding.pk], texts)]
+        numbers = [number for number in has if number >= first.number] or [first.number]
+        head = memories[finding.memory_id].head_id
+        last = max(numbers)
+        newest = any(v.pk == head and v.number == last for v in (first, *later.get(finding.memory_id, ())))
+        cut = not newest and last - first.number >= MOST_VERSIONS
+        found[finding.pk] = Standing(newest, first.number, last, cut)
+    return found
+
+
+def _text_of(finding: Finding, versions: Mapping[str, MemoryVersion], texts: _Texts) -> str | None:
+    version = versions.get(finding.version_id)
+    if version is None or finding.fingerprint is None:
+        return None
+    return version.path if finding.in_path else texts.of(version)
+
+
+def _has(version: MemoryVersion, finding: Finding, value: str, texts: _Texts) -> bool:
+    text = version.path if finding.in_path else texts.of(version)
+    return text is not None and value in text
+
+
+def _later(
+    findings: Collection[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion]
+) -> dict[str, list[MemoryVersion]]:
+    """The versions that follow the first of each finding, and the memories' heads; some of very many."""
+    wanted = []
+    for finding in findings:
+        number, memory = versions[finding.version_id].number, memories[finding.memory_id]
+        if memory.head_id != finding.version_id:
+            of_memory = Q(store_id=finding.store_id, memory_id=memory.pk)
+            wanted += [
+                of_memory & Q(number__gt=number, number__lte=number + MOST_VERSIONS),
+                Q(store_id=finding.store_id, pk=memory.head_id),
+            ]
+    found: dict[str, list[MemoryVersion]] = {}
+    if wanted:
+        columns = ("store_id", "memory_id", "number", "path", "text_id", "size")
+        for version in MemoryVersion.objects.filter(reduce(or_, wanted)).order_by("-number").only(*columns):
+            found.setdefault(version.memory_id, []).append(version)
+    return found
+
+
+def place_words(item: Item) -> str:
+    """Where the value stands now, in words."""
+    standing, memory = item.standing, item.memory
+    if standing is None:
+        return ""
+    if standing.newest:
+        return _("in the newest version") if memory.is_live else _("in the newest version, in the trash")
+    if standing.first == standing.last:
+        return _("only in version %(first)s") % {"first": standing.first}
+    words = _("only in older versions, %(first)s to %(last)s")
+    if standing.more:
+        words = _("not in the newest version, but in older ones from %(first)s on")
+    return words % {"first": standing.first, "last": standing.last}

@@ -1,0 +1,172 @@
+"""The rules for sensitive text, of a store and of the hub: what becomes of each kind, and a text to try them on."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.findings.rules import UnknownRule, actions_of, save_rules
+from memoryhub.models import HubSettings, MemoryStore, Role
+from memoryhub.protocol.errors import ToolError
+from memoryhub.sensitive import KINDS, Action, Group
+from memoryhub.web.common import kinds as findings_words, pages
+from memoryhub.web.common.access import act, in_store, superuser_only
+from memoryhub.web.common.forms import LONGEST_NOTE
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.findings.rules_try import LONGEST, tried
+
+ACTION_WORDS: dict[Action, tuple[str | Promise, str | Promise]] = {
+    Action.OFF: (gettext_lazy("Off"), gettext_lazy("It is not looked for.")),
+    Action.FLAG: (
+        gettext_lazy("Flag"), gettext_lazy("It is stored as it is, and becomes a finding that people decide about.")
+    ),
+    Action.MASK: (
+        gettext_lazy("Mask"),
+        gettext_lazy("The stored text says [redacted:card] in its place, and the agent is told. It is kept nowhere."),
+    ),
+    Action.BLOCK: (
+        gettext_lazy("Block"),
+        gettext_lazy("Nothing is stored. The agent is told the kind and the line, never the value."),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One segment of a rule: an action, or (empty) what stands without one here."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A kind with what becomes of it."""
+
+    kind: str
+    label: str
+    finds: str
+    example: str
+    choices: list[Choice]
+    action: Action
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rules of one group of kinds."""
+
+    group: Group
+    label: str
+    why: str
+    icon: str
+    rules: list[Rule]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def rules(request: Request, store: MemoryStore) -> HttpResponse:
+    """Of a store. Curators look and try; an admin saves."""
+    hubs = HubSettings.current().rules
+    without = actions_of("{}", json.dumps(hubs))
+    actions = actions_of(json.dumps(store.rules), json.dumps(hubs))
+    may_save = request.role.includes(Role.ADMIN) and not store.is_archived
+    if request.method == "POST" and "text" not in request.POST:
+        if not request.role.includes(Role.ADMIN):
+            raise PermissionDenied
+        if store.is_archived:
+            messages.error(request, _("This memory store is archived: its rules stay as they are."))
+            return see_other("rules", store.pk)
+        return _saved(request, store.pk, store.rules, "rules", store.pk)
+    shown = {
+        "parts": _parts(store.rules, without, _("Hub’s: %(action)s")),
+        "may_save": may_save,
+        **_tried(request, actions),
+    }
+    return _private(render(request, "findings/rules.html", pages.context(request, store, **shown)))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@superuser_only
+def hub_rules(request: Request) -> HttpResponse:
+    """Of the hub: what holds in every store that has no rule of its own for a kind."""
+    own = HubSettings.current().rules
+    if request.method == "POST" and "text" not in request.POST:
+        return _saved(request, None, own, "hub_rules")
+    defaults = {kind.name: kind.default for kind in KINDS.values()}
+    shown = {"parts": _parts(own, defaults, _("Default: %(action)s")), "may_save": True}
+    return _private(
+        render(request, "findings/hub_rules.html", shown | _tried(request, actions_of("{}", json.dumps(own))))
+    )
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    """What was tried is not kept by the browser either."""
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _parts(own: Mapping[str, str], without: Mapping[str, Action], inherits: str) -> list[Part]:
+    parts = []
+    for group, (label, why, icon) in findings_words.GROUPS.items():
+        kinds = [kind.name for kind in KINDS.values() if kind.group == group]
+        found = [_rule(kind, own.get(kind, ""), without[kind], inherits) for kind in kinds]
+        parts.append(Part(group, str(label), str(why), icon, found))
+    return parts
+
+
+def _rule(kind: str, own: str, without: Action, inherits: str) -> Rule:
+    words = findings_words.KIND_WORDS[kind]
+    inherited = Choice("", inherits % {"action": str(ACTION_WORDS[without][0]).lower()}, not own)
+    choices = [Choice(action.value, str(name), own == action) for action, (name, _means) in ACTION_WORDS.items()]
+    action = Action(own) if own else without
+    return Rule(kind, str(words.label), str(words.finds), words.example, [inherited, *choices], action, bool(own))
+
+
+def _saved(request: Request, store_id: str | None, before: Mapping[str, str], *page: str) -> HttpResponse:
+    """The page tells how many kinds have another rule now; the entry says what they were."""
+    given = {kind: request.POST.get(f"rule-{kind}", "") for kind in KINDS}
+    note = request.POST.get("note", "")[:LONGEST_NOTE]
+    try:
+        save_rules(store_id, given, act(request, note))
+    except UnknownRule:
+        return HttpResponseBadRequest(_("There is no such rule."))
+    except ToolError as error:
+        messages.error(request, for_people(error))
+        return see_other(*page)
+    changed = [kind for kind in KINDS if given[kind] != before.get(kind, "")]
+    if not changed:
+        messages.info(request, _("Nothing was changed: the rules are the same."))
+    else:
+        words = ngettext(
+            "The rule for %(count)s kind was changed: %(kinds)s.",
+            "The rules for %(count)s kinds were changed: %(kinds)s.",
+            len(changed),
+        )
+        kinds = ", ".join(findings_words.label(kind) for kind in changed)
+        messages.success(request, words % {"count": len(changed), "kinds": kinds})
+    return see_other(*page)
+
+
+def _tried(request: Request, actions: Mapping[str, Action]) -> dict[str, Any]:
+    """What the page shows of a text that was sent to be tried, and what all pages show."""
+    meanings = [
+        {"value": action.value, "label": label, "means": means} for action, (label, means) in ACTION_WORDS.items()
+    ]
+    if request.method != "POST":
+        return {"meanings": meanings}
+    text = request.POST.get("text", "").replace("\r\n", "\n")
+    if len(text) > LONGEST:
+        return {"meanings": meanings, "text": text[:LONGEST], "too_long": True}
+    return {"meanings": meanings, "text": text, "tried": tried(text, actions)}

@@ -1,0 +1,18 @@
+"""The addresses of findings, rules and scans."""
+
+from django.urls import path
+
+from memoryhub.web.findings import decide, findings, reveal, rules, scans
+
+urlpatterns = [
+    path("stores/<str:store_id>/scans", scans.scans, name="scans"),
+    path("stores/<str:store_id>/scans/<str:scan_id>", scans.scan, name="scan"),
+    path("stores/<str:store_id>/scans/<str:scan_id>/cancel", scans.cancel_scan, name="cancel_scan"),
+    path("findings", findings.findings, name="findings"),
+    path("findings/decide", decide.decide_all_findings, name="decide_all_findings"),
+    path("stores/<slug:store_id>/findings", findings.store_findings, name="store_findings"),
+    path("stores/<slug:store_id>/findings/decide", decide.decide_findings, name="decide_findings"),
+    path("stores/<slug:store_id>/versions/<slug:version_id>/reveal", reveal.reveal, name="reveal"),
+    path("stores/<slug:store_id>/rules", rules.rules, name="rules"),
+    path("settings/rules", rules.hub_rules, name="hub_rules"),
+]

@@ -1,0 +1,1 @@
+"""Versions, comparisons, blame, changes and past moments."""

@@ -1,0 +1,166 @@
+"""Blame: for each line of a version which version, agent or person and session brought it, and when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET
+
+from memoryhub.actions.history import blame as blame_history
+from memoryhub.actions.history.blame import History, Row, Texts
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation, Role, Session
+from memoryhub.text import blame as lines_of, visible
+from memoryhub.text.blame import Origin
+from memoryhub.web.common import (
+    addresses,
+    masking,
+    origins,
+    pages,
+    removed_history,
+)
+from memoryhub.web.common.access import in_store
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.versions import memory_of, number_of
+from memoryhub.web.history import blame_lines
+from memoryhub.web.history.blame_lines import Told
+from memoryhub.web.memories.facts import last_with_text
+
+LINES = 2_000
+"""Lines of a page: each takes several times the bytes that it has on the page of the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The lines of a version with their origins as HTML; `oldest` and `newest` are the ends of the scale of ages.
+
+    `whole` is false where there are versions that were not looked at, or were removed (`oldest_kept` is the first one
+    that was not), `bounded` true where the texts were too much to
+    be compared line by line; `redacted` counts the lines that came with a text that is gone, or with the one after.
+    """
+
+    html: SafeString
+    first: int
+    last: int
+    total: int
+    oldest: datetime | None
+    newest: datetime | None
+    whole: bool
+    bounded: bool
+    redacted: int
+    oldest_kept: int | None
+
+    @property
+    def following(self) -> int:
+        return self.last + 1
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """`version` is a number; without it, the newest text that the memory has or had."""
+    memory = memory_of(store, memory_id)
+    version, problem = picked(memory, request.GET.get("version", ""))
+    shown = None
+    if version.text_id is not None:
+        first = number_of(request, "from") or 1
+        shown = _shown(lines_with_origins(memory, version.number), store, first)
+    return render(
+        request,
+        "history/blame.html",
+        pages.context(
+            request,
+            store,
+            memory=memory,
+            version=version,
+            shown=shown,
+            problem=problem,
+            name=memory.name,
+            path=memory.path,
+            crumbs=addresses.crumbs(store.id, store.name, memory.path),
+            here=reverse("memory", args=[store.id, memory.pk]),
+            is_current=version.pk == memory.head_id,
+            has_hidden=shown is not None and visible.has_hidden(version.content or ""),
+            **removed_history.beside(memory, version.number),
+        ),
+    )
+
+
+def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
+    """The version that somebody asked for, or the newest that has a text, with a sentence why."""
+    found = MemoryVersion.objects.of_memory(memory).select_related("text")
+    if written.isascii() and written.isdigit() and len(written) <= 18:
+        version = found.filter(number=int(written)).first()
+        if version is not None:
+            return version, ""
+    newest = found.filter(pk=memory.head_id).first()
+    if newest is None or newest.operation == Operation.DELETED:
+        newest = last_with_text(memory) or newest
+    if newest is None:
+        raise Http404
+    return newest, removed_history.no_version(memory, written) if written else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a version, and the origin of each."""
+
+    history: History
+    lines: Sequence[str]
+    origins: Sequence[Origin]
+    bounded: bool
+
+
+def lines_with_origins(memory: Memory, number: int) -> Lines:
+    """Of the version with a number, which has a text."""
+    history, work = blame_history.up_to(memory, number), lines_of.Work()
+    versions = history.versions()
+    texts = Texts(memory.store_id, lines_of.texts_of_blame(versions))
+    text = lines_of.ended(texts(versions[-1].text or ""))
+    origins = lines_of.blame(versions, texts, work, whole=history.whole)
+    shown = masking.masked(text, masking.cover_of(memory.store_id, memory.pk))
+    return Lines(history, shown.split("\n")[:-1], origins, work.passed)
+
+
+def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
+    total = len(found.lines)
+    first = max(1, min(first, total or 1))
+    last = min(total, first + LINES - 1)
+    here = found.origins[first - 1 : last]
+    brought = {origin.number for origin in here}
+    told = told_of_versions([row for row in found.history.rows if row.number in brought], store)
+    oldest, newest = blame_lines.ends(told)
+    page = blame_lines.Page(store.id, told, oldest, newest)
+    return Shown(
+        blame_lines.to_html(page, found.lines[first - 1 : last], here, first),
+        first,
+        last,
+        total,
+        oldest,
+        newest,
+        all(origin.known for origin in here),
+        found.bounded,
+        sum(origin.since != origin.number for origin in here),
+        found.history.oldest_kept,
+    )
+
+
+def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]:
+    """What the entries tell of some versions, by their numbers."""
+    columns = ("seq", "actor_kind", "author_id", "label", "session")
+    entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)
+    told = {seq: rest for seq, *rest in entries}
+    ids = {session for *_rest, session in told.values() if session}
+    names = dict(Session.objects.filter(pk__in=ids).values_list("id", "name"))
+    brought = origins.of_ids(store.id, [row.id for row in rows])
+    found = {}
+    for row in rows:
+        if row.id in brought:
+            found[row.number] = Told(row, brought[row.id].kind, None, brought[row.id].label)
+            continue
+        kind, author, label, session = told.get(row.seq, ("", None, "", None))
+        found[row.number] = Told(row, kind, author, label or "", session, names.get(session, session) or "")
+    return found

@@ -1,0 +1,176 @@
+"""The page of what changed in a store between two moments, each memory once, with its diff in place."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Role
+from memoryhub.text.diffs import REQUEST_WORK, Diff, opened
+from memoryhub.text.matching import Work
+from memoryhub.web.common import (
+    comparisons,
+    masking,
+    moment_addresses,
+    pages,
+    removed_history,
+)
+from memoryhub.web.common.access import in_store
+from memoryhub.web.common.comparisons import Sides
+from memoryhub.web.common.request import Request
+from memoryhub.web.history import changes_between, moment_choice, moments, past
+from memoryhub.web.history.changes_between import Difference, Kind, Wanted
+
+MOST_DIFFS = 25
+MOST_BYTES = 500_000
+"""Of both sides of all diffs of a page together; what is beyond is folded, with a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A difference with its diff (null: the texts are the same, one is redacted, or it is folded).
+
+    `folded`: there is a diff, but not on this page. `sides` is where it stands whole.
+    """
+
+    of: Difference
+    diff: Diff | None
+    folded: bool
+    redacted: bool
+    sides: Sides
+    entry: AuditEntry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The two entries, and sentences where they are not those that were asked for."""
+
+    first: int
+    last: int
+    sentences: tuple[str, ...]
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def changes(request: Request, store: MemoryStore) -> HttpResponse:
+    """`from` and `to` are entries (0: before the first) or dates; without them, what changed since a day ago."""
+    newest = past.last_seq(store.id)
+    ends = _ends(store, newest, request.GET)
+    scope = moment_choice.scope_of(store, request.GET)
+    wanted = Wanted(store.id, ends.first, ends.last, scope.path, _kind(request.GET.get("kind", "")))
+    before = request.GET.get("before", "")
+    found = changes_between.page(wanted, before)
+    return render(
+        request,
+        "history/changes.html",
+        pages.context(
+            request,
+            store,
+            tab="moments",
+            ends=ends,
+            wanted=wanted,
+            newest=newest,
+            before=before,
+            found=found,
+            rows=_rows(store, found.rows),
+            may_lack=past.may_lack(store.id, ends.last),
+            counts=[(kind, found.counts.get(kind, 0)) for kind in Kind],
+            is_all=not before and found.next is None,
+            scope=scope,
+            first=past.entry_at(store.id, ends.first),
+            last=past.entry_at(store.id, ends.last),
+            **_addresses(store, wanted, found.next),
+        ),
+    )
+
+
+def _addresses(store: MemoryStore, wanted: Wanted, after: str | None) -> dict[str, Any]:
+    def address(**more: str) -> str:
+        kept = {"path": wanted.path, "kind": wanted.kind or ""}
+        return moment_addresses.of_changes(store.id, wanted.first, wanted.last, **(kept | more))
+
+    return {
+        "here": address(),
+        "next_url": address(before=after) if after else "",
+        "all_url": address(kind=""),
+        "kind_urls": {kind.value: address(kind=kind.value) for kind in Kind},
+        "whole_url": address(path=""),
+    }
+
+
+def _ends(store: MemoryStore, newest: int, given: QueryDict) -> Ends:
+    sentences, ends = [], []
+    start = removed_history.start_of(store.id)
+    for name, usual in (("from", None), ("to", newest)):
+        written = given.get(name, "")
+        seq = moment_choice.number(written)
+        if seq is not None:
+            if start and 0 < seq < start.seq:
+                sentences.append(removed_history.starts_at(start))
+                seq = start.seq
+            ends.append(min(seq, newest))
+            if seq > newest:
+                sentences.append(_("There is no entry %(seq)s yet.") % {"seq": seq})
+            continue
+        asked = moment_choice.asked(store.id, newest, given, seq="", at=name)
+        if asked.sentence:
+            sentences.append(asked.sentence)
+        ends.append(asked.seq if asked.seq is not None else _usual(store.id, newest) if usual is None else usual)
+    first, last = ends
+    if first > last:
+        sentences.append(_("The later moment was given first: they are shown in their order."))
+    return Ends(min(first, last), max(first, last), tuple(sentences))
+
+
+def _usual(store_id: str, newest: int) -> int:
+    """A day before the newest entry."""
+    at = AuditEntry.objects.of_chain(store_id).filter(seq=newest).values_list("at", flat=True).first()
+    return past.seq_at(store_id, at - moments.DAY) if at else 0
+
+
+def _kind(written: str) -> Kind | None:
+    return Kind(written) if written in list(Kind) else None
+
+
+def _rows(store: MemoryStore, found: Sequence[Difference]) -> list[Row]:
+    made_by = pages.entries(store, *(difference.last.seq for difference in found))
+    shown = list(_to_show(found))
+    texts, work = _texts(store, shown), Work(REQUEST_WORK)
+    return [
+        _row(difference, difference in shown, texts, made_by.get(difference.last.seq), work) for difference in found
+    ]
+
+
+def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:
+    """Those whose diffs the page shows: the first, as long as they are few and short."""
+    rest, budget = MOST_DIFFS, MOST_BYTES
+    for difference in found:
+        size = sum(version.size or 0 for version in (difference.before, difference.after) if version)
+        if rest and size <= budget and difference.kinds != (Kind.RENAMED,):
+            rest, budget = rest - 1, budget - size
+            yield difference
+
+
+def _texts(store: MemoryStore, found: Sequence[Difference]) -> dict[str, str]:
+    ids = {v.text_id for d in found for v in (d.before, d.after) if v is not None and v.text_id}
+    return masking.texts(store.pk, ids)
+
+
+def _row(difference: Difference, is_shown: bool, texts: dict[str, str], entry: AuditEntry | None, work: Work) -> Row:
+    before, after = difference.before, difference.after
+    texts_gone = any(version is not None and version.text_id is None for version in (before, after))
+    redacted = texts_gone or difference.removed
+    same = difference.kinds == (Kind.RENAMED,)
+    diff = None
+    if is_shown and not redacted and not same:
+        diff = opened(work, _text(before, texts), _text(after, texts))  # texts that are masked already
+    folded = diff is None and not redacted and not same
+    return Row(difference, diff, folded, redacted, comparisons.sides(before, difference.last), entry)
+
+
+def _text(version: MemoryVersion | None, texts: dict[str, str]) -> str:
+    return texts.get(version.text_id or "", "") if version else ""

@@ -1,0 +1,176 @@
+"""A store as it was: choosing a moment, and the directories at that moment."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import paths
+from memoryhub.web.audit.sentences import names_in, told_of, words_of
+from memoryhub.web.common import moment_addresses as addresses, pages, removed_history
+from memoryhub.web.common.access import in_store
+from memoryhub.web.common.moment_addresses import Scope
+from memoryhub.web.common.request import Request
+from memoryhub.web.history import (
+    moment_choice,
+    moment_listing,
+    past,
+)
+from memoryhub.web.history.moment_listing import Item, Listing
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A directory or a memory of a listing, and the entry that made the memory what it was."""
+
+    item: Item
+    url: str
+    entry: AuditEntry | None
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def moments(request: Request, store: MemoryStore) -> HttpResponse:
+    """The slider, the date and the shortcuts. An address that names a moment leads to it; htmx learns what it is."""
+    last = past.last_seq(store.id)
+    scope = moment_choice.scope_of(store, request.GET)
+    asked = moment_choice.asked(store.id, last, request.GET)
+    if request.htmx:
+        return render(request, "history/_moment_hint.html", {"store": store, **told(store, asked.seq or last)})
+    if asked.seq is not None and not asked.sentence:
+        return HttpResponseRedirect(addresses.of_scope(store.id, asked.seq, scope))
+    shown = slider(store, asked.seq or last, scope) | {
+        "sentence": asked.sentence,
+        "asked": asked.seq,
+        "at": moment_choice.in_field(request.GET.get("at", "")),
+        "asked_url": addresses.of_scope(store.id, asked.seq, scope) if asked.seq else "",
+        "shortcuts": _links(store, scope, moment_choice.shortcuts(request, store, last)),
+        "sessions": moment_choice.before_sessions(store.id),
+        "recent": moment_choice.recent_changes(store.id),
+        "scope_name": _scope_name(store, scope),
+        "zone": timezone.get_current_timezone_name(),
+        "first_left": AuditEntry.objects.of_chain(store.id).in_brief().oldest().first(),
+    }
+    return render(request, "history/moments.html", pages.context(request, store, tab="moments", **shown))
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> HttpResponse:
+    """What lay in a directory after an entry; the path that a memory had then leads to its text then."""
+    if past.is_gone(store.id, seq):
+        return to_choice(store, seq, Scope(f"/{path}" if path else ""))
+    entry = entry_of(store, seq)
+    place = f"/{path}" if path else paths.ROOT_DIRECTORY
+    if place and not moment_choice.is_path(place):
+        raise Http404
+    listing = moment_listing.listing(store.id, place, seq, request.GET.get("after", ""))
+    if place and not listing.items and not listing.next and "after" not in request.GET:
+        version = moment_listing.alive_at(store.id, place, seq)
+        if version is not None:
+            return HttpResponseRedirect(addresses.of_memory(store.id, seq, version.memory_id))
+        return render(request, "history/moment_empty.html", page(request, store, entry, Scope(place)), status=404)
+    scope = Scope(place)
+    return render(
+        request,
+        "history/moment_directory.html",
+        page(
+            request,
+            store,
+            entry,
+            scope,
+            after="after" in request.GET,
+            listing=listing,
+            rows=_rows(store, seq, listing),
+            may_lack=past.may_lack(store.id, seq),
+            next_url=addresses.of_moment(store.id, seq, place, after=listing.next) if listing.next else "",
+            steps=steps(store, seq, scope),
+        ),
+    )
+
+
+def _rows(store: MemoryStore, seq: int, listing: Listing) -> list[Row]:
+    made_by = pages.entries(store, *(item.found.seq for item in listing.items if item.found))
+    rows = []
+    for item in listing.directories_first:
+        if item.found is None:
+            rows.append(Row(item, addresses.of_moment(store.id, seq, item.path), None))
+        else:
+            url = addresses.of_memory(store.id, seq, item.found.memory)
+            rows.append(Row(item, url, made_by.get(item.found.seq)))
+    return rows
+
+
+def to_choice(store: MemoryStore, seq: int, scope: Scope) -> HttpResponse:
+    """Of a moment whose entry has been removed: to the choice of another one, where it says so."""
+    return HttpResponseRedirect(addresses.of_choice(store.id, scope, seq=str(seq)))
+
+
+def entry_of(store: MemoryStore, seq: int) -> AuditEntry:
+    """The entry that ends a moment, else 404."""
+    entry = past.entry_at(store.id, seq)
+    if entry is None:
+        raise Http404
+    return entry
+
+
+def page(request: Request, store: MemoryStore, entry: AuditEntry, scope: Scope, **more: Any) -> dict[str, Any]:
+    """A template's context for a page that shows something as it was after an entry."""
+    path = more.pop("path", scope.path)
+    shown = slider(store, entry.seq, scope) | {
+        "entry": entry,
+        "path": path,
+        "name": paths.name(path) or store.name,
+        "tab": "moments",
+        "crumbs": addresses.crumbs(store.id, store.name, entry.seq, path),
+        "here": addresses.of_scope(store.id, entry.seq, scope),
+        "restore_url": addresses.of_restore(store.id, entry.seq, scope),
+    }
+    return pages.context(request, store, **shown | more)
+
+
+def slider(store: MemoryStore, seq: int, scope: Scope) -> dict[str, Any]:
+    """What the slider over a store's entries needs."""
+    last = past.last_seq(store.id)
+    first = removed_history.first_seq(store.id)
+    return {"seq": seq, "first": first, "last": last, "is_now": seq == last, "scope": scope, **told(store, seq)}
+
+
+def told(store: MemoryStore, seq: int) -> dict[str, Any]:
+    """An entry and what happened in it, in words."""
+    entry = AuditEntry.objects.of_chain(store.id).in_brief().filter(seq=seq).first()
+    if entry is None:
+        return {"hint": None, "words": ""}
+    input = {} if entry.actor_kind == ActorKind.KEY else told_of(entry.input)  # a call's may hold a text
+    return {"hint": entry, "words": words_of(entry, input, names_in([input]))}
+
+
+def steps(store: MemoryStore, seq: int, scope: Scope) -> dict[str, str]:
+    """The addresses of the moments at which this directory was last, and is next, another one."""
+    current = past.changed_at_or_before(store.id, seq, scope.path)
+    earlier = past.changed_at_or_before(store.id, current - 1, scope.path) if current else None
+    later = past.changed_after(store.id, seq, scope.path)
+    places = {"previous": earlier, "next": later}
+    low = removed_history.first_seq(store.id)
+    left = {name: place for name, place in places.items() if place and place >= low}
+    return {name: addresses.of_scope(store.id, place, scope) for name, place in left.items()}
+
+
+def _scope_name(store: MemoryStore, scope: Scope) -> str:
+    if not scope.memory:
+        return scope.path
+    return Memory.objects.filter(store=store, pk=scope.memory).values_list("path", flat=True).first() or ""
+
+
+def _links(
+    store: MemoryStore, scope: Scope, shortcuts: list[moment_choice.Shortcut]
+) -> list[tuple[moment_choice.Shortcut, str]]:
+    return [(shortcut, addresses.of_scope(store.id, shortcut.seq, scope)) for shortcut in shortcuts]

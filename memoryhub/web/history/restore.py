@@ -1,0 +1,94 @@
+"""Making an earlier version the newest again, as a new version: what will change is shown first."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext, gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.memories import curation
+from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.protocol.errors import ToolError
+from memoryhub.text.diffs import Diff
+from memoryhub.web.common import masking
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.comparisons import sides
+from memoryhub.web.common.forms import NoteForm, PathField
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.undo_banner import tell_done
+from memoryhub.web.common.versions import memory_of, text_of, version_of
+from memoryhub.web.history.versions import page_context
+from memoryhub.web.memories.overrides import said_of_masked
+
+
+class RestoreForm(NoteForm):
+    """`head` is the version that was current when the person saw what would change."""
+
+    head = forms.CharField(widget=forms.HiddenInput, max_length=64)
+
+
+class RestoreDeletedForm(RestoreForm):
+    """A memory in the trash needs a place."""
+
+    path = PathField(label=_("Path"), creates=True, help_text=_("Where the memory will be."))
+
+    field_order = ("path", "note")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def restore_version(request: Request, store: MemoryStore, version_id: str) -> HttpResponse:
+    version = version_of(store, version_id)
+    memory = memory_of(store, version.memory_id)
+    form = _form(memory, version, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["head"] == memory.head_id:
+            if _restored(request, store, version, form):
+                return see_other("memory", store.id, memory.id)
+        else:
+            form = _form(memory, version, {**request.POST.dict(), "head": memory.head_id})
+            form.add_error(None, gettext("The memory has changed since you opened this page. Look at it again."))
+    return render(
+        request,
+        "history/restore.html",
+        page_context(
+            request,
+            store,
+            memory,
+            version=version,
+            form=form,
+            diff=difference(memory, version),
+            sides=sides(memory.head if memory.is_live else None, version),
+            is_same=memory.is_live and memory.sha256 == version.sha256,
+        ),
+    )
+
+
+def _form(memory: Memory, version: MemoryVersion, data: Any) -> RestoreForm:
+    form = RestoreForm if memory.is_live else RestoreDeletedForm
+    return form(data, initial={"head": memory.head_id, "path": version.path})
+
+
+def _restored(request: Request, store: MemoryStore, version: MemoryVersion, form: RestoreForm) -> bool:
+    """Whether it was done; if not, the form says why."""
+    given = form.cleaned_data
+    try:
+        done = curation.restore(store.id, version.id, act(request, given["note"]), path=given.get("path"))
+    except ToolError as error:
+        form.add_error("path" if "path" in form.fields else None, for_people(error))
+        return False
+    said = gettext("Restored the text of version %(number)s.") % {"number": version.number}
+    tell_done(request, store.id, said + said_of_masked(done.masked), done.seq)
+    return True
+
+
+def difference(memory: Memory, version: MemoryVersion) -> Diff | None:
+    """From what the memory is now to what it will be; null where the version has no text to restore."""
+    if version.content is None:
+        return None
+    known = masking.cover([memory.head, version]).get(memory.pk, masking.NOTHING)
+    return masking.compared(text_of(memory.head) or "", version.content or "", known)

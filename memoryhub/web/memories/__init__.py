@@ -1,0 +1,1 @@
+"""Memories and directories: the tree, a memory, selections, the trash."""

@@ -1,0 +1,92 @@
+"""The tree beside a page: open down to what the page shows, the rest opened when somebody asks for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryhub.models import Directory, Memory, MemoryStore
+from memoryhub.protocol import paths
+from memoryhub.web.common import addresses
+from memoryhub.web.memories import listing
+from memoryhub.web.memories.listing import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One line of the tree; `children` is null where a directory is not open."""
+
+    item: Item
+    children_url: str
+    current: bool = False
+    children: "Branch | None" = None
+
+    @property
+    def level(self) -> int:
+        """How deep it lies, the root's children at 1."""
+        return self.item.path.count("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The lines beneath a directory. The addresses of what follows them are null where nothing does.
+
+    `beyond` is the line that is open or shown on the page, where it lies on a later page of the directory.
+    """
+
+    nodes: Sequence[Node]
+    level: int
+    more_url: str | None = None
+    more_page: str | None = None
+    beyond: Node | None = None
+
+
+def branch(directory: Directory, after: str = "") -> Branch:
+    """One page of what lies in a directory, nothing in it open."""
+    page = listing.children(directory, after)
+    return _branch(directory, page, None)
+
+
+def opened(store: MemoryStore, path: str, memory: Memory | None = None) -> Branch:
+    """The store's tree, open down to a directory, or to the memory in it that a page shows."""
+    places = [*paths.ancestors(path), path]
+    rows = list(Directory.objects.filter(store=store).at_any(places))
+    inner = Node(listing.memory_item(memory), "", current=True) if memory else None
+    for directory in reversed(rows):
+        beneath = _branch(directory, listing.children(directory), inner)
+        current = memory is None and directory.path == path
+        inner = Node(listing.directory_item(directory), _children_url(directory), current, beneath)
+    assert inner is not None and inner.children is not None  # every store has its root
+    return inner.children
+
+
+def _branch(directory: Directory, page: listing.Page, inner: Node | None) -> Branch:
+    nodes = [_node(item, directory.store_id, inner) for item in page.items]
+    beyond = None if any(node is inner for node in nodes) else inner
+    store_id, path = directory.store_id, directory.path
+    level = path.count("/") + 1
+    if page.next is None:
+        return Branch(nodes, level)
+    return Branch(
+        nodes,
+        level,
+        addresses.of_children(store_id, path, after=page.next),
+        addresses.of_directory(store_id, path, after=page.next),
+        beyond,
+    )
+
+
+def _node(item: Item, store_id: str, inner: Node | None) -> Node:
+    if inner is not None and inner.item.id == item.id:
+        return inner
+    return Node(item, addresses.of_children(store_id, item.path) if item.is_directory else "")
+
+
+def _children_url(directory: Directory) -> str:
+    return addresses.of_children(directory.store_id, directory.path)
+
+
+def nearest(store: MemoryStore, path: str) -> Directory:
+    """The directory at a path, or the lowest above it that there is."""
+    places = [*paths.ancestors(path), path]
+    found = Directory.objects.filter(store=store).at_any(places).last()
+    assert found is not None  # every store has its root
+    return found

@@ -1,0 +1,238 @@
+"""The room where an edit meets somebody else's newer version: one text of three, and what is left to be chosen."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.memories.curation import Conflict
+from memoryhub.models import AuditEntry, Memory, MemoryVersion
+from memoryhub.text import diffs, merging
+from memoryhub.text.matching import Work
+from memoryhub.web.common import pages, text_lines
+from memoryhub.web.common.comparisons import NOWHERE, Sides, sides
+from memoryhub.web.memories.forms import EditForm, NewMemoryForm
+
+SHOWN = 100
+"""So many conflicts are shown one by one; the text has all of them."""
+
+Line = tuple[diffs.Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A conflict that is left: its number, the line of the text where it begins, and the lines of the three sides.
+
+    What differs from the base is marked on the other two.
+    """
+
+    number: int
+    line: int
+    base: Sequence[Line]
+    mine: Sequence[Line]
+    theirs: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the page shows.
+
+    `theirs` is null where the memory was deleted, `opened` where that version is not known (any more): then every
+    difference is a conflict. `entry` tells who wrote theirs. `asks`: the person wanted to save with `left` conflicts.
+    """
+
+    form: EditForm | NewMemoryForm
+    opened: MemoryVersion | None
+    theirs: MemoryVersion | None
+    entry: AuditEntry | None
+    blocks: Sequence[Block]
+    left: int
+    asks: bool
+    has_base: bool
+    they_changed: diffs.Diff | None
+    saving_changes: diffs.Diff | None
+    sides: Sides = NOWHERE
+
+    @property
+    def they_changed_closed(self) -> bool:
+        """Whether there is such a difference, which the page has no work left for."""
+        texts = self.opened and self.theirs and (self.opened.content, self.theirs.content)
+        return self.they_changed is None and bool(texts) and None not in (texts or ())
+
+    @property
+    def between(self) -> int:
+        """How many versions there are between the two."""
+        return self.theirs.number - self.opened.number - 1 if self.theirs and self.opened else 0
+
+
+def meeting(memory: Memory, sent: EditForm, conflict: Conflict) -> Room:
+    """The room that a valid form leads to which came too late."""
+    given, current = sent.cleaned_data, conflict.current
+    if current is None:
+        return _deleted(memory, sent)
+    base = _version(memory, given["version"])
+    base_text = None if base is None else base.content
+    texts, newlines = _alike(base_text, given["content"], current.content)
+    merged = merging.beside(*texts[1:]) if base_text is None else merging.merge(*texts)
+    theirs = _version(memory, current.head)
+    text = merged.marked(*_labels(theirs))
+    form = EditForm(
+        initial={
+            "text": text,
+            "newlines": newlines,
+            "note": given["note"],
+            "path": current.path,
+            "sha256": current.sha256,
+            "version": current.head,
+            "opened": given["opened"] or given["version"],
+            "mark": 0 if merged.is_clean else merged.mark,
+            "open_ends": _open_ends(merged),
+            "review": given["review"],
+        }
+    )
+    return _room(memory, form, base, theirs, merged, has_base=base_text is not None)
+
+
+def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> Room | None:
+    """The room again, where a person without script has chosen sides, or saves what still has conflicts in it.
+
+    `typed` is what came with the form: `conflict-1` and so on say what to take, `do` what the button was for.
+    """
+    given = sent.cleaned_data
+    if not given["mark"] or typed.get("do") == "save-marked":
+        return None
+    text = given["text"].replace("\r\n", "\n")
+    found = merging.unmarked(text, given["mark"])
+    opened, theirs = _version(memory, given["opened"]), _version(memory, given["version"])
+    if typed.get("do") == "choose":
+        text = _chosen(found, typed, theirs, given)
+        found = merging.unmarked(text, given["mark"])
+    elif found.is_clean:
+        return None
+    form = EditForm(initial={**{name: given[name] for name in sent.fields}, "text": text})
+    has_base = opened is not None and opened.text_id is not None
+    return _room(memory, form, opened, theirs, found, has_base=has_base, asks=typed.get("do") != "choose")
+
+
+def _room(
+    memory: Memory,
+    form: EditForm,
+    opened: MemoryVersion | None,
+    theirs: MemoryVersion | None,
+    merged: merging.Merge,
+    *,
+    has_base: bool,
+    asks: bool = False,
+) -> Room:
+    content = theirs.content if theirs else None
+    before, work = opened.content if opened else None, Work(diffs.REQUEST_WORK)
+    text = text_lines.from_textarea(str(form["text"].value()), str(form["newlines"].value()))
+    return Room(
+        form=form,
+        opened=opened,
+        theirs=theirs,
+        entry=_entry(memory, theirs),
+        sides=sides(opened, theirs),
+        left=len(merged.conflicts),
+        asks=asks,
+        has_base=has_base,
+        saving_changes=diffs.opened(work, content, text) if merged.is_clean and content is not None else None,
+        they_changed=None if before is None or content is None else diffs.opened(work, before, content),
+        blocks=_blocks(merged, work),
+    )
+
+
+def _deleted(memory: Memory, sent: EditForm) -> Room:
+    given = sent.cleaned_data
+    form = NewMemoryForm(
+        initial={
+            "text": given["text"].replace("\r\n", "\n"),
+            "newlines": given["newlines"],
+            "note": given["note"],
+            "path": memory.path,
+        }
+    )
+    entry = _entry(memory, _version(memory, memory.head_id))
+    return Room(form, None, None, entry, (), 0, asks=False, has_base=False, they_changed=None, saving_changes=None)
+
+
+# ------------------------------------------------------------------------------------------------ texts
+
+
+def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
+    """The texts as one textarea can hold them all (the base of none is empty), with what its newlines stand for.
+
+    Where every text ends its lines in one way, and one side has changed that way, its way is the merged text's.
+    """
+    texts = [mine if base is None else base, mine, theirs]
+    shown = [text_lines.to_textarea(text) for text in texts]
+    if all(editable.sign is None for editable in shown):
+        before, own, other = (editable.newlines for editable in shown)
+        return [editable.text for editable in shown], other if own == before else own
+    sign = text_lines.to_textarea("\r\r" + "".join(texts)).newlines
+    return [text.replace("\r", sign) for text in texts], sign
+
+
+def _labels(theirs: MemoryVersion | None) -> tuple[str, str]:
+    """What the markers say of the sides."""
+    return _("yours"), _("theirs, version %(number)s") % {"number": theirs.number if theirs else "?"}
+
+
+def _open_ends(merged: merging.Merge) -> str:
+    """The sides that end without a line feed in a conflict that ends the text."""
+    last = merged.parts[-1] if merged.parts else ""
+    sides = () if isinstance(last, str) else (("base", last.base), ("mine", last.mine), ("theirs", last.theirs))
+    return " ".join(name for name, side in sides if side and not side.endswith("\n"))
+
+
+def _chosen(found: merging.Merge, typed: dict[str, str], theirs: MemoryVersion | None, given: Mapping[str, Any]) -> str:
+    """The text with the conflicts settled for which a side was chosen; the others stay as they are."""
+    numbers = count(1)
+    chosen = ""
+
+    def settle(conflict: merging.Conflict) -> str:
+        nonlocal chosen
+        chosen = typed.get(f"conflict-{next(numbers)}", "")
+        sides = {"theirs": conflict.theirs, "mine": conflict.mine, "base": conflict.base}
+        sides["both"] = merging.joined([conflict.theirs, conflict.mine])
+        return sides[chosen] if chosen in sides else merging.marked(conflict, given["mark"], *_labels(theirs))
+
+    text = found.settled(settle)
+    ends_open = ("mine" if chosen == "both" else chosen) in given["open_ends"].split()
+    return text.removesuffix("\n") if ends_open and isinstance(found.parts[-1], merging.Conflict) else text
+
+
+def _blocks(merged: merging.Merge, work: Work) -> list[Block]:
+    blocks: list[Block] = []
+    line = 1
+    for part in merged.parts:
+        if isinstance(part, str):
+            line += part.count("\n")
+            continue
+        if len(blocks) < SHOWN:
+            sides = [_lines(part.base, side, work) for side in (part.base, part.mine, part.theirs)]
+            blocks.append(Block(len(blocks) + 1, line, *sides))
+        line += sum(len(merging.lines_of(side)) for side in (part.base, part.mine, part.theirs)) + 4
+    return blocks
+
+
+def _lines(base: str, side: str, work: Work) -> list[Line]:
+    """The lines of a side, marked where the base has other words, as long as that is not too much work."""
+    diff = None if base == side or not base else diffs.opened(work, base, side, context=None)
+    if diff is None:
+        return [(diffs.Span(line.removesuffix("\n"), False),) for line in merging.lines_of(side)]
+    rows = diffs.split(diff)
+    return [row.new for row in rows if isinstance(row, diffs.Row) and row.new is not None]
+
+
+# ------------------------------------------------------------------------------------------------ versions
+
+
+def _version(memory: Memory, version_id: str) -> MemoryVersion | None:
+    return MemoryVersion.objects.of_memory(memory).filter(pk=version_id).select_related("text").first()
+
+
+def _entry(memory: Memory, version: MemoryVersion | None) -> AuditEntry | None:
+    return pages.entries(memory.store, version.seq).get(version.seq) if version else None

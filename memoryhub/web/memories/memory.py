@@ -1,0 +1,252 @@
+"""The pages of one memory: its text and facts, and what a person does with it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from memoryhub.actions.findings import findings
+from memoryhub.actions.memories import curation
+from memoryhub.models import Memory, MemoryStore, Role
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.visible import isolated
+from memoryhub.text import visible
+from memoryhub.web.common import (
+    addresses,
+    markdown,
+    masking,
+    pages,
+    text_lines,
+)
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.forms import NoteForm
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.undo_banner import tell_done
+from memoryhub.web.memories import branches, conflict as memories_conflict, facts
+from memoryhub.web.memories.forms import EditForm, NewMemoryForm, RenameForm
+from memoryhub.web.memories.overrides import ask_reason, said_of_masked
+
+LINES, RENDERED = "lines", "rendered"
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """The text and the facts; of a memory in the trash the text that it had, and the way back."""
+    memory = facts.find(store, memory_id, live=False)
+    seen = masking.shown(facts.content(memory), masking.cover_of(store.id, memory.id))
+    content = seen.text
+    view = RENDERED if request.GET.get("view") == RENDERED else LINES
+    shown: dict[str, Any] = {"view": view, "content": content, "seen": seen, "facts": facts.of(memory)}
+    if content is not None and view == RENDERED:
+        shown["rendered"] = markdown.render(content)
+    elif content is not None:
+        shown["lines"] = text_lines.numbered_lines(content, _number(request.GET.get("from", "")), seen.signs)
+    shown["has_hidden"] = content is not None and visible.has_hidden(content)
+    if not memory.is_live:
+        shown["to_restore"] = facts.last_with_text(memory)
+    return render(request, "memories/page.html", _context(request, store, memory, **shown))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def new(request: Request, store: MemoryStore) -> HttpResponse:
+    """Makes a memory at a path."""
+    posted = request.POST if request.method == "POST" else None
+    form = NewMemoryForm(posted, initial={"path": request.GET.get("path", "")})
+    if posted is not None and form.is_valid():
+        given = form.cleaned_data
+        try:
+            done = curation.create(
+                store.id, given["path"], given["content"], act(request, given["note"]), override=given["override"]
+            )
+        except ToolError as error:
+            form.add_error("path", for_people(error))
+        except findings.NeedsReason as needed:
+            ask_reason(form, needed)
+        else:
+            said = _("%(path)s was created.") % {"path": isolated(given["path"])}
+            messages.success(request, said + said_of_masked(done.masked))
+            return see_other("memory", store.id, str(done.memory))
+    text = str(form["text"].value() or "")
+    shown = {"form": form, "has_hidden": _has_hidden(text), "name": store.name, "here": _url(store)}
+    tree = branches.opened(store, "")
+    return render(request, "memories/new.html", pages.context(request, store, tree=tree, **shown))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Another text; where somebody was faster, both sides."""
+    memory = facts.find(store, memory_id, live=request.method != "POST")
+    if request.method != "POST" or "reveal" in request.POST:
+        return _opened(request, store, memory)
+    form = EditForm(request.POST)
+    if not form.is_valid():
+        return _edit_page(request, store, memory, form)
+    if room := memories_conflict.unfinished(memory, form, request.POST.dict()):
+        return _room_page(request, store, memory, room)
+    given, merged = form.cleaned_data, form.merged
+    try:
+        done = curation.edit(
+            store.id,
+            memory.id,
+            given["content"],
+            given["sha256"],
+            act(request, given["note"]),
+            merged=merged,
+            reviewed=given["review"] or None,
+            override=given["override"],
+        )
+    except (findings.NeedsReason, ToolError) as error:
+        if isinstance(error, ToolError):
+            form.add_error("text", for_people(error))
+        else:
+            ask_reason(form, error)
+        return _edit_page(request, store, memory, form)
+    except curation.Conflict as conflict:
+        return _room_page(request, store, memory, memories_conflict.meeting(memory, form, conflict))
+    _tell_saved(request, memory, form, done)
+    return see_other("review") if given["review"] else see_other("memory", store.id, memory.id)
+
+
+def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpResponse:
+    """The form with the text; where pages mask values of it, opening it is a reveal, which a person asks for."""
+    content = facts.content(memory)
+    if content is None:
+        raise Http404
+    review, revealed = (request.POST or request.GET).get("review", ""), "reveal" in request.POST
+    seen = masking.shown(content, masking.cover_of(store.id, memory.id))
+    if seen.count and not revealed:
+        return render(request, "findings/before_edit.html", _context(request, store, memory, seen=seen, review=review))
+    page = _edit_page(request, store, memory, EditForm.of(memory, content, review))
+    if seen.count:
+        findings.reveal(store.id, memory.head_id, act(request))
+        page.headers["Cache-Control"] = "no-store"
+    return page
+
+
+def _room_page(request: Request, store: MemoryStore, memory: Memory, room: memories_conflict.Room) -> HttpResponse:
+    """Both texts as they are; showing theirs is a reveal where pages mask values of it."""
+    has_hidden = _has_hidden(str(room.form["text"].value() or ""))
+    if room.theirs is not None and masking.cover_of(store.id, memory.id):
+        findings.reveal(store.id, room.theirs.pk, act(request))
+    shown = {"room": room, "form": room.form, "has_hidden": has_hidden}
+    return render(request, "memories/conflict.html", _context(request, store, memory, **shown))
+
+
+def _edit_page(request: Request, store: MemoryStore, memory: Memory, form: EditForm) -> HttpResponse:
+    has_hidden = _has_hidden(str(form["text"].value() or ""))
+    return render(request, "memories/edit.html", _context(request, store, memory, form=form, has_hidden=has_hidden))
+
+
+def _tell_saved(request: Request, memory: Memory, form: EditForm, done: curation.Done) -> None:
+    now = Memory.objects.among(memory.store_id, [memory.pk]).values("path").first() or {"path": memory.path}
+    opened = form.cleaned_data["path"]
+    masked = said_of_masked(done.masked)
+    if done.version == form.cleaned_data["version"]:
+        messages.info(request, _("Nothing was changed: the text is the same.") + masked)
+    elif opened and opened != now["path"]:
+        said = _("Saved. Meanwhile the memory was renamed: it was %(old)s and is now %(path)s.")
+        paths = {"old": isolated(opened), "path": isolated(now["path"])}
+        tell_done(request, memory.store_id, said % paths + masked, done.seq)
+    else:
+        said = _("%(path)s was saved as a new version.") % {"path": isolated(now["path"])}
+        tell_done(request, memory.store_id, said + masked, done.seq)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def rename(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Another path; the memory and its versions stay the same."""
+    memory = facts.find(store, memory_id)
+    form = RenameForm(request.POST) if request.method == "POST" else RenameForm(initial={"new_path": memory.path})
+    if request.method == "POST" and form.is_valid():
+        new_path, note = form.cleaned_data["new_path"], form.cleaned_data["note"]
+        try:
+            override = form.cleaned_data["override"]
+            done = curation.rename(
+                store.id, memory.path, new_path, act(request, note), memory_id=memory.id, override=override
+            )
+        except findings.NeedsReason as needed:
+            ask_reason(form, needed)
+        except ToolError as error:
+            form.add_error("new_path", for_people(error))
+        except curation.Conflict:
+            form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
+        else:
+            said = _("%(old)s is now %(new)s.") % {"old": isolated(memory.path), "new": isolated(new_path)}
+            tell_done(request, store.id, said, done.seq)
+            return see_other("memory", store.id, memory.id)
+    return render(request, "memories/rename.html", _context(request, store, memory, form=form))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def delete(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Into the trash, from where the page that follows can take it back."""
+    memory = facts.find(store, memory_id)
+    form = NoteForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            note = form.cleaned_data["note"]
+            curation.delete(store.id, memory.path, act(request, note), memory_id=memory.id)
+        except curation.Conflict:
+            form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
+        except ToolError as error:
+            form.add_error(None, for_people(error))
+        else:
+            place = branches.nearest(store, paths.parent(memory.path)).path
+            return see_other(addresses.of_directory(store.id, place, deleted=memory.id))
+    return render(request, "memories/delete.html", _context(request, store, memory, form=form))
+
+
+@require_POST
+@in_store(Role.VIEWER)
+def download(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """The text byte for byte (a viewer's with its values masked); the audit tells who took it."""
+    try:
+        memory = curation.note_download(store.id, memory_id, act(request))
+    except curation.Conflict as error:
+        raise Http404 from error
+    content = memory.content
+    if not request.role.includes(Role.CURATOR):
+        content = masking.masked(content, masking.cover_of(store.id, memory.id))
+    response = HttpResponse(content.encode(), content_type="text/plain; charset=utf-8")
+    response.headers["Content-Disposition"] = content_disposition_header(True, paths.name(memory.path))
+    return response
+
+
+def _context(request: Request, store: MemoryStore, memory: Memory, **more: Any) -> dict[str, Any]:
+    directory = paths.parent(memory.path) if memory.is_live else ""
+    return pages.context(
+        request,
+        store,
+        memory=memory,
+        crumbs=addresses.crumbs(store.id, store.name, memory.path),
+        tree=branches.opened(store, directory, memory if memory.is_live else None),
+        path=memory.path,
+        name=paths.name(memory.path),
+        **more,
+    )
+
+
+def _has_hidden(typed: str) -> bool:
+    """Whether a text has characters that a textarea does not show; its newlines came as CR LF."""
+    return visible.has_hidden(typed.replace("\r\n", "\n"))
+
+
+def _url(store: MemoryStore) -> str:
+    return addresses.of_directory(store.id, paths.ROOT_DIRECTORY)
+
+
+def _number(value: str) -> int:
+    """A line's number as it came; anything else is the first."""
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 1

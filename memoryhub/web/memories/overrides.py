@@ -1,0 +1,70 @@
+"""A person's text that would be flagged: what was found in it is shown, and a reason is asked for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from django import forms
+from django.utils.safestring import SafeString
+from django.utils.translation import ngettext
+
+from memoryhub import sensitive
+from memoryhub.actions.findings.findings import NeedsReason
+from memoryhub.sensitive import Span
+from memoryhub.web.common import highlights, kinds as findings_words
+
+SHOWN = 50
+"""So many findings are listed one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One finding: its kind and icon, the line (null: it is in the path), and what stands around it, masked."""
+
+    kind: str
+    icon: str
+    line: int | None
+    excerpt: SafeString
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the part shows; `refused`: the person wanted to save it anyway and gave no reason."""
+
+    found: tuple[Found, ...]
+    more: int
+    refused: bool
+
+
+def ask_reason(form: forms.Form, needed: NeedsReason) -> None:
+    """Lets a form show what was found, as `form.asked`, with the field for the reason; the values are not repeated."""
+    count = len(needed.spans) + len(needed.path_spans)
+    found = tuple(islice(_found(needed), SHOWN))
+    form.asked = Asked(found, count - len(found), "asked" in form.data)  # type: ignore[attr-defined]
+    del form.fields["override"]  # the part has its own
+    if form.data.get("mark"):  # whoever wanted to save the markers of conflicts is not asked about them once more
+        form.data = {**{name: form.data[name] for name in form.data}, "mark": "0"}
+
+
+def _found(needed: NeedsReason) -> Iterator[Found]:
+    for text, spans, in_path in ((needed.path, needed.path_spans, True), (needed.text, needed.spans, False)):
+        for span in spans:
+            yield _one(text, span, None if in_path else sensitive.line_of(text, span.start))
+
+
+def _one(text: str, span: Span, line: int | None) -> Found:
+    excerpt = highlights.excerpt(text, span.start, span.end, span.kind)
+    return Found(findings_words.label(span.kind), findings_words.icon_of(span.kind), line, excerpt)
+
+
+def said_of_masked(kinds: tuple[str, ...]) -> str:
+    """What a person is told after saving of the passages that were stored masked; "" where none was."""
+    if not kinds:
+        return ""
+    named = ", ".join(sorted({findings_words.label(kind) for kind in kinds}))
+    text = ngettext(
+        "%(count)s passage was stored masked, because this memory store does not keep it: %(kinds)s.",
+        "%(count)s passages were stored masked, because this memory store does not keep them: %(kinds)s.",
+        len(kinds),
+    )
+    return " " + text % {"count": len(kinds), "kinds": named}

@@ -1,0 +1,104 @@
+"""The palette: memory stores, paths and agents by parts of their names. Actions are those of the page it stands on."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import Agent, MemoryStore, User
+from memoryhub.text.folding import fold
+from memoryhub.text.path_index import words_of
+from memoryhub.text.visible import without_hidden
+from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.memories import finder_cache
+from memoryhub.web.memories.finder import MOST, rows_of, typed
+from memoryhub.web.search.highlight import marked
+
+FEW = 6
+"""So many stores and agents are shown; and where the store has fewer paths, those of others are looked through."""
+
+MOST_PATHS = 12
+MOST_NAMES = 1000
+OTHERS, OTHERS_SECONDS = 20, 0.03
+"""So many other stores, and for so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What was found of one kind, as items of a list."""
+
+    label: str
+    rows: SafeString
+
+
+@require_safe
+@signed_in
+def palette(request: Request) -> HttpResponse:
+    """The groups for a script, else a page with them; `only=paths` leaves out what is no path."""
+    user, query, store_id = person(request), typed(request), request.GET.get("store", "")
+    only = "paths" if request.GET.get("only") == "paths" else ""
+    words = words_of(query)
+    groups = list(_paths(user, query, words, store_id, MOST if only else MOST_PATHS))
+    if not only:
+        groups = [*_stores(user, words), *groups, *_agents(user, words)]
+    shown = {"groups": groups, "typed": query, "store_id": store_id, "only": only}
+    part = bool(request.headers.get("HX-Request"))
+    return render(request, "search/_groups.html" if part else "search/palette.html", shown)
+
+
+def _stores(user: User, words: Sequence[str]) -> Iterable[Group]:
+    names = MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")
+    return _named(_("Memory stores"), "store", names[:MOST_NAMES], words)
+
+
+def _agents(user: User, words: Sequence[str]) -> Iterable[Group]:
+    if not words:
+        return []
+    names = Agent.objects.visible_to(user).by_name().values_list("id", "name")
+    return _named(_("Agents"), "agent", names[:MOST_NAMES], words)
+
+
+def _named(label: str, route: str, names: Iterable[tuple[str, str]], words: Sequence[str]) -> Iterable[Group]:
+    """Those whose names have all words, the ones that begin with the first of them before the others."""
+    folded = [(fold(name), id, name) for id, name in names]
+    found = [row for row in folded if all(word in row[0] for word in words)]
+    if words:
+        found.sort(key=lambda row: (not row[0].startswith(words[0]), row))
+    if found:
+        rows = (
+            f'<li class="found" data-list-item><a class="found-name row-link" href="{reverse(route, args=[id])}">'
+            f"{marked(name, words)}</a></li>"
+            for _folded, id, name in found[:FEW]
+        )
+        yield Group(label, mark_safe("".join(rows)))
+
+
+def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:
+    """The paths of the store, and of others where it has few."""
+    found = 0
+    seq = finder_cache.last_seq(user, store_id) if store_id else None
+    if seq is not None:
+        entries = finder_cache.paths_of(store_id, seq).find(query, limit)
+        found = len(entries)
+        if entries:
+            yield Group(_("Paths"), rows_of(store_id, entries, words))
+    if not words or found >= FEW:
+        return
+    until = time.perf_counter() + OTHERS_SECONDS
+    others = MemoryStore.objects.visible_to(user).exclude(pk=store_id).by_name()
+    for store in others.only("id", "name")[:OTHERS]:
+        seq = finder_cache.last_seq(user, store.id)
+        entries = finder_cache.paths_of(store.id, seq).find(query, limit - found) if seq is not None else []
+        found += len(entries)
+        if entries:
+            label = _("Paths of %(store)s") % {"store": without_hidden(store.name)}
+            yield Group(label, rows_of(store.id, entries, words))
+        if found >= limit or time.perf_counter() > until:
+            return

@@ -1,0 +1,89 @@
+"""What the forms of a selection post: what was selected, what to do with it, and what was shown before."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.actions.memories.selection import Chosen
+from memoryhub.actions.memories.selection_restore import Thrown
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.forms import NoteForm, PathField
+
+_ID = re.compile(r"(mem|dir)_[0-9A-Z]{26}", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+
+class DeleteForm(NoteForm):
+    """Why something is deleted."""
+
+
+class MoveForm(NoteForm):
+    """Where to; the root directory is `/`."""
+
+    into = PathField(label=_("Directory to move into"), creates=False)
+
+    field_order = ("into", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A selection as it was posted. `place` is the directory whose page it was made on, `digest` is empty where nothing
+    was shown yet, `entry` names the entry that put memories into the trash."""
+
+    act: str
+    ids: tuple[str, ...]
+    everything: bool
+    place: str
+    digest: str
+    format: str
+    entry: int | None
+
+    @classmethod
+    def of(cls, post: QueryDict) -> "Posted":
+        place = _place(post.get("in", ""))
+        digest, entry = post.get("digest", ""), post.get("entry", "")
+        return cls(
+            act=post.get("act") or ("export" if "format" in post else "restore" if entry else ""),
+            ids=tuple(_ids([*post.getlist("id"), *post.get("ids", "").split()])),
+            everything="everything" in post and place is not None,
+            place=place or "",
+            digest=digest if _DIGEST.fullmatch(digest) else "",
+            format=post.get("format", ""),
+            entry=int(entry) if _SEQ.fullmatch(entry) else None,
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.ids and not self.everything and self.entry is None
+
+    @property
+    def chosen(self) -> Chosen:
+        return Chosen(everything_in=self.place) if self.everything else Chosen(self.ids)
+
+    @property
+    def thrown(self) -> Thrown:
+        return Thrown(self.ids, self.entry)
+
+    @property
+    def joined(self) -> str:
+        """The ids as one field: a browser may send only so many."""
+        return " ".join(self.ids)
+
+
+def _ids(given: Iterable[str]) -> Iterable[str]:
+    """Each once; what can be no id stands for something that is not there."""
+    for number, id in enumerate(dict.fromkeys(given)):
+        yield id if _ID.fullmatch(id) else f"?{number}"
+
+
+def _place(path: str) -> str | None:
+    """The path of a directory, if it can be one."""
+    try:
+        return path if paths.from_tool(paths.ROOT + path) == path else None
+    except ToolError:
+        return None

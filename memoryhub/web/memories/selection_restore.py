@@ -1,0 +1,125 @@
+"""Several memories out of the trash: at once where nothing stands in the way, else after another path was chosen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.actions.memories.selection import NotDone
+from memoryhub.actions.memories.selection_restore import Obstacle, Return, ReturnPlan, restore, return_plan
+from memoryhub.models import MemoryStore
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import act
+from memoryhub.web.common.forms import LONGEST_NOTE, PathField
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import in_words
+from memoryhub.web.common.undo_banner import tell_done
+from memoryhub.web.memories.selection_forms import Posted
+
+ASKED = 200
+"""So many other paths can be typed; the others get the one that is offered."""
+_PLACE = "path-"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory that cannot go back to its path: why, the path that stands in the field, and what is wrong with that."""
+
+    memory_id: str
+    path: str
+    why: str
+    value: str
+    error: str
+
+
+def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
+    """Restores, or shows what stands in the way. Raises TooMuch."""
+    places, errors = _places(request.POST)
+    note = request.POST.get("note", "")
+    problem, final = "", None
+    if errors:
+        problem = _("Some of these paths cannot be. Nothing was done.")
+    elif len(note) > LONGEST_NOTE:
+        problem = _("The note is too long: 1,000 characters are possible.")
+    else:
+        try:
+            done = restore(store.pk, posted.thrown, places, posted.digest or None, act(request, note))
+        except NotDone as error:
+            final = error.plan
+            problem = _changed() if error.changed else ""
+        except ToolError as error:
+            problem = in_words(error)
+        else:
+            said = ngettext("%(count)s memory was restored.", "%(count)s memories were restored.", done.count)
+            tell_done(request, store.id, said % {"count": done.count}, done.seq)
+            return see_other("trash", store.pk)
+    shown = return_plan(store.pk, posted.thrown)
+    return _page(request, store, posted, shown, _rows(shown, final, places, errors), problem)
+
+
+def _page(
+    request: Request, store: MemoryStore, posted: Posted, plan: ReturnPlan, rows: list[Row], problem: str
+) -> HttpResponse:
+    template = "memories/restore_selection.html" if plan.returns else "memories/selection_empty.html"
+    return render(
+        request,
+        template,
+        pages.context(
+            request,
+            store,
+            posted=posted,
+            plan=plan,
+            rows=rows[:ASKED],
+            offered=rows[ASKED:],
+            problem=problem,
+            vanished=plan.vanished,
+            note=request.POST.get("note", ""),
+            in_trash=True,
+            most_note=LONGEST_NOTE,
+        ),
+    )
+
+
+def _rows(
+    shown: ReturnPlan, final: ReturnPlan | None, places: Mapping[str, str], errors: Mapping[str, tuple[str, str]]
+) -> list[Row]:
+    """Each with what was typed for it and what is wrong with that, if anything was typed."""
+    still = {one.memory.id: one for one in final.blocked} if final and places else {}
+    rows = []
+    for one in shown.blocked:
+        id = one.memory.id
+        typed, error = errors.get(id, (places.get(id, one.offer), _why(still[id]) if id in still else ""))
+        rows.append(Row(id, one.memory.path, _why(one), typed, error))
+    return rows
+
+
+def _why(one: Return) -> str:
+    return {
+        Obstacle.TAKEN: _("Another memory or directory is at %(path)s now."),
+        Obstacle.ABOVE: _("A memory stands where a directory of %(path)s would be."),
+        Obstacle.TWICE: _("Another one of these goes to %(path)s."),
+    }.get(one.obstacle, "%(path)s") % {"path": one.to}
+
+
+def _places(post: QueryDict) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """The other paths by memory, and by memory what was typed that is none, with the sentence that says why."""
+    field = PathField(creates=True)
+    places, errors = {}, {}
+    for name, value in post.items():
+        if not name.startswith(_PLACE):
+            continue
+        id, typed = name.removeprefix(_PLACE), str(value)
+        try:
+            places[id] = field.clean(typed)
+        except ValidationError as error:
+            errors[id] = (typed, " ".join(error.messages))
+    return places, errors
+
+
+def _changed() -> str:
+    return _("It has changed in the meantime. Nothing was done. Look at it again.")

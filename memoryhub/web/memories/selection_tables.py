@@ -1,0 +1,128 @@
+"""The trash, the versions of a memory and the agents as CSV or JSON; each download is audited before it starts."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from memoryhub.actions.accounts.keys_and_roles import fold_name
+from memoryhub.actions.transfer.export_entries import export_table
+from memoryhub.chain import moment
+from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.web.audit.filters import Malformed
+from memoryhub.web.common.access import act, in_store, person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tables import FORMATS, download
+from memoryhub.web.memories import trash as trash_page
+
+Told = dict[str, Any]
+
+_TRASH = ("path", "memory", "size", "deleted_at", "entry", "deleted_by", "actor_kind", "session", "kept_until")
+_VERSIONS = (
+    "number", "version", "operation", "path", "size", "sha256", "created_at", "entry", "by", "actor_kind", "session",
+    "note", "review_state", "redacted_at",
+)  # fmt: skip
+_AGENTS = ("agent", "name", "description", "created_at")
+_PART = 200
+
+
+@require_POST
+@in_store(Role.VIEWER)
+def trash(request: Request, store: MemoryStore) -> HttpResponse:
+    """With the filters of the page."""
+    try:
+        wanted, search = trash_page.search_of(_filters(request), store)
+    except Malformed as malformed:
+        return HttpResponseBadRequest(str(malformed), content_type="text/plain; charset=utf-8")
+    rows = (row for row in trash_page.every(store, search) if trash_page.matches(row, search))
+    return _answer(request, store.pk, "trash", _TRASH, map(_of_trash, rows), filter=wanted.words)
+
+
+@require_POST
+@in_store(Role.VIEWER)
+def versions(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    memory = Memory.objects.filter(store=store, pk=memory_id).first()
+    if memory is None:
+        raise Http404
+    return _answer(request, store.pk, "versions", _VERSIONS, _of_versions(memory), memory=memory.pk, path=memory.path)
+
+
+@require_POST
+@signed_in
+def agents(request: Request) -> HttpResponse:
+    """Those that the person may see, with the filter of the page."""
+    wanted = request.POST.get("q", "").strip()[:254]
+    found = Agent.objects.visible_to(person(request)).order_by("folded_name")
+    if wanted:
+        found = found.filter(folded_name__contains=fold_name(wanted).replace("\0", "\ufffd"))
+    return _answer(request, None, "agents", _AGENTS, map(_of_agent, list(found)), filter=wanted)
+
+
+def _answer(
+    request: Request, store_id: str | None, table: str, columns: Sequence[str], records: Iterable[Told], **told: str
+) -> HttpResponse:
+    form = request.POST.get("format", "csv")
+    if form not in FORMATS:
+        return HttpResponseBadRequest(_("An export is csv or json."), content_type="text/plain; charset=utf-8")
+    export_table(store_id, table, form, act(request), **told)
+    return download(table, form, columns, records)
+
+
+def _filters(request: Request) -> dict[str, str]:
+    return {key: str(request.POST.get(key, "")) for key in ("q", *trash_page.KEYS)}
+
+
+def _of_trash(row: trash_page.Row) -> Told:
+    """Nothing expires by itself: `kept_until` is null."""
+    memory, entry = row.memory, row.entry
+    return {
+        "path": memory.path,
+        "memory": memory.pk,
+        "size": memory.size,
+        "deleted_at": moment(memory.deleted_at) if memory.deleted_at else None,
+        "entry": row.seq,
+        "deleted_by": entry and entry.label,
+        "actor_kind": entry and entry.actor_kind,
+        "session": entry and entry.session,
+        "kept_until": None,
+    }
+
+
+def _of_versions(memory: Memory) -> Iterator[Told]:
+    """Newest first."""
+    below = memory.version_count + 1
+    while part := list(MemoryVersion.objects.of_memory(memory).filter(number__lt=below).newest()[:_PART]):
+        seqs = [version.seq for version in part]
+        entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(memory.store_id).of_seqs(seqs)}
+        yield from (_of_version(version, entries.get(version.seq)) for version in part)
+        below = part[-1].number
+
+
+def _of_version(version: MemoryVersion, entry: AuditEntry | None) -> Told:
+    return {
+        "number": version.number,
+        "version": version.pk,
+        "operation": version.operation,
+        "path": version.path,
+        "size": version.size,
+        "sha256": version.sha256,
+        "created_at": moment(version.created_at),
+        "entry": version.seq,
+        "by": entry and entry.label,
+        "actor_kind": entry and entry.actor_kind,
+        "session": entry and entry.session,
+        "note": entry and entry.note,
+        "review_state": version.review_state,
+        "redacted_at": moment(version.redacted_at) if version.redacted_at else None,
+    }
+
+
+def _of_agent(agent: Agent) -> Told:
+    return {
+        "agent": agent.pk,
+        "name": agent.name,
+        "description": agent.description,
+        "created_at": moment(agent.created_at),
+    }

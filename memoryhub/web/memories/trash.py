@@ -1,0 +1,170 @@
+"""The trash of a store: what was deleted, by whom and when; filtered, and restored from here."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
+from memoryhub.models.memories import MemoryQuerySet
+from memoryhub.web.audit.filters import NO_FILTER, Filter, Malformed, resolved
+from memoryhub.web.audit.queries import Search
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import in_store
+from memoryhub.web.common.request import Request
+
+SIZE = 100
+MOST_READ = 1000
+"""So many deletions one request looks through for those that match."""
+KEYS = ("path", "agent", "person", "from", "to")
+_TOLD = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "command", "path", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory in the trash, and the entry that put it there."""
+
+    memory: Memory
+    entry: AuditEntry | None
+
+    @property
+    def seq(self) -> int:
+        return self.memory.head.seq
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that follow each other and went together; `is_together`: by one act that deleted several."""
+
+    entry: AuditEntry | None
+    seq: int
+    rows: Sequence[Row]
+
+    @property
+    def is_together(self) -> bool:
+        return self.entry is not None and self.entry.memory is None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows. `older` is the memory after which the next page goes on; `is_cut`: there was no time for more."""
+
+    rows: Sequence[Row]
+    older: str | None
+    is_cut: bool
+
+    @property
+    def groups(self) -> list[Group]:
+        found = ((seq, list(rows)) for seq, rows in groupby(self.rows, key=lambda row: row.seq))
+        return [Group(rows[0].entry, seq, rows) for seq, rows in found]
+
+
+NOTHING = Page((), None, False)
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """The newest deletions, or those before the memory that `before` names."""
+    before = request.GET.get("before", "")
+    wanted, shown, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
+    try:
+        wanted, search = search_of(request.GET.dict(), store)
+        shown = found(store, search, before)
+    except Malformed as malformed:
+        problem = str(malformed)
+    return render(
+        request,
+        "memories/trash.html",
+        pages.context(
+            request,
+            store,
+            rows=shown.rows,
+            groups=shown.groups,
+            is_cut=shown.is_cut,
+            before=before,
+            problem=problem,
+            filter=wanted,
+            bar=request.GET.get("q") or wanted.words,
+            saved_query=wanted.query,
+            older=shown.older,
+            older_url=shown.older and "?" + wanted.with_value("before", shown.older).query,
+        ),
+    )
+
+
+def search_of(parameters: Mapping[str, str], store: MemoryStore) -> tuple[Filter, Search]:
+    """The filter of a request; raises Malformed."""
+    wanted = Filter.of(parameters) if parameters else NO_FILTER
+    if strange := [key for key in wanted.values if key not in KEYS]:
+        keys = ", ".join(KEYS)
+        raise Malformed(_("The trash has no filter “%(key)s”; there are %(keys)s.") % {"key": strange[0], "keys": keys})
+    now, zone = timezone.now(), timezone.get_current_timezone()
+    return wanted, resolved(wanted, [store.id], now=now, zone=zone).search
+
+
+def found(store: MemoryStore, search: Search, before: str) -> Page:
+    """The next SIZE that match, looking through no more than MOST_READ."""
+    rows: list[Row] = []
+    last, read = before, 0
+    for row in every(store, search, before, most=MOST_READ + 1):
+        if len(rows) == SIZE and matches(row, search):
+            return Page(rows, rows[-1].memory.id, False)
+        if read == MOST_READ:
+            return Page(rows, last, len(rows) < SIZE)
+        read, last = read + 1, row.memory.id
+        if matches(row, search):
+            rows.append(row)
+    return Page(rows, None, False)
+
+
+def every(store: MemoryStore, search: Search, before: str = "", *, most: int | None = None) -> Iterator[Row]:
+    """All that were deleted within the times of a search, newest first, with their entries; a part at a time."""
+    read = 0
+    while most is None or read < most:
+        part = _part(store, search, before, SIZE + 1 if most is None else min(SIZE + 1, most - read))
+        told = _entries(store, {memory.head.seq for memory in part})
+        yield from (Row(memory, told.get(memory.head.seq)) for memory in part)
+        if len(part) <= SIZE:
+            return
+        before, read = part[-1].id, read + len(part)
+
+
+def matches(row: Row, search: Search) -> bool:
+    """Whether the path and who deleted it are those of a search."""
+    if search.author is not None and (row.entry is None or row.entry.author_id != search.author):
+        return False
+    if search.path is None:
+        return True
+    return row.memory.path == search.path or row.memory.path.startswith(search.path.rstrip("/") + "/")
+
+
+def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:
+    return {entry.seq: entry for entry in AuditEntry.objects.of_chain(store.id).of_seqs(seqs).only(*_TOLD)}
+
+
+def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Memory]:
+    """The ids first: many may have one moment, and are sorted before the first of them is known."""
+    ids = list(_trash(store, search, before).values_list("pk", flat=True)[:size])
+    found = Memory.objects.filter(store=store).select_related("head").in_bulk(ids)
+    return [found[id] for id in ids if id in found]
+
+
+def _trash(store: MemoryStore, search: Search, before: str) -> MemoryQuerySet:
+    """Those that went together stay together: a directory's memories have one moment."""
+    trash = Memory.objects.in_trash().filter(store=store).order_by("-deleted_at", "-id")
+    if search.start is not None:
+        trash = trash.filter(deleted_at__gte=search.start)
+    if search.end is not None:
+        trash = trash.filter(deleted_at__lt=search.end)
+    last = Memory.objects.in_trash().filter(store=store, pk=before).first() if before else None
+    if last is None:
+        return trash
+    earlier = Q(deleted_at__lt=last.deleted_at) | Q(deleted_at=last.deleted_at, id__lt=last.id)
+    return trash.filter(earlier, deleted_at__lte=last.deleted_at)  # the index needs a bound that stands by itself

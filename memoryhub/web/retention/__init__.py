@@ -1,0 +1,1 @@
+"""Retention policies, rehearsals, runs, and legal holds."""

@@ -1,0 +1,78 @@
+"""What will happen to one memory and when, by the policy that applies to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryhub import retention_rules
+from memoryhub.actions.core import holds
+from memoryhub.actions.retention import policies
+from memoryhub.models import Hold, HoldKind, Memory
+from memoryhub.retention_rules import Due, Facts, Policy
+from memoryhub.web.retention import sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """The policy of a memory and what of it is due next (null: nothing), in words as of now."""
+
+    policy: Policy | None
+    due: Due | None
+    why: str
+    is_over: bool
+    is_live: bool
+
+    @property
+    def is_unless_read(self) -> bool:
+        """Whether a read puts it off."""
+        return self.due is not None and self.due.rule == retention_rules.UNREAD
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What keeps a memory, and what will become of it; for its page."""
+
+    holds: Sequence[Hold]
+    fate: Fate | None
+
+    @property
+    def legal(self) -> Hold | None:
+        return next((hold for hold in self.holds if hold.kind == HoldKind.HOLD), None)
+
+
+def facts_of(memory: Memory) -> Facts:
+    """What the rules know of a memory."""
+    return Facts(
+        memory.path,
+        memory.created_at,
+        memory.updated_at,
+        memory.last_read_at,
+        memory.restored_at,
+        memory.deleted_at,
+        memory.expired_by is not None,
+    )
+
+
+def fate_of(memory: Memory, saved: Sequence[Policy], now: datetime) -> Fate:
+    """By the policies that are saved; pins and holds are not asked."""
+    policy = retention_rules.chosen(saved, memory.path)
+    due = retention_rules.due_next(policy, facts_of(memory))
+    why = sentences.reason(due.rule, due.since, now, due.days, is_read=memory.last_read_at is not None) if due else ""
+    return Fate(policy, due, why, due is not None and due.at <= now, memory.is_live)
+
+
+def kept(memory: Memory, now: datetime) -> Kept:
+    """Of one memory: a question for the policies of its store and the hub, and one for pins and holds."""
+    saved = policies.concerning(memory.store_id)
+    fate = fate_of(memory, saved, now) if saved or not memory.is_live else None
+    return Kept(over(memory.store_id, memory.pk, memory.path, now), fate)
+
+
+def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
+    """The hold and the pin over a memory or a path; the hold first, and of several one that freezes the text."""
+    found = holds.holds_of(store_id, now)
+    legal = found.stops_changes(memory_id, path) or found.stops_removal(memory_id, path)
+    other = found.stops_policies(memory_id, path)
+    return [
+        hold for hold in (legal, other if legal is None or (other and other.kind == HoldKind.PIN) else None) if hold
+    ]

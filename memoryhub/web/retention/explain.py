@@ -1,0 +1,129 @@
+"""Which policy applies to a path, why that one, and when which rule is due; and what a pattern means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub import retention_rules
+from memoryhub.actions.retention import policies
+from memoryhub.models import Memory, MemoryStore, Role
+from memoryhub.retention_rules import Policy
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import in_store
+from memoryhub.web.common.request import Request
+from memoryhub.web.retention import sentences as retention_words
+from memoryhub.web.retention.due import fate_of, over
+
+LONGEST = 1024
+MOST_LOOKED_AT = 5_000
+"""So many paths are compared with a pattern while somebody types it."""
+
+MOST_EXAMPLES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A policy, whether it applies to a path, and why or why not."""
+
+    policy: Policy
+    wins: bool
+    matches: bool
+    why: str
+    sentences: Sequence[str]
+    pattern: str
+    url: str
+
+    @property
+    def is_of_hub(self) -> bool:
+        return self.policy.store is None
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Some memories that match a pattern. `count` is of those looked at; `is_cut`: there are more."""
+
+    paths: Sequence[str]
+    count: int
+    is_cut: bool
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.paths)
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """Of any path, whether there is a memory or not."""
+    path = request.GET.get("path", "").strip().replace("\0", "")[:LONGEST]
+    problem = _("A path begins with a slash: /customers/acme.md") if path and not path.startswith("/") else ""
+    shown = {} if problem or not path else _explained(request, store, path)
+    return render(request, "retention/explain.html", pages.context(request, store, path=path, problem=problem, **shown))
+
+
+@require_safe
+@in_store(Role.ADMIN)
+def pattern(request: Request, store: MemoryStore) -> HttpResponse:
+    """A part of the form: what a pattern means, and what matches it."""
+    given = request.GET.get("pattern", "").strip().replace("\0", "")[:LONGEST]
+    return render(request, "retention/_pattern.html", {"store": store, **about_pattern(store, given)})
+
+
+def about_pattern(store: MemoryStore, given: str) -> dict[str, object]:
+    """For the part of the form below the pattern."""
+    problem = retention_words.pattern_problem(given)
+    return {
+        "pattern": given,
+        "pattern_problem": problem,
+        "pattern_words": retention_words.pattern_words(given),
+        "examples": None if problem else examples(store, given),
+    }
+
+
+def examples(store: MemoryStore, given: str) -> Examples:
+    """Among the first MOST_LOOKED_AT paths that begin as the pattern does; of every memory the number alone."""
+    if not given:
+        return Examples((), store.memory_count, False)
+    start = given.partition("*")[0]
+    found = Memory.objects.live().filter(store=store, path__gte=start, path__lt=start + "\U0010ffff")
+    looked_at = list(found.order_by("path").values_list("path", flat=True)[: MOST_LOOKED_AT + 1])
+    matching = [path for path in looked_at[:MOST_LOOKED_AT] if retention_rules.matches(given, path)]
+    return Examples(matching[:MOST_EXAMPLES], len(matching), len(looked_at) > MOST_LOOKED_AT)
+
+
+def _explained(request: Request, store: MemoryStore, path: str) -> dict[str, object]:
+    now = timezone.now()
+    memory = Memory.objects.at(path).filter(store=store).first()
+    saved = policies.concerning(store.pk)
+    told = [_told(request, candidate) for candidate in retention_rules.explained(saved, path)]
+    return {
+        "memory": memory,
+        "told": sorted(told, key=lambda one: (not one.wins, not one.matches)),
+        "winner": next((one for one in told if one.wins), None),
+        "fate": fate_of(memory, saved, now) if memory else None,
+        "holds": over(store.pk, memory.pk if memory else "", path, now),
+    }
+
+
+def _told(request: Request, candidate: retention_rules.Candidate) -> Told:
+    policy = candidate.policy
+    return Told(
+        policy,
+        candidate.wins,
+        candidate.matches,
+        retention_words.why(candidate),
+        retention_words.sentences(policy),
+        retention_words.pattern_words(policy.pattern),
+        reverse("policy", args=[policy.id]) if _may_edit(request, policy) else "",
+    )
+
+
+def _may_edit(request: Request, policy: Policy) -> bool:
+    role: Role = request.role
+    return role.includes(Role.ADMIN) if policy.store else bool(getattr(request.user, "is_superuser", False))

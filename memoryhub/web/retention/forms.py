@@ -1,0 +1,144 @@
+"""The form of a retention policy: rules with a box to tick, and days beside it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.forms import BoundField
+from django.utils.translation import gettext, gettext_lazy as _
+
+from memoryhub import retention_rules
+from memoryhub.actions.retention.policies import MOST_DAYS, MOST_VERSIONS, PolicySettings
+from memoryhub.retention_rules import BadPattern
+from memoryhub.web.retention import sentences
+
+RULES = (
+    ("expire_unread_days", _("Expire memories that no agent has read for"), 90),
+    ("expire_unchanged_days", _("Expire memories that nobody has changed for"), 180),
+    ("expire_older_days", _("Expire memories that were created longer ago than"), 365),
+    ("keep_versions", _("Keep the newest versions of each memory, so many:"), 20),
+    ("keep_version_days", _("Keep the versions of the last"), 30),
+    ("trash_days", _("Empty the trash of what people and agents deleted after"), 90),
+    ("keep_entry_days", _("Keep the audit entries of the last"), 365),
+)  # fmt: skip
+"""The number of each rule, what its box says, and what is suggested beside it."""
+
+VERSIONS = "keep_versions"
+HELP = {
+    "expire_unread_days": _(
+        "An agent’s look at the text counts; a list of names or a person’s look does not. What was never read counts"
+        " from when it was created."
+    ),
+    "keep_version_days": _(
+        "With both boxes ticked a version stays while one of them keeps it. The newest version always stays, and so"
+        " does one that awaits review."
+    ),
+    "keep_entry_days": _("Only for a policy of every memory. The audit then begins at a signed checkpoint."),
+}
+
+
+class PolicyForm(forms.Form):
+    """What a person sets of a policy. A number counts where its box `use_…` is ticked."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=100, help_text=_("Its name in the audit and in the list of runs.")
+    )
+    pattern = forms.CharField(
+        label=_("Which memories"), required=False, max_length=1000, strip=True,
+        widget=forms.TextInput(attrs={
+            "class": "input-mono", "autocomplete": "off", "spellcheck": "false", "placeholder": "/tickets/",
+        }),
+    )  # fmt: skip
+    grace_days = forms.IntegerField(
+        label=_("Days in the trash before they are gone for good"), min_value=1, max_value=MOST_DAYS, initial=30,
+        help_text=_("For what this policy expires. As long as something is in the trash, it can be taken back."),
+    )  # fmt: skip
+    paused = forms.BooleanField(
+        label=_("Pause this policy"), required=False,
+        help_text=_("It still says which memories are its own, but nothing of them is removed."),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for number, label, suggested in RULES:
+            self.fields[f"use_{number}"] = forms.BooleanField(label=label, required=False)
+            most, least = (MOST_VERSIONS, 1) if number == VERSIONS else (MOST_DAYS, 1)
+            self.fields[number] = forms.IntegerField(
+                label=label,
+                required=False,
+                min_value=least,
+                max_value=most,
+                widget=forms.NumberInput(attrs={"placeholder": str(suggested)}),
+            )
+
+    @classmethod
+    def of(cls, settings: PolicySettings) -> "PolicyForm":
+        return cls(initial=typed(settings))
+
+    def clean_pattern(self) -> str:
+        """As it is stored."""
+        try:
+            return retention_rules.cleaned(self.cleaned_data["pattern"])
+        except BadPattern as bad:
+            raise forms.ValidationError(sentences.bad_pattern(bad.code)) from None
+
+    def clean(self) -> dict[str, Any]:
+        given = dict(self.cleaned_data)
+        for number, _label, _suggested in RULES:
+            if not given.pop(f"use_{number}", False):
+                given[number] = None
+                self.errors.pop(number, None)
+            elif number not in self.errors and given.get(number) is None:
+                self.add_error(number, gettext("How many?") if number == VERSIONS else gettext("How many days?"))
+        if given.get("pattern") and given.get("keep_entry_days") is not None:
+            self.add_error(
+                "keep_entry_days",
+                gettext("Audit entries belong to the whole memory store: leave “Which memories” empty, or this box."),
+            )
+        return given
+
+    def settings(self) -> PolicySettings:
+        """What a valid form says."""
+        return PolicySettings(**self.cleaned_data)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rules, each with its box, its number and the words around them."""
+        return [
+            {
+                "use": self[f"use_{number}"],
+                "number": self[number],
+                "suggested": suggested,
+                "unit": gettext("versions") if number == VERSIONS else gettext("days"),
+                "help": HELP.get(number, ""),
+            }
+            for number, _label, suggested in RULES
+        ]
+
+    def expiring(self) -> list[dict[str, Any]]:
+        return self.rows()[:3]
+
+    def keeping(self) -> list[dict[str, Any]]:
+        return self.rows()[3:]
+
+    def field(self, name: str) -> BoundField:
+        return self[name]
+
+
+def typed(settings: PolicySettings) -> dict[str, Any]:
+    """As a browser would send them: each number with its box."""
+    set_ = {name: value for name, value in asdict(settings).items() if value is not None and value is not False}
+    found = {name: "on" if value is True else value for name, value in set_.items()}
+    return found | {f"use_{number}": "on" for number, _label, _suggested in RULES if number in found}
+
+
+def query(settings: PolicySettings) -> str:
+    """The draft for an address."""
+    return urlencode(typed(settings))
+
+
+def drafted(parameters: Mapping[str, str]) -> dict[str, Any]:
+    """The draft of an address, for a form's first values; empty where there is none."""
+    names = PolicyForm().fields
+    return {name: value.replace("\0", "") for name, value in parameters.items() if name in names}

@@ -1,0 +1,190 @@
+"""Pins and legal holds of a store: which there are, placing one, and letting go of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.core import holds
+from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, Role
+from memoryhub.templatetags.visible import isolated
+from memoryhub.web.common import addresses, pages
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.retention.holds_forms import WHOLE_STORE, HoldForm
+
+METHODS = ["GET", "HEAD", "POST"]
+MOST, MOST_ENDED = 500, 50
+LEAST = {HoldKind.PIN: Role.CURATOR, HoldKind.HOLD: Role.ADMIN}
+"""Who may place and release a hold of a kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A hold, the path of what it holds (null: the memory is gone for good), and where that is shown."""
+
+    hold: Hold
+    path: str | None
+    url: str
+    may_release: bool
+
+    @property
+    def is_legal(self) -> bool:
+        return self.hold.kind == HoldKind.HOLD
+
+    @property
+    def is_store(self) -> bool:
+        return self.hold.path == ""
+
+    @property
+    def is_directory(self) -> bool:
+        return bool(self.hold.path)
+
+
+@require_http_methods(METHODS)
+@in_store(Role.VIEWER)
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """The list; `path` or `memory` in the address say what the form begins with."""
+    if request.method == "POST":
+        return _place(request, store)
+    kinds = _kinds(request)
+    wanted = request.GET.get("kind", "")
+    kind = wanted if wanted in kinds else kinds[0] if kinds else ""
+    form = HoldForm(store, kinds, initial={"place": _asked(request, store), "kind": kind})
+    return _page(request, store, form)
+
+
+@require_http_methods(METHODS)
+@in_store(Role.CURATOR)
+def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
+    """Asks first; curators let go of pins, admins of legal holds too."""
+    hold = Hold.objects.of_store(store.pk).filter(pk=hold_id).select_related("owner").first()
+    if hold is None:
+        raise Http404
+    if not _role(request).includes(LEAST[HoldKind(hold.kind)]):
+        raise PermissionDenied
+    (row,) = _rows(request, store, [hold])
+    if request.method != "POST":
+        return render(
+            request,
+            "retention/release_hold.html",
+            pages.context(request, store, row=row, hold=hold, is_over=_is_over(hold, timezone.now())),
+        )
+    try:
+        holds.release(store.pk, hold.pk, act(request, request.POST.get("note", "")[:1000]))
+    except holds.Released:
+        messages.info(request, _("It was over already."))
+    else:
+        messages.success(request, _("The legal hold was released.") if row.is_legal else _("The pin was taken off."))
+    return see_other("holds", store.pk)
+
+
+def _place(request: Request, store: MemoryStore) -> HttpResponse:
+    kinds = _kinds(request)
+    if not kinds:
+        raise PermissionDenied
+    form = HoldForm(store, kinds, request.POST)
+    if not form.is_valid():
+        return _page(request, store, form)
+    given = form.cleaned_data
+    kind = HoldKind(given["kind"])
+    try:
+        hold = holds.place(
+            store.pk,
+            act(request),
+            kind=kind,
+            reason=given["reason"].replace("\r\n", "\n"),
+            memory=form.memory,
+            path=form.path,
+            ends_at=given["until"],
+            freezes=bool(given.get("freezes")),
+        )
+    except (ValidationError, Memory.DoesNotExist) as error:
+        form.add_error("place", _problem(error))
+        return _page(request, store, form)
+    said = _("%(path)s is on legal hold.") if kind == HoldKind.HOLD else _("%(path)s is pinned.")
+    if hold.freezes:
+        said = _("%(path)s is on legal hold, and its text is frozen.")
+    messages.success(request, said % {"path": isolated(given["place"])})
+    back = reverse("memory", args=[store.pk, hold.memory]) if hold.memory and request.POST.get("back") else ""
+    return see_other(back) if back else see_other("holds", store.pk)
+
+
+def _problem(error: ValidationError | Memory.DoesNotExist) -> str:
+    if isinstance(error, ValidationError):
+        return " ".join(error.messages)
+    return _("The memory is gone for good.")
+
+
+def _page(request: Request, store: MemoryStore, form: HoldForm) -> HttpResponse:
+    now = timezone.now()
+    found = Hold.objects.of_store(store.pk).select_related("owner", "released_by")
+    active = list(found.active(now).order_by("-id")[: MOST + 1])
+    over = [hold for hold in found.order_by("-id")[: MOST + MOST_ENDED] if _is_over(hold, now)][:MOST_ENDED]
+    return render(
+        request,
+        "retention/holds.html",
+        pages.context(
+            request,
+            store,
+            tab="settings",
+            form=form,
+            rows=_rows(request, store, active[:MOST]),
+            most=MOST,
+            is_cut=len(active) > MOST,
+            ended=_rows(request, store, over),
+            may_place=bool(_kinds(request)),
+            now=now,
+            is_asked=bool(form.is_bound or form.initial.get("place")),
+        ),
+    )
+
+
+def _rows(request: Request, store: MemoryStore, found: Iterable[Hold]) -> Sequence[Row]:
+    """With the paths that the memories have now."""
+    shown = list(found)
+    wanted = {hold.memory for hold in shown if hold.memory}
+    paths = dict(Memory.objects.among(store.pk, wanted).values_list("pk", "path"))
+    role = _role(request)
+    return [
+        Row(hold, *_where(store, hold, paths.get(hold.memory or "")), role.includes(LEAST[HoldKind(hold.kind)]))
+        for hold in shown
+    ]
+
+
+def _where(store: MemoryStore, hold: Hold, path: str | None) -> tuple[str | None, str]:
+    if hold.memory:
+        return path, reverse("memory", args=[store.pk, hold.memory]) if path else ""
+    return hold.path or WHOLE_STORE, addresses.of_directory(store.pk, hold.path or "")
+
+
+def _asked(request: Request, store: MemoryStore) -> str:
+    """What the address asks for, as the form writes it."""
+    memory = Memory.objects.filter(store=store, pk=request.GET.get("memory", "").replace("\0", "")).first()
+    if memory:
+        return memory.path
+    if "path" not in request.GET:
+        return ""
+    return (request.GET["path"][:2000].replace("\0", "").rstrip("/") + "/") or WHOLE_STORE
+
+
+def _kinds(request: Request) -> list[HoldKind]:
+    return [kind for kind, least in LEAST.items() if _role(request).includes(least)]
+
+
+def _role(request: Request) -> Role:
+    role: Role = request.role
+    return role
+
+
+def _is_over(hold: Hold, now: datetime) -> bool:
+    return hold.released_at is not None or (hold.ends_at is not None and hold.ends_at <= now)

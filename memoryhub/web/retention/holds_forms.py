@@ -1,0 +1,97 @@
+"""The form that places a pin or a legal hold."""
+
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy as _
+
+from memoryhub.models import Directory, Hold, HoldKind, Memory, MemoryStore
+
+MOST_REASON = 1000
+WHOLE_STORE = "/"
+
+
+class HoldForm(forms.Form):
+    """What is to stay, why, and until when; `kinds` are those that the person may place."""
+
+    place = forms.CharField(
+        label=_("What must stay"), max_length=2000, strip=False,
+        widget=forms.TextInput(attrs={"class": "input-mono", "autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("The path of a memory, which it follows when it is renamed; of a directory, with all that lies"
+                    " beneath it now and later; or / for the whole memory store."),
+    )  # fmt: skip
+    kind = forms.ChoiceField(label=_("How"), widget=forms.RadioSelect)
+    freezes = forms.BooleanField(
+        label=_("Freeze the text too"), required=False,
+        help_text=_("Only with a legal hold: nobody edits or moves what is held, agents, imports and undoing included."
+                    " Not frozen, the text can still be changed, and every version of it stays."),
+    )  # fmt: skip
+    reason = forms.CharField(
+        label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("Whoever meets it later reads this, and the audit keeps it."),
+    )  # fmt: skip
+    until = forms.DateField(
+        label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}),
+        help_text=_("Left empty, it holds until somebody releases it."),
+    )  # fmt: skip
+
+    def __init__(self, store: MemoryStore, kinds: list[HoldKind], data: Any = None, **more: Any) -> None:
+        super().__init__(data, **more)
+        self.store = store
+        self.memory: str | None = None
+        self.path: str | None = None
+        words = {
+            HoldKind.PIN: gettext("Pin: no retention policy removes it. People and agents still may."),
+            HoldKind.HOLD: gettext(
+                "Legal hold: nothing and nobody removes it or one of its versions, people and agents included."
+            ),
+        }
+        if HoldKind.HOLD not in kinds:
+            del self.fields["freezes"]
+        self.fields["kind"].choices = [(kind.value, words[kind]) for kind in kinds]  # type: ignore[attr-defined]
+
+    def clean_place(self) -> str:
+        """Finds the memory, else the directory, that stands there; one that is not there yet ends in a slash."""
+        place = str(self.cleaned_data["place"]).strip()
+        if "\0" in place or not place.startswith("/"):
+            raise forms.ValidationError(gettext("A path begins with a slash: /customers/acme.md"))
+        path = place.rstrip("/")
+        self.memory = Memory.objects.filter(store=self.store).at(place).values_list("pk", flat=True).first()
+        if self.memory:
+            return place
+        if path and place == path and not Directory.objects.filter(store=self.store).at(path).exists():
+            raise forms.ValidationError(
+                gettext(
+                    "There is nothing at %(path)s."
+                    " A directory that is not there yet can be held with a slash at its end."
+                )
+                % {"path": place}
+            )
+        self.path = path
+        return place
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if given.get("freezes") and given.get("kind") == HoldKind.PIN:
+            self.add_error("freezes", gettext("Only a legal hold can freeze the text."))
+        return given
+
+    def clean_until(self) -> datetime | None:
+        """The end of the last day in the person's zone."""
+        last = self.cleaned_data["until"]
+        if last is None:
+            return None
+        try:
+            end = timezone.make_aware(datetime.combine(last + timedelta(days=1), time()))
+        except OverflowError:
+            raise forms.ValidationError(gettext("That day is too far away. Leave it empty.")) from None
+        if end <= timezone.now():
+            raise forms.ValidationError(gettext("That day is over."))
+        return end
+
+
+def place_of(hold: Hold) -> str:
+    """What the form calls the place of a hold on a directory or a store."""
+    return f"{hold.path}/" if hold.path else WHOLE_STORE

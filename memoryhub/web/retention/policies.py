@@ -1,0 +1,176 @@
+"""The form of a retention policy, what it would do before it is saved, and deleting one."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.core.audit import to_json
+from memoryhub.actions.retention import policies
+from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.models import MemoryStore, RetentionPolicy, Role
+from memoryhub.retention_rules import Policy
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import act, in_store, superuser_only
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.retention import sentences
+from memoryhub.web.retention.access import of_policy
+from memoryhub.web.retention.explain import about_pattern
+from memoryhub.web.retention.forms import PolicyForm, drafted, query, typed
+from memoryhub.web.retention.outlook import AT_ONCE, OfHub, Outlook, outlook, outlook_of_hub
+from memoryhub.web.retention.rehearsal import weeks_url
+
+METHODS = ["GET", "HEAD", "POST"]
+SAVE = "save"
+
+
+@require_http_methods(METHODS)
+@in_store(Role.ADMIN)
+def new(request: Request, store: MemoryStore) -> HttpResponse:
+    """A draft in the address is what the form begins with."""
+    return _form(request, store, None)
+
+
+@require_http_methods(METHODS)
+@superuser_only
+def new_of_hub(request: Request) -> HttpResponse:
+    return _form(request, None, None)
+
+
+@require_http_methods(METHODS)
+@of_policy
+def edit(request: Request, policy: RetentionPolicy) -> HttpResponse:
+    return _form(request, policy.store, policy)
+
+
+@require_http_methods(METHODS)
+@of_policy
+def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
+    """Shows what would no longer go, and what would go by another policy then."""
+    store = policy.store
+    if request.method == "POST":
+        before = PolicySettings.of(policy)
+        policies.delete_policy(policy.pk, act(request))
+        _tell(request, _("The policy “%(name)s” was deleted.") % {"name": before.name}, _new_url(store, before))
+        return see_other(_list_url(store))
+    without = [other for other in policies.concerning(policy.store_id) if other.id != policy.pk]
+    return render(
+        request,
+        "retention/delete.html",
+        _context(
+            request,
+            store,
+            policy=policy,
+            words=sentences.sentences(policies.rules_of(policy)),
+            outlook=_outlook(store, without),
+        ),
+    )
+
+
+def _form(request: Request, store: MemoryStore | None, policy: RetentionPolicy | None) -> HttpResponse:
+    """Saves once the person has seen what it would do: `seen` names the draft that was rehearsed."""
+    if request.method != "POST":
+        draft = drafted(request.GET.dict())
+        form = (
+            PolicyForm(initial=draft) if draft else PolicyForm.of(PolicySettings.of(policy)) if policy else PolicyForm()
+        )
+        return _page(request, store, policy, form)
+    form = PolicyForm(request.POST)
+    if not form.is_valid():
+        return _page(request, store, policy, form)
+    settings = form.settings()
+    if request.POST.get("act") != SAVE or request.POST.get("seen") != _digest(settings, policy):
+        return _page(request, store, policy, form, settings, asks=request.POST.get("act") == SAVE)
+    try:
+        saved = policies.save_policy(
+            store.pk if store else None, settings, act(request), policy_id=policy.pk if policy else None
+        )
+    except ValidationError as error:
+        form.add_error(None, error)
+        return _page(request, store, policy, form)
+    _tell_saved(request, saved, policy)
+    return see_other(_list_url(store))
+
+
+def _page(
+    request: Request,
+    store: MemoryStore | None,
+    policy: RetentionPolicy | None,
+    form: PolicyForm,
+    settings: PolicySettings | None = None,
+    *,
+    asks: bool = False,
+) -> HttpResponse:
+    """The form; with valid `settings` also what they would do, and the button that saves them."""
+    shown: dict[str, Any] = {"policy": policy, "form": form, "asks": asks}
+    if store:
+        shown |= about_pattern(store, str(form["pattern"].value() or "").strip())
+    if settings:
+        tried = _tried(store, policy, settings)
+        shown |= {
+            "outlook": _outlook(store, tried),
+            "words": sentences.sentences(tried[-1]),
+            "settings": settings,
+            "seen": _digest(settings, policy),
+            "draft": typed(settings),
+            "weeks_url": weeks_url(store, f"{query(settings)}&policy={policy.pk if policy else ''}") if store else "",
+        }
+    return render(request, "retention/form.html", _context(request, store, **shown))
+
+
+def _outlook(store: MemoryStore | None, tried: Sequence[Policy]) -> Outlook | OfHub:
+    now = timezone.now()
+    if store is None:
+        return outlook_of_hub(now, tried)
+    return outlook(store.pk, now, tried, against_saved=True, weeks=store.memory_count <= AT_ONCE)
+
+
+def _tried(store: MemoryStore | None, policy: RetentionPolicy | None, settings: PolicySettings) -> list[Policy]:
+    """The saved policies with the draft, the last of them, in the place of what it replaces."""
+    store_id = store.pk if store else None
+    return policies.instead_of(policies.concerning(store_id), settings.as_policy(store_id, policy.pk if policy else ""))
+
+
+def _digest(settings: PolicySettings, policy: RetentionPolicy | None) -> str:
+    """Names a draft and the policy that it replaces as it is now."""
+    before = asdict(PolicySettings.of(policy)) if policy else None
+    return hashlib.sha256(to_json([asdict(settings), before]).encode()).hexdigest()[:32]
+
+
+def _tell_saved(request: Request, saved: RetentionPolicy, before: RetentionPolicy | None) -> None:
+    """With the way back: the values that it had, or deleting what is new."""
+    said = _("The policy “%(name)s” was saved. It works with the next run.") % {"name": saved.name}
+    if before is None:
+        _tell(request, said, reverse("delete_policy", args=[saved.pk]))
+    else:
+        _tell(request, said, f"{reverse('policy', args=[saved.pk])}?{query(PolicySettings.of(before))}")
+
+
+def _tell(request: Request, said: str, back: str) -> None:
+    link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
+    messages.success(request, format_html(link, said, back, _("Take it back…")))
+
+
+def _list_url(store: MemoryStore | None) -> str:
+    return reverse("retention", args=[store.pk]) if store else reverse("hub_retention")
+
+
+def _new_url(store: MemoryStore | None, draft: PolicySettings) -> str:
+    url = reverse("new_policy", args=[store.pk]) if store else reverse("new_hub_policy")
+    return f"{url}?{query(draft)}"
+
+
+def _context(request: Request, store: MemoryStore | None, **more: Any) -> dict[str, Any]:
+    shown = {"back_url": _list_url(store), **more}
+    return pages.context(request, store, **shown) if store else shown

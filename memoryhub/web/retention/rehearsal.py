@@ -1,0 +1,131 @@
+"""The rehearsal of a store's policies: exactly what the next run removes, or one in some weeks; and its table."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from memoryhub.actions.retention import policies, rehearsal
+from memoryhub.actions.transfer.export_entries import export_table
+from memoryhub.chain import moment
+from memoryhub.models import MemoryStore, RetentionPolicy, Role
+from memoryhub.retention_rules import Policy
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tables import FORMATS, download
+from memoryhub.web.retention import rows
+from memoryhub.web.retention.forms import PolicyForm, drafted
+from memoryhub.web.retention.outlook import AT_ONCE, MOST, outlook, pictures
+
+AHEAD = (0, 7, 30, 90)
+"""Days: as of which moment it is rehearsed."""
+
+_COLUMNS = (
+    "what", "path", "memory", "why", "policy", "rule", "days", "since", "due_at", "versions", "bytes", "last_read_at",
+    "last_read_by",
+)  # fmt: skip
+_PART = 500
+
+
+@require_safe
+@in_store(Role.ADMIN)
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """As of now, or `days` from now."""
+    days = _days(request.GET.get("days", ""))
+    at = timezone.now() + timedelta(days=days)
+    found = outlook(store.pk, at, None, against_saved=False, weeks=not days and store.memory_count <= AT_ONCE)
+    words = (_("Now"), _("In a week"), _("In 30 days"), _("In 90 days"))
+    return render(
+        request,
+        "retention/rehearsal.html",
+        pages.context(
+            request,
+            store,
+            outlook=found,
+            days=days,
+            most=MOST,
+            weeks_url="" if days else weeks_url(store),
+            choices=[(label, ahead, ahead == days) for label, ahead in zip(words, AHEAD, strict=True)],
+            has_policies=RetentionPolicy.objects.concerning(store.pk).exists(),
+        ),
+    )
+
+
+@require_safe
+@in_store(Role.ADMIN)
+def weeks(request: Request, store: MemoryStore) -> HttpResponse:
+    """The pictures alone, of the saved policies or of a draft in the address; as a part of a page for htmx."""
+    draft = drafted(request.GET.dict())
+    form = PolicyForm(draft)
+    tried = tried_with(store, form, request.GET.get("policy", "")) if draft and form.is_valid() else None
+    shown = pictures(store.pk, timezone.now(), tried, against_saved=tried is not None)
+    name = "retention/_weeks.html" if request.htmx else "retention/weeks.html"
+    return render(request, name, pages.context(request, store, pictures=shown))
+
+
+def weeks_url(store: MemoryStore, draft: str = "") -> str:
+    """The address of the pictures where they come after the page; empty where they are on it."""
+    url = reverse("rehearsal_weeks", args=[store.pk])
+    return f"{url}?{draft}" if store.memory_count > AT_ONCE else ""
+
+
+@require_POST
+@in_store(Role.ADMIN)
+def export(request: Request, store: MemoryStore) -> HttpResponse:
+    """All of it, of the saved policies or with a draft in the place of `policy`; noted in the audit first."""
+    form = request.POST.get("format") if request.POST.get("format") in FORMATS else "csv"
+    days, draft = _days(request.POST.get("days", "")), drafted(request.POST.dict())
+    tried: Sequence[Policy] | None = None
+    told: dict[str, Any] = {"days": days} if days else {}
+    if draft:
+        given = PolicyForm(draft)
+        if not given.is_valid():
+            return HttpResponseBadRequest(_("The draft is not right."), content_type="text/plain; charset=utf-8")
+        tried = tried_with(store, given, request.POST.get("policy", ""))
+        told["draft"] = given.cleaned_data
+    at = timezone.now() + timedelta(days=days)
+    export_table(store.pk, "rehearsal", str(form), act(request), **told)
+    return download("rehearsal", str(form), _COLUMNS, _records(store.pk, at, tried))
+
+
+def tried_with(store: MemoryStore, form: PolicyForm, policy_id: str) -> list[Policy]:
+    """The saved policies with the draft of a valid form in the place of one of them, or beside them."""
+    draft = form.settings().as_policy(store.pk, policy_id)
+    return policies.instead_of(policies.concerning(store.pk), draft)
+
+
+def _records(store_id: str, at: datetime, tried: Sequence[Policy] | None) -> Iterator[dict[str, Any]]:
+    for part in rows.parts(rehearsal.rehearse(store_id, at, policies=tried), _PART):
+        items = rehearsal.with_readers(store_id, part)
+        names = rows.names_of({item.policy for item in items})
+        for item in items:
+            yield {
+                "what": str(item.removal),
+                "path": item.path,
+                "memory": item.memory,
+                "why": rows.why(item, at),
+                "policy": names.get(item.policy, ""),
+                "rule": item.rule,
+                "days": item.days,
+                "since": _moment(item.since),
+                "due_at": _moment(item.due_at),
+                "versions": item.count,
+                "bytes": item.bytes,
+                "last_read_at": _moment(item.last_read_at),
+                "last_read_by": item.last_read_by,
+            }
+
+
+def _moment(value: datetime | None) -> str | None:
+    return None if value is None else moment(value)
+
+
+def _days(value: str) -> int:
+    return int(value) if value in map(str, AHEAD) else 0

@@ -1,0 +1,91 @@
+"""The items of a rehearsal as lines of a list: what happens to which memory, why and when, and who read it last."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import TypeVar
+
+from django.urls import reverse
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.actions.retention.rehearsal import Item
+from memoryhub.models import Removal, RetentionPolicy
+from memoryhub.web.retention import sentences
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An item in words. `what` is where it goes, `why` the reason; `url` shows the memory, empty for entries."""
+
+    item: Item
+    what: str
+    why: str
+    policy: str
+    url: str
+
+    @property
+    def is_for_good(self) -> bool:
+        return bool(self.item.removal != Removal.EXPIRE)
+
+    @property
+    def is_entries(self) -> bool:
+        return bool(self.item.removal == Removal.ENTRIES)
+
+
+def rows(store_id: str, at: datetime, items: Iterable[Item]) -> Sequence[Row]:
+    """As of a moment."""
+    shown = list(items)
+    names = names_of({item.policy for item in shown})
+    return [
+        Row(
+            item,
+            what(item.removal, item.count),
+            why(item, at),
+            names.get(item.policy, ""),
+            reverse("memory", args=[store_id, item.memory]) if item.memory else "",
+        )
+        for item in shown
+    ]
+
+
+def why(item: Item, at: datetime) -> str:
+    """The reason in words, as of a moment."""
+    is_read = item.last_read_at is not None
+    return sentences.reason(item.rule, item.since, at, item.days, is_read=is_read)
+
+
+def names_of(policies: Iterable[str | None]) -> dict[str, str]:
+    """What policies are called; those that are gone are not among them."""
+    return dict(RetentionPolicy.objects.filter(pk__in=[pk for pk in policies if pk]).values_list("pk", "name"))
+
+
+def what(removal: str, count: int) -> str:
+    """What happens to it."""
+    if removal == Removal.EXPIRE:
+        return _("to the trash")
+    if removal == Removal.PURGE:
+        return _("gone for good")
+    told = {"count": f"{count:,}"}
+    if removal == Removal.VERSIONS:
+        return ngettext("%(count)s old version", "%(count)s old versions", count) % told
+    return ngettext("%(count)s audit entry", "%(count)s audit entries", count) % told
+
+
+def counted(removal: str, count: int) -> str:
+    """So much of what a run did."""
+    told = {"count": f"{count:,}"}
+    if removal == Removal.EXPIRE:
+        return ngettext("%(count)s memory to the trash", "%(count)s memories to the trash", count) % told
+    if removal == Removal.PURGE:
+        return ngettext("%(count)s memory gone for good", "%(count)s memories gone for good", count) % told
+    return what(removal, count)
+
+
+def parts(found: Iterable[T], size: int) -> Iterator[list[T]]:
+    """So many at a time."""
+    left = iter(found)
+    while part := list(islice(left, size)):
+        yield part

@@ -1,0 +1,161 @@
+"""What the pages of runs show: how far one is, what it did to which memory and why, and what could be taken back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub import ids
+from memoryhub.models import Guard, Memory, Removal, Run, RunItem, RunState
+from memoryhub.web.retention import rows, sentences
+
+SIZE = 200
+MOST_BACK = 10_000
+_PART = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run in numbers: `done` of `expected` items; `per_cent` never says 100 before the end."""
+
+    run: Run
+    done: int
+    per_cent: int
+    figures: Sequence[tuple[int, str]]
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self.run.state == RunState.RUNNING)
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self.run.state == RunState.WAITING)
+
+    @property
+    def is_open(self) -> bool:
+        return self.is_running or self.is_waiting
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it is over and took less than a minute."""
+        return self.run.ended_at is not None and self.run.ended_at - self.run.started_at < timedelta(minutes=1)
+
+    @property
+    def is_clock(self) -> bool:
+        return bool(self.run.guard == Guard.CLOCK)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a run did to one memory. `path` null: it is gone for good; `entry` is the address of the audit entry."""
+
+    item: RunItem
+    path: str | None
+    what: str
+    why: str
+    policy: str
+    skipped: str
+    state: str
+    url: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some of them; `next` is the item after which the next page goes on."""
+
+    lines: Sequence[Line]
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """What a run put into the trash and is still there; `taken` are paths where something else is now."""
+
+    count: int
+    is_cut: bool
+    taken: Sequence[str]
+
+
+def summary(run: Run) -> Summary:
+    """The items are counted only where somebody watches: while the run is under way."""
+    done = RunItem.objects.filter(run=run).count() if run.state != RunState.DONE else run.expected
+    per_cent = 100 if run.state == RunState.DONE else min(99, 100 * done // max(run.expected, 1))
+    return Summary(run, min(done, run.expected), per_cent, _figures(run))
+
+
+def _figures(run: Run) -> list[tuple[int, str]]:
+    found = (
+        (run.expired, _("to the trash")),
+        (run.purged, _("gone for good")),
+        (run.versions, _("old versions")),
+        (run.entries, _("audit entries")),
+        (run.skipped, _("left alone")),
+    )
+    return [(count, words) for count, words in found if count]
+
+
+def items(run: Run, after: int) -> Lines:
+    """Those that follow an item."""
+    found = list(RunItem.objects.filter(run=run, pk__gt=after).order_by("pk")[: SIZE + 1])
+    shown = found[:SIZE]
+    memories = Memory.objects.among(run.store_id or "", {item.memory for item in shown if item.memory}).in_bulk()
+    names = rows.names_of({item.policy for item in shown})
+    lines = [_line(run, item, memories.get(item.memory), names) for item in shown]
+    return Lines(lines, shown[-1].pk if len(found) > SIZE else None)
+
+
+def _line(run: Run, item: RunItem, memory: Memory | None, names: Mapping[str, str]) -> Line:
+    is_memory = item.memory.startswith(ids.MEMORY)
+    return Line(
+        item,
+        memory.path if memory else None if is_memory else "",
+        rows.what(item.removal, item.count),
+        sentences.reason(item.rule, item.since, run.at, item.days),
+        names.get(item.policy or "", ""),
+        skipped_words(item.skipped),
+        _state(item, memory),
+        reverse("memory", args=[run.store_id, memory.pk]) if memory else "",
+        reverse("entry", args=[run.store_id, item.seq]) if item.seq and run.store_id else "",
+    )
+
+
+def _state(item: RunItem, memory: Memory | None) -> str:
+    """Where a memory is now that the run put into the trash."""
+    if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
+        return ""
+    if memory is None:
+        return _("gone for good since")
+    return _("in the trash") if not memory.is_live else _("back since")
+
+
+def skipped_words(code: str) -> str:
+    """Why the run left something alone."""
+    words = {
+        "held": _("pinned or on hold"),
+        "gone": _("not there any more"),
+        "deleted": _("deleted meanwhile"),
+        "restored": _("restored meanwhile"),
+        "changed": _("changed meanwhile"),
+        "read": _("read meanwhile"),
+        "policy": _("the policy is another one now"),
+    }
+    return words.get(code, code)
+
+
+def way_back(run: Run) -> WayBack:
+    """Of the memories that the run itself expired."""
+    if not run.expired or run.store_id is None:
+        return WayBack(0, False, ())
+    expired = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
+    paths: list[str] = []
+    taken: set[str] = set()
+    for part in rows.parts(expired.values_list("memory", flat=True)[:MOST_BACK], _PART):
+        trash = Memory.objects.among(run.store_id, part).in_trash().filter(expired_by=run.pk)
+        found = list(trash.values_list("path", flat=True))
+        here = Memory.objects.live().filter(store_id=run.store_id, path__in=found)
+        paths += found
+        taken |= set(here.values_list("path", flat=True))
+    return WayBack(len(paths), run.expired > MOST_BACK, sorted(taken))

@@ -1,0 +1,155 @@
+"""Retention policies, and why something goes, in sentences for people."""
+
+from datetime import datetime
+
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub import retention_rules
+from memoryhub.retention_rules import BadPattern, Candidate, Policy
+
+
+def days(count: int) -> str:
+    return ngettext("%(count)s day", "%(count)s days", count) % {"count": f"{count:,}"}
+
+
+def pattern_words(pattern: str) -> str:
+    """Which memories a pattern means."""
+    if not pattern:
+        return _("every memory")
+    if pattern.endswith("/") and "*" not in pattern:
+        return _("everything beneath %(path)s") % {"path": pattern}
+    if "*" not in pattern:
+        return _("the memory at %(path)s") % {"path": pattern}
+    return _("what matches %(pattern)s") % {"pattern": pattern}
+
+
+def sentences(policy: Policy) -> list[str]:
+    """What a policy does, a sentence for each thing; one where it does nothing."""
+    found = [*_expiring(policy), *_keeping(policy)]
+    return found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
+
+
+def _expiring(policy: Policy) -> list[str]:
+    reasons = [
+        words % {"days": days(count)}
+        for count, words in (
+            (policy.expire_unread_days, _("that no agent has read for %(days)s")),
+            (policy.expire_unchanged_days, _("that nobody has changed for %(days)s")),
+            (policy.expire_older_days, _("that were created more than %(days)s ago")),
+        )
+        if count is not None
+    ]
+    found = []
+    if reasons:
+        told = {"which": _(", or ").join(reasons), "days": days(policy.grace_days)}
+        found.append(_("Memories %(which)s go to the trash; after %(days)s there they are gone for good.") % told)
+    if policy.trash_days is not None:
+        found.append(
+            _("What somebody put into the trash is gone for good after %(days)s.") % {"days": days(policy.trash_days)}
+        )
+    return found
+
+
+def _keeping(policy: Policy) -> list[str]:
+    found = []
+    if policy.keep_versions is not None and policy.keep_version_days is not None:
+        found.append(
+            ngettext(
+                "Keeps the newest version of each memory, and all those younger than %(days)s.",
+                "Keeps the newest %(count)s versions of each memory, and all those younger than %(days)s.",
+                policy.keep_versions,
+            )
+            % {"count": f"{policy.keep_versions:,}", "days": days(policy.keep_version_days)}
+        )
+    elif policy.keep_versions is not None:
+        found.append(
+            ngettext(
+                "Keeps the newest version of each memory.",
+                "Keeps the newest %(count)s versions of each memory.",
+                policy.keep_versions,
+            )
+            % {"count": f"{policy.keep_versions:,}"}
+        )
+    elif policy.keep_version_days is not None:
+        found.append(_("Keeps the versions of the last %(days)s.") % {"days": days(policy.keep_version_days)})
+    if policy.keep_entry_days is not None:
+        found.append(_("Keeps the audit entries of the last %(days)s.") % {"days": days(policy.keep_entry_days)})
+    return found
+
+
+def day(moment: datetime) -> str:
+    """`3 May`, with the year where it is another one."""
+    local = timezone.localtime(moment)
+    same = local.year == timezone.localtime().year
+    return formats.date_format(local, "j F" if same else "j F Y")
+
+
+def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *, is_read: bool = True) -> str:
+    """Why something is due at a moment: what the rule counts from, and how long that is."""
+    if since is None:
+        return rule_words(rule)
+    told = {"day": day(since), "days": days(max(0, (at - since).days)), "limit": days(limit or 0)}
+    words = {
+        retention_rules.UNREAD: _("not read since %(day)s, %(days)s")
+        if is_read
+        else _("never read, there since %(day)s, %(days)s"),
+        retention_rules.UNCHANGED: _("not changed since %(day)s, %(days)s"),
+        retention_rules.OLDER: _("there since %(day)s, %(days)s"),
+        retention_rules.GRACE: _("expired on %(day)s, %(days)s in the trash"),
+        retention_rules.TRASH: _("deleted on %(day)s, %(days)s in the trash"),
+        retention_rules.ENTRIES: _("older than %(limit)s"),
+    }.get(rule)
+    return words % told if words else rule_words(rule)
+
+
+def rule_words(rule: str) -> str:
+    """What a rule is called."""
+    words = {
+        retention_rules.UNREAD: _("not read for long"),
+        retention_rules.UNCHANGED: _("not changed for long"),
+        retention_rules.OLDER: _("old"),
+        retention_rules.GRACE: _("its time in the trash is over"),
+        retention_rules.TRASH: _("its time in the trash is over"),
+        retention_rules.VERSIONS: _("more versions than are kept"),
+        retention_rules.ENTRIES: _("old"),
+    }
+    return words.get(rule, rule)
+
+
+def why(candidate: Candidate) -> str:
+    """Why a policy applies to a path, or does not."""
+    if candidate.why == "wins" and candidate.policy.store is None:
+        return _("It applies: no policy of this memory store matches the path, and of the hub’s this is the closest.")
+    words = {
+        "wins": _("It applies: of the policies that match the path it is the most specific."),
+        "paused": _("It applies, and is paused: nothing is removed, and no other policy takes its place."),
+        "no_match": _("The path does not match."),
+        "store": _("It matches, but a policy of the memory store comes before those of the hub."),
+        "start": _("It matches, but the other one names more of the beginning of the path."),
+        "literal": _("It matches, but the other one names more of the path."),
+        "order": _("It matches as well as the other one, which comes first by its pattern."),
+    }
+    return words.get(candidate.why, candidate.why)
+
+
+def pattern_problem(pattern: str) -> str:
+    """What is wrong with a pattern; empty: nothing."""
+    try:
+        retention_rules.cleaned(pattern)
+    except BadPattern as bad:
+        return bad_pattern(bad.code)
+    return ""
+
+
+def bad_pattern(code: str) -> str:
+    words = {
+        "start": _("A pattern begins with a slash, like a path: /tickets/"),
+        "empty": _("There is a name missing between two slashes."),
+        "stars": _("Two stars stand for any directories and must be a name of their own: /**/drafts/"),
+        "dots": _("A pattern cannot have . or .. as a name."),
+        "unseen": _("A pattern cannot have control or invisible characters."),
+        "long": _("A pattern has at most 1,024 bytes."),
+        "deep": _("A pattern has at most 20 names."),
+    }
+    return words.get(code, _("This pattern cannot be used."))

@@ -1,0 +1,1 @@
+"""The review inbox and its decisions."""

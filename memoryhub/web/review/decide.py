@@ -1,0 +1,278 @@
+"""Deciding about one version: approve, revert, flag; claims; and taking a decision back."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memoryhub.actions.history import revert
+from memoryhub.actions.review import decisions
+from memoryhub.models import Decision, MemoryStore, MemoryVersion, Role
+from memoryhub.models.audit import LAST_SEQ
+from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.visible import visible
+from memoryhub.web.common.access import act, in_store, person
+from memoryhub.web.common.forms import LONGEST_NOTE
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people, in_words
+from memoryhub.web.review.items import Item, items_of
+from memoryhub.web.review.queries import Row
+
+DECISIONS = ("approve", "revert", "flag", "unflag")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing was done: a sentence; `again` names the decision that may be made all the same."""
+
+    sentence: str = ""
+    again: str = ""
+    claimed_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the form of a decision said."""
+
+    decision: str
+    note: str
+    earlier: int
+    anyway: bool
+
+    @classmethod
+    def of(cls, request: Request) -> "Given":
+        earlier = request.POST.get("earlier", "0")
+        number = int(earlier) if earlier.isascii() and earlier.isdigit() and len(earlier) < 10 else 0
+        note = request.POST.get("note", "").strip()
+        return cls(request.POST.get("decision", ""), note, number, bool(request.POST.get("anyway")))
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def decide(request: Request, store: MemoryStore) -> HttpResponse:
+    """Does it and says so in place of the item; or gives the item back with the sentence that says why not."""
+    given = Given.of(request)
+    if given.decision not in DECISIONS:
+        return HttpResponseBadRequest(_("There is no such decision."))
+    version = version_of(store, request.POST.get("version", ""))
+    refusal = _refusal(request, version, given)
+    if refusal is None:
+        try:
+            return _done(request, version, given, _decided(request, version, given))
+        except revert.NeedsChoice:
+            return _choose(request, store, version)
+        except (decisions.Decided, decisions.Changed, ToolError) as error:
+            if _is_done_already(request, given, error):
+                return _done_already(request, version)
+            refusal = _why(error)
+    return _refused(request, version, given, refusal)
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def claim(request: Request, store: MemoryStore) -> HttpResponse:
+    """Says that the person is looking at a version's memory, and tells what others did with it meanwhile.
+
+    With `refresh` it only gives the item as it is now: another version of its memory has been decided.
+    """
+    version = version_of(store, request.POST.get("version", ""))
+    item = item_of(request, version)
+    if request.POST.get("refresh"):
+        return _answer(request, item)
+    if not item.is_open:
+        answer = _answer(request, item)
+        # "this" is the item that asked: it may be gone from the page, where its id would not be found any more
+        answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "this", "outerHTML"
+        return answer
+    standing = decisions.claim(store.pk, version.memory_id, person(request), timezone.now())
+    other = standing if standing.by_id != person(request).pk else None
+    return render(request, "review/_claim.html", {"item": item, "claim": other})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.CURATOR)
+def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
+    """Takes a decision back: what it approved or reverted awaits review again."""
+    if seq > LAST_SEQ:
+        raise Http404
+    if request.method != "POST":
+        return render(request, "review/undo.html", {"store": store, "seq": seq, "next": next_of(request)})
+    try:
+        undone = revert.take_back(store.pk, seq, act(request))
+    except revert.NeedsChoice:
+        return see_other("undo_entry", store.pk, str(seq))
+    except ToolError as error:
+        messages.error(request, for_people(error))
+        return see_other(next_of(request))
+    if request.htmx and (pk := request.POST.get("version")):
+        return _answer(request, item_of(request, version_of(store, pk)))
+    if undone is None:
+        messages.warning(request, _("Nothing was taken back: somebody has decided about it since."))
+    else:
+        messages.success(request, _("The decision was undone: its versions await review again."))
+    return see_other(next_of(request))
+
+
+def version_of(store: MemoryStore, version_id: str) -> MemoryVersion:
+    found = None if "\0" in version_id else MemoryVersion.objects.filter(store=store, pk=version_id).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def item_of(request: Request, version: MemoryVersion) -> Item:
+    row = Row(version.store_id, version.seq, version.pk, version.memory_id, version.path, version.created_at)
+    return items_of([row], person(request), timezone.now())[0]
+
+
+def next_of(request: Request) -> str:
+    """The page of the hub from which the form came, else the inbox."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    is_here = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
+    return wanted if is_here else reverse("review")
+
+
+def _answer(request: Request, item: Item, **more: Any) -> HttpResponse:
+    """For the place of an item: the item, or the line that says what was decided about it."""
+    shown = {"item": item, "decided": not item.is_open, "oob": True, "here": next_of(request), **more}
+    return render(request, "review/_answer.html", shown)
+
+
+# ------------------------------------------------------------------------------------------------ doing it
+
+
+def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal | None:
+    """What stands against it before anything is done."""
+    if len(given.note) > LONGEST_NOTE:
+        return Refusal(_("The note is too long: 1,000 characters are possible."))
+    if given.decision == "flag" and not given.note:
+        return Refusal(_("Say in the note what is wrong."))
+    if given.decision in ("approve", "revert") and version.review_state == "unreviewed":
+        standing = decisions.claim(version.store_id, version.memory_id, person(request), timezone.now())
+        if standing.by_id != person(request).pk and not given.anyway:
+            said = _("%(name)s is looking at this right now.") % {"name": standing.by}
+            return Refusal(said, again=given.decision, claimed_by=str(standing.by))
+    return None
+
+
+def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
+    """Raises what the actions raise."""
+    doing, store = act(request, given.note), version.store_id
+    if given.decision in ("flag", "unflag"):
+        return decisions.flag(store, [version.pk], doing, flagged=given.decision == "flag")
+    if given.decision == "approve":
+        done = decisions.approve(store, version.pk, doing, earlier=given.earlier)
+    else:
+        done = revert.revert(store, version.pk, doing)
+    decisions.release(store, [version.memory_id], person(request))
+    return done
+
+
+def _is_done_already(request: Request, given: Given, error: Exception) -> bool:
+    """Whether the same person has already decided the same, on another page or together with a later version."""
+    done = error.review if isinstance(error, decisions.Decided) else None
+    meant = {"approve": Decision.APPROVED, "revert": Decision.REVERTED}.get(given.decision)
+    return done is not None and done.by_id == person(request).pk and done.decision == meant
+
+
+def _done_already(request: Request, version: MemoryVersion) -> HttpResponse:
+    if request.htmx:
+        return _answer(request, item_of(request, version))
+    messages.info(request, _("You have already decided this. Nothing was done."))
+    return see_other(next_of(request))
+
+
+def _why(error: Exception) -> Refusal:
+    if isinstance(error, decisions.Changed):
+        count = error.count
+        told = ngettext(
+            "Somebody decided about earlier versions meanwhile. Now %(count)s would be approved too. Look again.",
+            "Somebody decided about earlier versions meanwhile. Now %(count)s would be approved too. Look again.",
+            count,
+        )
+        return Refusal(told % {"count": count})
+    return Refusal(in_words(error)) if isinstance(error, ToolError) else Refusal()
+
+
+def _done(request: Request, version: MemoryVersion, given: Given, done: decisions.Done | None) -> HttpResponse:
+    said = words_of(given.decision, version, done)
+    if request.htmx:
+        answer = _answer(request, item_of(request, version), said=said, done=done)
+        others = [pk for pk in done.versions if pk != version.pk] if done else []
+        number = {"number": version.number}
+        told = {
+            "review:decided": {
+                "versions": others,
+                "said": _("Approved together with version %(number)s.") % number,
+                "memory": version.memory_id,
+                "version": version.pk,
+            }
+        }
+        answer.headers["HX-Trigger"] = json.dumps(told)
+        return answer
+    if done is None:
+        messages.info(request, said)
+    else:
+        messages.success(request, with_links(version.store_id, said, done.seq, given.decision, next_of(request)))
+    return see_other(next_of(request))
+
+
+def words_of(decision: str, version: MemoryVersion, done: decisions.Done | None) -> str:
+    """What was done, as a sentence."""
+    named: dict[str, Any] = {"number": version.number, "path": version.path or ""}
+    if done is None:
+        return _("%(path)s has no flag.") % named
+    if decision == "approve" and (earlier := len(done.versions) - 1):
+        told = ngettext(
+            "Approved version %(number)s of %(path)s and %(count)s earlier version.",
+            "Approved version %(number)s of %(path)s and %(count)s earlier versions.",
+            earlier,
+        )
+        return told % {**named, "count": earlier}
+    sentences = {
+        "approve": _("Approved version %(number)s of %(path)s."),
+        "revert": _("Reverted version %(number)s of %(path)s."),
+        "flag": _("Flagged %(path)s."),
+        "unflag": _("Took the flag from %(path)s."),
+    }
+    return sentences[decision] % named
+
+
+def with_links(store_id: str, said: str, seq: int, decision: str, back: str) -> str:
+    """A banner's words with the entry, and with the way back where there is one."""
+    entry = format_html(
+        '{} <a href="{}">{}</a>', visible(said), reverse("entry", args=[store_id, seq]), _("Audit entry")
+    )
+    if decision not in ("approve", "revert"):
+        return entry
+    undo = reverse("undo_decision", args=[store_id, seq], query={"next": back})
+    return format_html('{} <a class="button button-small banner-undo" href="{}">{}</a>', entry, undo, _("Undo"))
+
+
+def _choose(request: Request, store: MemoryStore, version: MemoryVersion) -> HttpResponse:
+    """To the page that shows what later changes met, and asks what is to become of it."""
+    messages.warning(request, _("Later edits overlap this one. Nothing was done: choose what to keep."))
+    note = Given.of(request).note
+    address = reverse("undo_version", args=[store.pk, version.pk], query={"note": note} if note else None)
+    if request.htmx:
+        return HttpResponse(headers={"HX-Redirect": address})
+    return see_other(address)
+
+
+def _refused(request: Request, version: MemoryVersion, given: Given, refusal: Refusal) -> HttpResponse:
+    """The item again, with what was typed; to a browser without script as a page of its own."""
+    item = item_of(request, version)
+    shown = {"item": item, "refusal": refusal, "note": given.note, "given": given, "here": next_of(request)}
+    if request.htmx:
+        return render(request, "review/_item.html", shown)
+    return render(request, "review/one.html", shown | {"store": version.store})

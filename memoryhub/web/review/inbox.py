@@ -1,0 +1,114 @@
+"""The review inbox: what agents wrote and nobody has looked at, over all stores of a person."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import MemoryStore, User
+from memoryhub.web.audit.filters import Malformed
+from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, Filter, named, resolved
+from memoryhub.web.review.items import Item, items_of
+from memoryhub.web.review.queries import BadPlace, Page, page
+
+LABELS = {
+    "store": lambda: _("Store"), "agent": lambda: _("Agent"), "session": lambda: _("Session"),
+    "memory": lambda: _("Memory"), "path": lambda: _("Path"), "before": lambda: _("Before"),
+    "after": lambda: _("After"),
+}  # fmt: skip
+NOTHING = Page([], None, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is on, in words, and the query of the page without it."""
+
+    key: str
+    label: str
+    shown: str
+    query_without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Versions of one session, or of one memory, that stand on a page."""
+
+    first: Item
+    items: Sequence[Item]
+
+
+@require_safe
+@signed_in
+def review(request: Request) -> HttpResponse:
+    """A page of the inbox; a filter that cannot be read gets a sentence and finds nothing."""
+    user = person(request)
+    stores = visible_stores(user)
+    wanted, found, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
+    try:
+        wanted = Filter.of(request.GET.dict())
+        found = _found(request, wanted, stores)
+    except Malformed as malformed:
+        problem = str(malformed)
+    except BadPlace:
+        problem = _("This link is out of date. Start again from the beginning.")
+    items = items_of(found.rows, user, timezone.now())
+    return render(
+        request,
+        "review/inbox.html",
+        {
+            "filter": wanted,
+            "bar": request.GET.get("q") or wanted.words,
+            "chips": _chips(wanted, stores),
+            "groups": groups(items, wanted.group),
+            "items": items,
+            "problem": problem,
+            "page": found,
+            "next": found.next and wanted.query(**{"from": found.next}),
+            "is_first": not request.GET.get("from"),
+            "may_decide": any(item.may_decide for item in items),
+            "here": request.get_full_path(),
+            **_switches(wanted),
+        },
+    )
+
+
+def visible_stores(user: User) -> list[str]:
+    """The ids of the stores in which a person may see what awaits review."""
+    return list(MemoryStore.objects.visible_to(user).order_by("pk").values_list("pk", flat=True))
+
+
+def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> Page:
+    target = resolved(wanted, stores, now=timezone.now(), zone=timezone.get_current_timezone())
+    return page(target, request.GET.get("from", ""), newest=wanted.is_newest)
+
+
+def _chips(wanted: Filter, stores: Sequence[str]) -> list[Chip]:
+    shown = named(wanted, stores)
+    return [Chip(key, LABELS[key](), shown[key], wanted.query(**{key: None})) for key in wanted.values]
+
+
+def _switches(wanted: Filter) -> dict[str, Any]:
+    """The queries of the same inbox in the other layouts."""
+    return {
+        "by_session": Filter(wanted.values, SESSION, wanted.order).query(),
+        "by_memory": Filter(wanted.values, MEMORY, wanted.order).query(),
+        "oldest": Filter(wanted.values, wanted.group, OLDEST).query(),
+        "newest": Filter(wanted.values, wanted.group, NEWEST).query(),
+    }
+
+
+def groups(items: Iterable[Item], by: str) -> list[Group]:
+    """The items of a page by session (without one: by author) or by memory, each where its first item stands."""
+    together: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        entry = item.entry
+        run = (entry.session or entry.author_id or "") if entry else ""
+        together.setdefault((item.store.pk, item.version.memory_id if by == MEMORY else run), []).append(item)
+    return [Group(of_one[0], of_one) for of_one in together.values()]

@@ -1,0 +1,272 @@
+"""What the inbox shows of each version: what changed, who wrote it, what the agent had read, and who is looking."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from memoryhub.actions.core.holds import holds_of
+from memoryhub.actions.history.blame import line_counts
+from memoryhub.actions.review.decisions import LOOK_BACK
+from memoryhub.models import (
+    AuditEntry,
+    Claim,
+    Decision,
+    Hold,
+    Member,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Review,
+    ReviewState,
+    Role,
+    Session,
+    User,
+)
+from memoryhub.text.diffs import REQUEST_WORK, Diff, unified
+from memoryhub.text.matching import Work
+from memoryhub.web.common import masking
+from memoryhub.web.common.comparisons import Sides, sides
+from memoryhub.web.common.versions import text_before, text_of
+from memoryhub.web.review.queries import Row
+from memoryhub.web.sessions.calls import shown_lines
+
+MOST_ROWS = 60
+"""So many lines of a comparison are shown in place."""
+LOOKED_AT = 12
+MOST_READS = 4
+"""Of the session's last LOOKED_AT entries before a write at most so many reads are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """That the agent had read a memory: the version that it saw, and the lines of it (null: of an empty text none)."""
+
+    version: MemoryVersion
+    lines: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A version with all that a person needs to decide about it.
+
+    `diff` is null where a text was redacted or is too much to be compared on this page (`too_large`); `hidden_rows` are
+    left out of it. `earlier` versions of the memory are approved with it. `claim` is somebody else's. `flagged` is the
+    flag that stands on the memory, `frozen` the legal hold that keeps its text as it is.
+    """
+
+    store: MemoryStore
+    version: MemoryVersion
+    memory: Memory
+    before: MemoryVersion | None
+    entry: AuditEntry | None
+    session: str | None
+    may_decide: bool
+    earlier: int = 0
+    diff: Diff | None = None
+    too_large: bool = False
+    hidden_rows: int = 0
+    reads: tuple[Read, ...] = ()
+    claim: Claim | None = None
+    flagged: Review | None = None
+    frozen: Hold | None = None
+    decided: Review | None = None
+    cover: masking.Cover = masking.NOTHING
+
+    @property
+    def is_open(self) -> bool:
+        return self.version.review_state == ReviewState.UNREVIEWED
+
+    @property
+    def sides(self) -> Sides:
+        """Where the comparison stands whole."""
+        return sides(self.before, self.version)
+
+    @property
+    def moved_from(self) -> str | None:
+        return self.before.path if self.before and self.before.path != self.version.path else None
+
+    @property
+    def together(self) -> int:
+        """How many versions approving it approves."""
+        return self.earlier + 1
+
+    @property
+    def may_edit(self) -> bool:
+        return self.may_decide and self.memory.is_live and not self.store.is_archived and self.frozen is None
+
+    @property
+    def since(self) -> int:
+        """How many versions the memory got after this one."""
+        return self.memory.version_count - self.version.number
+
+
+def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:
+    """The items of some versions, in their order, with a few questions for each store and one for each session."""
+    found: dict[str, Item] = {}
+    work = Work(REQUEST_WORK)
+    by_store: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        by_store[row.store].append(row.id)
+    stores = MemoryStore.objects.in_bulk(list(by_store))
+    roles = roles_in(user, by_store)
+    for store_id, versions in by_store.items():
+        if store_id in stores:
+            part = _of_store(stores[store_id], versions, _may_decide(user, roles.get(store_id)), user, at)
+            found |= {item.version.pk: item for item in part}
+    return [_compared(found[row.id], work) if compares else found[row.id] for row in rows if row.id in found]
+
+
+def roles_in(user: User, stores: Collection[str]) -> dict[str, Role]:
+    """A person's role in some stores; of a superuser none is asked for."""
+    if user.is_superuser:
+        return {}
+    rows = Member.objects.filter(user=user, store_id__in=stores).values_list("store_id", "role")
+    return {store: Role(role) for store, role in rows}
+
+
+def _may_decide(user: User, role: Role | None) -> bool:
+    return user.is_superuser or (role is not None and role.includes(Role.CURATOR))
+
+
+def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: User, at: datetime) -> list[Item]:
+    versions: list[Any] = list(_with_earlier(MemoryVersion.objects.among(store.pk, ids).select_related("text")))
+    memories = Memory.objects.filter(store=store).in_bulk({version.memory_id for version in versions})
+    entries = _entries(store.pk, {version.seq for version in versions})
+    before = _before(store.pk, versions)
+    sessions = dict(Session.objects.filter(pk__in={e.session for e in entries.values()}).values_list("id", "name"))
+    reads = _Reads(store.pk)
+    claims = _claims(store.pk, memories, user, at)
+    flags = _flags(store.pk, [memory.pk for memory in memories.values() if memory.flagged])
+    covers = masking.covers(store.pk, memories)
+    held = holds_of(store.pk, at)
+    decided = _decided(store.pk, [v.pk for v in versions if v.review_state != ReviewState.UNREVIEWED], memories)
+    return [
+        Item(
+            store=store,
+            version=version,
+            memory=memories[version.memory_id],
+            before=before.get(version.pk),
+            entry=(entry := entries.get(version.seq)),
+            session=sessions.get(entry.session or "", entry.session) if entry else None,
+            may_decide=may_decide,
+            earlier=version.earlier,
+            reads=reads.before(entry),
+            claim=claims.get(version.memory_id),
+            flagged=flags.get(version.memory_id),
+            frozen=held.stops_changes(version.memory_id, memories[version.memory_id].path),
+            decided=decided.get(version.pk),
+            cover=covers.get(version.memory_id, masking.NOTHING),
+        )
+        for version in versions
+    ]
+
+
+def _with_earlier(versions: QuerySet[MemoryVersion]) -> QuerySet[MemoryVersion]:
+    """With `earlier`: how many unreviewed ones of the memory stand before each, as far as approving it goes back."""
+    number = OuterRef("number")
+    before = MemoryVersion.objects.filter(
+        store_id=OuterRef("store_id"),
+        memory_id=OuterRef("memory_id"),
+        number__lt=number,
+        number__gte=number - LOOK_BACK,
+    ).unreviewed()
+    counted = before.order_by().values("memory_id").annotate(count=Count("pk")).values("count")
+    return versions.annotate(earlier=Coalesce(Subquery(counted), 0))
+
+
+def _entries(store: str, seqs: Collection[int]) -> dict[int, AuditEntry]:
+    rows = AuditEntry.objects.of_chain(store).of_seqs(seqs)
+    told = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "command", "note")
+    return {entry.seq: entry for entry in rows.only(*told)}
+
+
+def _before(store: str, versions: Iterable[MemoryVersion]) -> dict[str, MemoryVersion]:
+    """The version before each, with its text."""
+    found: dict[str, MemoryVersion] = {}
+    for version in versions:
+        if version.number > 1:
+            same = MemoryVersion.objects.filter(store_id=store, memory_id=version.memory_id, number=version.number - 1)
+            if before := same.select_related("text").first():
+                found[version.pk] = before
+    return found
+
+
+def _claims(store: str, memories: Collection[str], user: User, at: datetime) -> dict[str, Claim]:
+    """Those of other people, by memory."""
+    claims = Claim.objects.open(at).filter(store_id=store, memory_id__in=list(memories)).exclude(by=user)
+    return {claim.memory_id: claim for claim in claims.select_related("by")}
+
+
+def _flags(store: str, memories: Sequence[str]) -> dict[str, Review]:
+    """The review that set the flag which stands, by memory."""
+    found: dict[str, Review] = {}
+    for memory in memories:
+        flagged = Review.objects.of_memory(store, memory).filter(decision=Decision.FLAGGED)
+        if last := flagged.newest().select_related("by").first():
+            found[memory] = last
+    return found
+
+
+def _decided(store: str, versions: Collection[str], memories: Collection[str]) -> dict[str, Review]:
+    """What was decided last about those versions that do not await review."""
+    if not versions:
+        return {}
+    of_memories = Review.objects.filter(store_id=store, memory_id__in=list(memories), version_id__in=versions)
+    states = of_memories.exclude(decision__in=(Decision.FLAGGED, Decision.UNFLAGGED)).select_related("by")
+    return {review.version_id: review for review in states.order_by("seq")}
+
+
+# ------------------------------------------------------------------------------------------------ what it had read
+
+
+@dataclass(slots=True)
+class _Reads:
+    """What sessions had read before they wrote, in one store; a version that several read is fetched once."""
+
+    store: str
+    versions: dict[str, MemoryVersion] = field(default_factory=dict)
+
+    def before(self, entry: AuditEntry | None) -> tuple[Read, ...]:
+        """The last reads of memories before an entry of a session, the latest first, each version once."""
+        if entry is None or entry.session is None:
+            return ()
+        of_session = AuditEntry.objects.of_chain(self.store).of_session(entry.session).filter(seq__lt=entry.seq)
+        told = ("chain", "seq", "at", "command", "ok", "memory", "version", "first_line", "last_line", "cut")
+        latest = of_session.newest().only(*told)[:LOOKED_AT]
+        reads: dict[str, AuditEntry] = {}
+        for other in latest:
+            if other.command == "view" and other.ok and other.memory and other.version:
+                reads.setdefault(other.version, other)
+        self._fetch(reads)
+        known = [(reads[pk], self.versions[pk]) for pk in reads if pk in self.versions][:MOST_READS]
+        totals = line_counts([self.store], [version.pk for _, version in known])
+        return tuple(
+            Read(version, shown_lines(other.first_line, other.last_line, totals.get(version.pk)))
+            for other, version in known
+        )
+
+    def _fetch(self, ids: Mapping[str, AuditEntry]) -> None:
+        missing = [pk for pk in ids if pk not in self.versions]
+        if missing:
+            found = MemoryVersion.objects.among(self.store, missing)
+            self.versions |= found.only("store_id", "memory_id", "number", "path").in_bulk()
+
+
+# ------------------------------------------------------------------------------------------------ what changed
+
+
+def _compared(item: Item, work: Work) -> Item:
+    before, version = item.before, item.version
+    old, new = text_before(before, version), text_of(version)
+    if old is None or new is None:
+        return item
+    diff = masking.opened(work, old, new, item.cover)
+    if diff is None:
+        return replace(item, too_large=True)
+    rows = tuple(unified(diff))
+    return replace(item, diff=replace(diff, parts=rows[:MOST_ROWS]), hidden_rows=max(0, len(rows) - MOST_ROWS))

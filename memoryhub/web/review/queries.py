@@ -1,0 +1,287 @@
+"""Which versions await review: pages of them over several stores, by key and with bounded work.
+
+Within a store they stand in the order of the entries that made them; stores are merged by the time of the version that
+comes next. A page's end is written as the last version that was passed in each store from which one was shown.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import F, OuterRef, Subquery
+
+from memoryhub import ids
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion
+from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.web.review.filters import Wanted
+
+PAGE = 20
+CHUNK = 100
+WALK = 800
+"""So many versions are looked at for a page whose filter has to look at each."""
+
+FEW = 5_000
+"""Where so many versions or fewer stand at a path and beneath it, they are found by the index of paths, all at once."""
+
+_PLACE = re.compile(r"\w{26}:\d{1,18}:\w{0,26}(?:,\w{26}:\d{1,18}:\w{0,26})*", re.ASCII)
+_AFTER_ALL = "~"
+"""Follows every id."""
+
+
+class BadPlace(ValueError):
+    """The place is not one that a page has given."""
+
+
+class Place(NamedTuple):
+    """In a store: the last version that was passed, by its entry's seq and its id."""
+
+    seq: int
+    id: str
+
+
+class Row(NamedTuple):
+    """As much of a version as it takes to find it."""
+
+    store: str
+    seq: int
+    id: str
+    memory: str
+    path: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Versions in their order; `next` is the place from which it goes on (null: that was all).
+
+    `stopped`: it ends here because enough versions had been looked at, not because it is full.
+    """
+
+    rows: Sequence[Row]
+    next: str | None
+    stopped: bool
+
+
+def page(wanted: Wanted, place: str = "", *, newest: bool = False, size: int = PAGE, walk: int = WALK) -> Page:
+    """The next versions after a place (empty: the first ones); raises BadPlace."""
+    merged = _Merged(wanted, _places(place, wanted.stores), newest, walk)
+    rows: list[Row] = []
+    while len(rows) < size and (row := merged.next()) is not None:
+        rows.append(row)
+    return Page(rows, merged.place() if merged.has_more else None, merged.stopped)
+
+
+def _places(written: str, stores: Iterable[str]) -> dict[str, Place]:
+    if not written:
+        return {}
+    if not _PLACE.fullmatch(written):
+        raise BadPlace(written)
+    parts = [part.split(":") for part in written.split(",")]
+    known, found = set(stores), {ids.MEMORY_STORE + s: Place(int(seq), _full(id)) for s, seq, id in parts}
+    return {store: place for store, place in found.items() if store in known}
+
+
+def _full(id: str) -> str:
+    return ids.MEMORY_VERSION + id if id else _AFTER_ALL
+
+
+def _written(places: Mapping[str, Place]) -> str:
+    short = {store.removeprefix(ids.MEMORY_STORE): place for store, place in places.items()}
+    return ",".join(f"{store}:{place.seq}:{_short(place.id)}" for store, place in short.items())
+
+
+def _short(id: str) -> str:
+    return "" if id == _AFTER_ALL else id.removeprefix(ids.MEMORY_VERSION)
+
+
+class _Walk:
+    """How many more versions may be looked at."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
+class _Merged:
+    """The streams of all stores, opened when what they begin with may come next."""
+
+    def __init__(self, wanted: Wanted, places: dict[str, Place], newest: bool, walk: int) -> None:
+        self.newest, self.walk, self.stopped = newest, _Walk(walk), False
+        self.wanted, self.places = wanted, places
+        self.streams: list[_Stream] = []
+        begins = _begins(wanted, newest)
+        for store in [store for store, _ in begins if store in places]:
+            self._open(store)
+        self.waiting = deque((store, at) for store, at in begins if store not in places)
+
+    def _open(self, store: str) -> None:
+        self.streams.append(_Stream(self.wanted, store, self.places.get(store), self.newest))
+
+    def next(self) -> Row | None:
+        """The version that comes next; null at the end, or when enough has been looked at.
+
+        Then what has been found is still given, so that every page gets on; stores not looked at to the end come later.
+        """
+        while True:
+            filled = [stream.fill(self.walk) for stream in self.streams]
+            self.stopped = not all(filled)
+            ready = [stream for stream in self.streams if stream.rows]
+            first = min(ready, key=lambda stream: self._key(stream.rows[0]), default=None)
+            if not self.stopped and self.waiting and (first is None or self._comes_first(first.rows[0])):
+                self._open(self.waiting.popleft()[0])
+                continue
+            return first.take() if first else None
+
+    def _comes_first(self, row: Row) -> bool:
+        """Whether the next store that is not open yet may begin before this."""
+        at = self.waiting[0][1]
+        return at > row.at if self.newest else at < row.at
+
+    def _key(self, row: Row) -> tuple[float, str]:
+        return (-row.at.timestamp() if self.newest else row.at.timestamp()), row.store
+
+    @property
+    def has_more(self) -> bool:
+        return bool(self.waiting) or any(stream.rows or not stream.is_done for stream in self.streams)
+
+    def place(self) -> str:
+        return _written({s.store: s.passed for s in self.streams if s.passed is not None})
+
+
+def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
+    """The stores with something to review, and when the first of it was written; in that order."""
+    unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed()
+    first = unreviewed.order_by("-seq" if newest else "seq").values("created_at")[:1]
+    stores = MemoryStore.objects.filter(pk__in=wanted.stores)
+    if wanted.session is not None:
+        stores = stores.filter(pk__in=_stores_of_session(wanted))
+    found = stores.annotate(since=Subquery(first)).values_list("pk", "since")
+    begins = sorted((at, store) for store, at in found if at is not None)
+    return [(store, at) for at, store in (reversed(begins) if newest else begins)]
+
+
+def _stores_of_session(wanted: Wanted) -> list[str]:
+    """Of many stores only those in which the session did something have to be opened."""
+    entry = AuditEntry.objects.filter(chain=OuterRef("pk"), session=wanted.session).values("seq")[:1]
+    found = MemoryStore.objects.filter(pk__in=wanted.stores).annotate(one=Subquery(entry))
+    return [store for store, seq in found.values_list("pk", "one") if seq is not None]
+
+
+class _Stream:
+    """What matches in one store, a chunk at a time.
+
+    `passed` is the last version that was given or found not to match.
+    """
+
+    def __init__(self, wanted: Wanted, store: str, passed: Place | None, newest: bool) -> None:
+        self.wanted, self.store, self.passed, self.newest = wanted, store, passed, newest
+        self.rows: deque[Row] = deque()
+        self.read = passed
+        self.is_done = False
+        self.by_path = self._has_few_at_path()
+        self.low, self.high = AuditEntry.objects.of_chain(store).seqs_near(wanted.start, wanted.end)
+
+    def _has_few_at_path(self) -> bool:
+        if self.wanted.path is None or self.wanted.memory is not None or self.wanted.session is not None:
+            return False
+        return self._near_path().order_by().values("pk")[: FEW + 1].count() <= FEW
+
+    def _near_path(self) -> MemoryVersionQuerySet:
+        """At a path and beneath it, as one range; what else is in it (`/a.md` for `/a`) does not match later."""
+        path = self.wanted.path or ""
+        return MemoryVersion.objects.filter(store_id=self.store, path__gte=path, path__lt=path + "0")
+
+    def take(self) -> Row:
+        row = self.rows.popleft()
+        self.passed = Place(row.seq, row.id) if self.rows else self.read
+        return row
+
+    def fill(self, walk: _Walk) -> bool:
+        """Reads on until something matches or nothing is left; false where enough has been looked at before that."""
+        while not self.rows and not self.is_done:
+            if walk.left <= 0:
+                return False
+            size = min(CHUNK, walk.left) if self.wanted.looks_at_rows or self.wanted.session else PAGE + 1
+            size = FEW + 1 if self.by_path else size
+            rows, looked = self._of_session(size) if self.wanted.session else self._chunk(self._from_here(), size)
+            walk.left -= 0 if self.by_path else looked
+            self.is_done = looked < size
+            matching = self._matching(rows)
+            self.rows.extend(matching)
+            before = rows[rows.index(matching[0]) - 1] if matching and matching[0] != rows[0] else None
+            if not matching:
+                self.passed = self.read
+            elif before:
+                self.passed = Place(before.seq, before.id)
+        return True
+
+    def _from_here(self) -> MemoryVersionQuerySet:
+        """What follows; of one memory or few paths by their index, from which `+ 0` hides that seqs have one too."""
+        found = MemoryVersion.objects.filter(store_id=self.store).unreviewed()
+        if self.wanted.memory is None and not self.by_path:
+            return self._beyond(found.filter(seq__gte=self.low, seq__lte=self.high), "seq")
+        near = self._near_path().unreviewed() if self.by_path else found.filter(memory_id=self.wanted.memory)
+        of_memory = near.alias(place=F("seq") + 0)
+        return self._beyond(of_memory.filter(place__gte=self.low, place__lte=self.high), "place")
+
+    def _beyond(self, found: MemoryVersionQuerySet, place: str) -> MemoryVersionQuerySet:
+        """Those that follow the last one that was read, `place` being the name of its seq."""
+        if self.read is None:
+            return found
+        seq, id = self.read
+        if self.newest:
+            return found.filter(**{f"{place}__lte": seq}).exclude(
+                **{place: seq}, pk__gte="" if id == _AFTER_ALL else id
+            )
+        return found.filter(**{f"{place}__gte": seq}).exclude(**{place: seq}, pk__lte=id)
+
+    def _chunk(self, found: MemoryVersionQuerySet, size: int) -> tuple[list[Row], int]:
+        order = ["number"] if self.wanted.memory is not None else ["place" if self.by_path else "seq", "pk"]
+        columns = ("store_id", "seq", "pk", "memory_id", "path", "created_at")
+        rows = [
+            Row(*row)
+            for row in found.order_by(*(f"-{name}" if self.newest else name for name in order)).values_list(*columns)[
+                :size
+            ]
+        ]
+        if rows:
+            self.read = Place(rows[-1].seq, rows[-1].id)
+        return rows, len(rows)
+
+    def _of_session(self, size: int) -> tuple[list[Row], int]:
+        """The versions of the session's next entries: it may have few among very many that await review."""
+        entries = AuditEntry.objects.of_chain(self.store).of_session(str(self.wanted.session))
+        entries = entries.between(self.low, self.high)
+        if self.read is not None:
+            entries = entries.filter(seq__lt=self.read.seq) if self.newest else entries.filter(seq__gt=self.read.seq)
+        entries = entries.newest() if self.newest else entries.oldest()
+        seqs = list(entries.values_list("seq", flat=True)[:size])
+        rest = self._rest_of_entry()
+        rows = rest + (self._chunk(self._from_here().filter(seq__in=seqs), len(seqs) * 10_000)[0] if seqs else [])
+        if seqs:
+            self.read = Place(seqs[-1], _AFTER_ALL)
+        return rows, len(seqs)
+
+    def _rest_of_entry(self) -> list[Row]:
+        """What follows in the entry that the last page ended in."""
+        if self.read is None or self.read.id == _AFTER_ALL:
+            return []
+        return self._chunk(self._from_here().filter(seq=self.read.seq), 10_000)[0]
+
+    def _matching(self, rows: list[Row]) -> list[Row]:
+        wanted = self.wanted
+        if wanted.path is not None:
+            rows = [row for row in rows if row.path == wanted.path or (row.path or "").startswith(wanted.path + "/")]
+        if wanted.start is not None or wanted.end is not None:
+            rows = [row for row in rows if _is_within(row.at, wanted)]
+        if wanted.author is not None and rows:
+            entries = AuditEntry.objects.of_chain(self.store).of_seqs({row.seq for row in rows})
+            by = set(entries.by_author(wanted.author).values_list("seq", flat=True))
+            rows = [row for row in rows if row.seq in by]
+        return rows
+
+
+def _is_within(at: datetime, wanted: Wanted) -> bool:
+    return (wanted.start is None or at >= wanted.start) and (wanted.end is None or at < wanted.end)

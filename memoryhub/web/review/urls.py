@@ -1,0 +1,14 @@
+"""The addresses of the review inbox and its decisions."""
+
+from django.urls import path
+
+from memoryhub.web.review import bulk, decide, flag, inbox
+
+urlpatterns = [
+    path("review", inbox.review, name="review"),
+    path("review/decide", bulk.decide_many, name="decide_many"),
+    path("stores/<slug:store_id>/review", decide.decide, name="decide"),
+    path("stores/<slug:store_id>/review/claim", decide.claim, name="claim"),
+    path("stores/<slug:store_id>/review/<int:seq>/undo", decide.undo_decision, name="undo_decision"),
+    path("stores/<slug:store_id>/memories/<slug:memory_id>/flag", flag.flag, name="flag"),
+]

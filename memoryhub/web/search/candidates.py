@@ -1,0 +1,175 @@
+"""The versions that a search looks through, in an order in which it can stop anywhere and go on from there.
+
+Store by store: the live memories by path, then old versions by memory, then what is in the trash, the newest deletion
+first. Each read takes a number of rows after a key from an index that has them in this order, however large the store.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+
+from memoryhub.models import Memory, MemoryVersion, Operation
+from memoryhub.models.memories import MemoryQuerySet, MemoryVersionQuerySet
+
+LIVE, OLD, TRASH = "live", "old", "trash"
+
+Key = tuple[str | int, ...]
+"""Where a row stands among those of its kind; empty before the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A version of a memory that may be found: of a live one the newest, or an old one, or what was deleted."""
+
+    kind: str
+    key: Key
+    store: str
+    memory: str
+    path: str | None
+    version: str
+    number: int
+    seq: int
+    at: datetime
+    text: str | None
+    size: int
+    in_trash: bool
+    is_candidate: bool = True
+
+
+def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
+    """The newest versions of live memories by path; `prefix` is a memory's or a directory's path."""
+    memories = Memory.objects.live().filter(store_id=store)
+    if prefix is not None:
+        memories = memories.filter(path__gte=prefix, path__lt=prefix + "0")
+    if after:
+        memories = memories.filter(path__gt=after[0])
+    columns = ("path", "id", "head_id", "head__number", "head__seq", "head__created_at", "text_id", "size")
+    return [
+        Row(LIVE, (path,), store, memory, path, head, number, seq, at, text, size, in_trash=False)
+        for path, memory, head, number, seq, at, text, size in memories.order_by("path").values_list(*columns)[:limit]
+    ]
+
+
+def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
+    """Versions by memory and number; those that are not old are no candidates."""
+    versions = MemoryVersion.objects.filter(store_id=store)
+    if not after:
+        return _old(store, versions, limit)
+    memory, number = after
+    rows = _old(store, versions.filter(memory_id=memory, number__gt=number), limit)
+    if len(rows) < limit:
+        rows += _old(store, versions.filter(memory_id__gt=memory), limit - len(rows))
+    return rows
+
+
+def _old(store: str, versions: MemoryVersionQuerySet, limit: int) -> list[Row]:
+    columns = (
+        "memory_id",
+        "number",
+        "id",
+        "path",
+        "seq",
+        "created_at",
+        "text_id",
+        "size",
+        "superseded_seq",
+        "operation",
+        "memory__deleted_at",
+        "memory__version_count",
+    )
+    return [
+        Row(
+            OLD,
+            (memory, number),
+            store,
+            memory,
+            path,
+            id,
+            number,
+            seq,
+            at,
+            text,
+            size or 0,
+            deleted is not None,
+            # What a memory was when it was deleted is looked through with the trash.
+            operation != Operation.DELETED and next is not None and not (deleted and number >= count - 1),
+        )
+        for memory, number, id, path, seq, at, text, size, next, operation, deleted, count in versions.order_by(
+            "memory_id", "number"
+        ).values_list(*columns)[:limit]
+    ]
+
+
+def trash(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
+    """What memories in the trash were last, the newest deletion first."""
+    memories = Memory.objects.in_trash().filter(store_id=store)
+    if not after:
+        return _trash(store, memories, limit)
+    at, memory = datetime.fromisoformat(str(after[0])), after[1]
+    rows = _trash(store, memories.filter(deleted_at=at, pk__lt=memory), limit)
+    if len(rows) < limit:
+        rows += _trash(store, memories.filter(deleted_at__lt=at), limit - len(rows))
+    return rows
+
+
+def _trash(store: str, memories: MemoryQuerySet, limit: int) -> list[Row]:
+    columns = ("id", "deleted_at", "path", "text_id", "size")
+    rows = list(memories.order_by("-deleted_at", "-id").values_list(*columns)[:limit])
+    facts = _last_versions(store, [row[0] for row in rows])
+    return [_deleted(store, row, facts.get(row[0])) for row in rows]
+
+
+def _last_versions(store: str, memories: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    """Of deleted memories the versions before their deletions: id, number, seq and moment."""
+    last = MemoryVersion.objects.filter(
+        store_id=OuterRef("store_id"), memory_id=OuterRef("pk"), number=OuterRef("version_count") - 1
+    )
+    ids = Memory.objects.among(store, memories).annotate(last=Subquery(last.values("id")[:1]))
+    versions = MemoryVersion.objects.among(store, [id for id in ids.values_list("last", flat=True) if id])
+    return {row[0]: row[1:] for row in versions.values_list("memory_id", "id", "number", "seq", "created_at")}
+
+
+def _deleted(store: str, row: tuple[Any, ...], facts: Sequence[Any] | None) -> Row:
+    memory, deleted, path, text, size = row
+    version, number, seq, at = facts or ("", 0, 0, deleted)
+    key = (deleted.isoformat(), memory)
+    return Row(
+        TRASH,
+        key,
+        store,
+        memory,
+        path,
+        version,
+        number,
+        seq,
+        at,
+        text,
+        size,
+        in_trash=True,
+        is_candidate=facts is not None,
+    )
+
+
+READ: dict[str, Callable[[str, Key, int, str | None], list[Row]]] = {LIVE: live, OLD: old, TRASH: trash}
+KEYS: dict[str, tuple[type, ...]] = {LIVE: (str,), OLD: (str, int), TRASH: (str, str)}
+"""What a key of each kind is made of."""
+
+
+def is_key(kind: str, key: Sequence[Any]) -> bool:
+    """Whether something that came from outside can be a key of this kind."""
+    types = KEYS[kind]
+    if not key:
+        return True
+    if len(key) != len(types) or not all(type(part) is one for part, one in zip(key, types, strict=True)):
+        return False
+    return kind != TRASH or _is_moment(str(key[0]))
+
+
+def _is_moment(value: str) -> bool:
+    try:
+        return datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False

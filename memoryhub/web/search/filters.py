@@ -1,0 +1,87 @@
+"""What somebody types to search: words and phrases, and filters as `key:value` or in the controls beside the field."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from memoryhub.text.folding import fold
+from memoryhub.web.audit.filters import Malformed
+
+LONGEST = 500
+MOST_WORDS = 8
+KEYS = ("store", "path", "in", "agent", "person", "session", "from", "to", "versions", "trash")
+NARROWING = frozenset(("path", "agent", "person", "session", "from", "to"))
+CONTENTS, PATHS, NOTES = "contents", "paths", "notes"
+ONLY = {"in": (CONTENTS, PATHS, NOTES), "versions": ("all",), "trash": ("yes",)}
+_PART = re.compile(r'(?:(\w+):)?(?:"([^"]*)"|(\S+))')
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Words and phrases as they were typed, and values for some of KEYS."""
+
+    words: tuple[str, ...]
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str]) -> "Query":
+        """From an address: the text of the field (`q`) and what the controls add to it. Raises Malformed."""
+        typed = parameters.get("q", "").strip()
+        if len(typed) > LONGEST:
+            raise Malformed(_("That is too long to be searched: at most %(most)s characters.") % {"most": LONGEST})
+        words, values = _parts(typed)
+        values |= {key: value for key in KEYS if (value := parameters.get(key, "").strip()[:LONGEST])}
+        for key, value in values.items():
+            _check(key, value)
+        if len(words) > MOST_WORDS:
+            raise Malformed(_("At most %(most)s words can be searched at once.") % {"most": MOST_WORDS})
+        return cls(tuple(words), {key: values[key] for key in KEYS if key in values})
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        """What the texts must have, in their folded form."""
+        return tuple(dict.fromkeys(map(fold, self.words)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for: everything would be found."""
+        return not self.words and not NARROWING & self.values.keys()
+
+    @property
+    def text(self) -> str:
+        """The words and phrases as one types them."""
+        return " ".join(f'"{word}"' if re.search(r"\s", word) else word for word in self.words)
+
+    @property
+    def has_filters(self) -> bool:
+        return bool(self.values)
+
+    def looks_in(self, place: str) -> bool:
+        return self.values.get("in", place) == place
+
+    def without(self, key: str) -> dict[str, str]:
+        """The parameters of the same search without one filter."""
+        return {"q": self.text} | {name: value for name, value in self.values.items() if name != key}
+
+
+def _parts(typed: str) -> tuple[list[str], dict[str, str]]:
+    """Words in their order, and filters; what only looks like a filter (`http://…`) is a word."""
+    words, values = [], {}
+    for match in _PART.finditer(typed):
+        key, phrase, word = match.groups()
+        value = word if phrase is None else phrase
+        if key in KEYS:
+            values[key] = value.strip()
+        elif text := (value if key is None else f"{key}:{value}").strip():
+            words.append(text)
+    return words, {key: value for key, value in values.items() if value}
+
+
+def _check(key: str, value: str) -> None:
+    if "\0" in value or "\n" in value:
+        raise Malformed(_("The value of “%(key)s” cannot be looked for.") % {"key": key})
+    if key in ONLY and value not in ONLY[key]:
+        allowed = ", ".join(f"{key}:{one}" for one in ONLY[key])
+        raise Malformed(_("“%(value)s” cannot be searched; write %(allowed)s.") % {"value": value, "allowed": allowed})

@@ -1,0 +1,45 @@
+"""What was found, marked in what a person sees."""
+
+import re
+from collections.abc import Sequence
+
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.templatetags.visible import is_right_to_left
+from memoryhub.text import visible
+from memoryhub.text.folding import Span, spans
+
+
+def marked(text: str, words: Sequence[str]) -> SafeString:
+    """A text in which folded words are marked, with its hidden characters visible."""
+    return with_marks(text, spans(text, words))
+
+
+def with_marks(text: str, found: Sequence[Span]) -> SafeString:
+    """A text in which some columns are marked, with its hidden characters visible."""
+    parts, at = [], 0
+    for start, end in found:
+        parts += [visible.to_html(text[at:start]), "<mark>", visible.to_html(text[start:end]), "</mark>"]
+        at = end
+    return mark_safe("".join([*parts, visible.to_html(text[at:])]))
+
+
+def marked_path(path: str, words: Sequence[str]) -> SafeString:
+    """A path as `marked`, its directory set back behind the name; names from right to left are isolated each."""
+    found, cut = spans(path, words), path.rfind("/") + 1
+    part = _isolated_part if is_right_to_left(path) else _part
+    directory, name = part(path, 0, cut, found), part(path, cut, len(path), found)
+    return mark_safe(f'<span class="found-directory">{directory}</span>{name}')
+
+
+def _part(path: str, begin: int, end: int, found: Sequence[Span]) -> str:
+    inside = [(max(a, begin) - begin, min(b, end) - begin) for a, b in found if a < end and b > begin]
+    return with_marks(path[begin:end], inside)
+
+
+def _isolated_part(path: str, begin: int, end: int, found: Sequence[Span]) -> str:
+    parts = []
+    for match in re.finditer("/|[^/]+", path[begin:end]):
+        html = _part(path, begin + match.start(), begin + match.end(), found)
+        parts.append(f"<bdi>{html}</bdi>" if is_right_to_left(match[0]) else html)
+    return "".join(parts)

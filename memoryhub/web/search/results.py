@@ -1,0 +1,152 @@
+"""What a search has found as a page shows it: by memory, with the lines around what was looked for."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.models import AuditEntry, Memory, MemoryStore
+from memoryhub.text.folding import chosen_lines, found_lines, spans, window
+from memoryhub.web.common import masking, pages
+from memoryhub.web.common.masking import Cover
+from memoryhub.web.common.text_lines import LINES as LINES_OF_A_PAGE
+from memoryhub.web.search.candidates import OLD
+from memoryhub.web.search.highlight import marked, marked_path, with_marks
+from memoryhub.web.search.scan import Hit
+
+MOST_LINES = 4
+"""So many lines that were found are shown of a text, each with a line before and after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of a text as HTML, and how many more have what was looked for (`over`: at least so many)."""
+
+    html: SafeString
+    more: int
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version that was found, or several in a row whose found lines are the same: `first` to `last`."""
+
+    first: int
+    last: int
+    url: str
+    excerpt: Excerpt
+    note: SafeString | None
+    entry: AuditEntry | None
+    is_old: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A memory with the versions that were found."""
+
+    store: MemoryStore
+    path: SafeString
+    url: str
+    in_trash: bool
+    flagged: bool
+    versions: Sequence[Version]
+
+
+def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> list[Result]:
+    """The hits in their order, those of a memory that follow each other together."""
+    hits = list(hits)
+    told: dict[tuple[str, int], AuditEntry] = {}
+    for store_id in {hit.row.store for hit in hits}:
+        seqs = [hit.row.seq for hit in hits if hit.row.store == store_id]
+        told |= {(store_id, seq): entry for seq, entry in pages.entries(stores[store_id], *seqs).items()}
+    flagged = Memory.objects.flagged_among(stores, (hit.row.memory for hit in hits))
+    covers: dict[str, Cover] = {}
+    for store_id in {hit.row.store for hit in hits}:
+        covers |= masking.covers(store_id, {hit.row.memory for hit in hits if hit.row.store == store_id})
+    groups = groupby(hits, key=lambda hit: (hit.row.kind, hit.row.memory))
+    return [_result(list(group), stores, words, told, flagged, covers) for _, group in groups]
+
+
+def _result(
+    hits: list[Hit],
+    stores: Mapping[str, MemoryStore],
+    words: Sequence[str],
+    told: Mapping[tuple[str, int], AuditEntry],
+    flagged: Collection[str],
+    covers: Mapping[str, Cover],
+) -> Result:
+    newest = hits[-1].row
+    entry = {hit.row.version: told.get((hit.row.store, hit.row.seq)) for hit in hits}
+    versions: list[Version] = []
+    for hit in hits:
+        version = _version(hit, words, entry[hit.row.version], covers.get(hit.row.memory, masking.NOTHING))
+        if versions and _is_same(versions[-1], version):
+            version = _joined(versions.pop(), version)
+        versions.append(version)
+    url = reverse("memory", args=[newest.store, newest.memory])
+    return Result(
+        store=stores[newest.store],
+        path=marked_path(newest.path or "", words),
+        url=url,
+        in_trash=newest.in_trash,
+        flagged=newest.memory in flagged,
+        versions=versions[::-1],
+    )
+
+
+def _version(hit: Hit, words: Sequence[str], entry: AuditEntry | None, cover: Cover) -> Version:
+    row = hit.row
+    if row.kind == OLD:
+        url = reverse("version", args=[row.store, row.version])
+    else:
+        url = reverse("memory", args=[row.store, row.memory])
+    text = hit.text or ""
+    shown = excerpt(text, words, url, "first" if row.kind == OLD else "from", masking.masked(text, cover))
+    note = marked(hit.note, words) if hit.note and spans(hit.note, words, 1) else None
+    return Version(row.number, row.number, url, shown, note, entry, row.kind == OLD)
+
+
+def _is_same(one: Version, other: Version) -> bool:
+    """Whether a version shows nothing that the one before it has not shown, but for the address of its lines."""
+    shown = one.excerpt.html.replace(one.url, other.url)
+    return one.is_old and one.last + 1 == other.first and shown == other.excerpt.html and one.note == other.note
+
+
+def _joined(one: Version, other: Version) -> Version:
+    return Version(one.first, other.last, other.url, other.excerpt, other.note, other.entry, is_old=True)
+
+
+def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
+    """The first lines in which a text has the folded words, of every word the first, with links to each line.
+
+    `masked` is the text as it is shown, where values of it are masked; its lines are those of the text.
+    """
+    numbers, over = found_lines(text, words)
+    text = text if masked is None else masked
+    chosen = chosen_lines(numbers, MOST_LINES)
+    shown = sorted({line for number in chosen for line in (number - 1, number, number + 1) if line >= 0})
+    lines = text.split("\n", shown[-1] + 1)[: shown[-1] + 1] if shown else []
+    if lines and len(lines) > 1 and len(lines) == text.count("\n") + 1 and not lines[-1]:
+        lines.pop()  # a final line feed starts no line
+    found = set(chosen)
+    html, before = [], -1
+    for number in (line for line in shown if line < len(lines)):
+        if before >= 0 and number > before + 1:
+            html.append('<li class="excerpt-gap" aria-hidden="true">⋮</li>')
+        html.append(_line(lines[number], number, words if number in found else (), url, parameter))
+        before = number
+    every = {number for of_word in numbers for number in of_word}
+    return Excerpt(mark_safe("".join(html)), len(every - found), over)
+
+
+def _line(line: str, number: int, words: Sequence[str], url: str, parameter: str) -> str:
+    """A line, or of a long one what stands around the first mark."""
+    found = spans(line, words)
+    start, end = window(line, found)
+    inside = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]
+    shown = ("…" if start else "") + with_marks(line[start:end], inside) + ("…" if end < len(line) else "")
+    place = f"{url}?{parameter}={number + 1}" if number >= LINES_OF_A_PAGE else url
+    kind = ' class="excerpt-found"' if found else ""
+    return f'<li{kind}><a href="{place}#L{number + 1}">{number + 1}</a><code>{shown}</code></li>'

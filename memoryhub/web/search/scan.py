@@ -1,0 +1,255 @@
+"""A part of a search: it looks through versions for a bounded time and says where to go on.
+
+There is no index of the contents: their folded forms are compared, so that both databases find the same. The clock is
+looked at after every text; texts are read a few at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.core import signing
+
+from memoryhub.models import AuditEntry, MemoryText
+from memoryhub.text.folding import fold
+from memoryhub.web.common import masking
+from memoryhub.web.search import candidates as search_rows
+from memoryhub.web.search.candidates import LIVE, OLD, TRASH, Key, Row
+
+MOST_MEMORIES = 30
+MOST_VERSIONS = 90
+FIRST_ROWS, MOST_ROWS = 25, 200
+BATCH_BYTES, BATCH_ROWS = 256 * 1024, 100
+_SALT = "memoryhub.search"
+
+
+class BadPlace(ValueError):
+    """Not a place that a search has given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for: folded words, where they may stand, and what the version and its entry must be.
+
+    In the stores of `masked` what pages mask is not found either: else one could guess a value digit by digit.
+    """
+
+    words: Sequence[str]
+    contents: bool = True
+    paths: bool = True
+    notes: bool = True
+    path: str | None = None
+    author: str | None = None
+    session: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    old: bool = False
+    trash: bool = False
+    masked: frozenset[str] = frozenset()
+
+    @property
+    def kinds(self) -> list[str]:
+        return [LIVE, *([OLD] if self.old else []), *([TRASH] if self.trash else [])]
+
+    @property
+    def needs_entries(self) -> bool:
+        return self.author is not None or self.session is not None or (self.notes and bool(self.words))
+
+    def allows(self, row: Row) -> bool:
+        """Whether the version may be found, by what its row says."""
+        if not row.is_candidate or row.path is None:
+            return False
+        beneath = self.path is None or row.path == self.path or row.path.startswith(f"{self.path}/")
+        return beneath and (self.start is None or row.at >= self.start) and (self.end is None or row.at < self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a search goes on, and how far it has come: memories and old versions looked through, `total` memories.
+
+    `shown` and `versions` count what stands on the page, `spent` the seconds of work.
+    """
+
+    store: str = ""
+    kind: str = LIVE
+    key: Key = ()
+    looked: int = 0
+    old: int = 0
+    total: int = 0
+    found: int = 0
+    shown: int = 0
+    versions: int = 0
+    last: str = ""
+    spent: float = 0.0
+
+    def __str__(self) -> str:
+        values = [getattr(self, name) for name in self.__slots__]
+        return signing.dumps(values, salt=_SALT, compress=True)
+
+    @classmethod
+    def of(cls, written: str) -> Place:
+        """Raises BadPlace."""
+        try:
+            values = signing.loads(written, salt=_SALT)
+            place = cls(*values)
+            place = replace(place, key=tuple(place.key))
+        except (signing.BadSignature, ValueError, TypeError) as error:
+            raise BadPlace(written) from error
+        if place.kind not in search_rows.READ or not search_rows.is_key(place.kind, place.key):
+            raise BadPlace(written)
+        return place
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the page has enough."""
+        return self.shown >= MOST_MEMORIES or self.versions >= MOST_VERSIONS
+
+    def on_a_new_page(self) -> Place:
+        return replace(self, shown=0, versions=0, last="")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A version that was found, with its text (null: not looked at, or redacted) and its entry's note."""
+
+    row: Row
+    text: str | None
+    note: str | None
+
+
+@dataclass(slots=True)
+class Part:
+    """What was found, and where to go on; `place` is at the end once `ended`."""
+
+    place: Place
+    hits: list[Hit] = field(default_factory=list)
+    ended: bool = False
+
+
+def scan(wanted: Wanted, stores: Sequence[str], place: Place, seconds: float, most: int = MOST_VERSIONS) -> Part:
+    """Looks through stores, in the order of their ids, for so long or until there are `most` or a page is full."""
+    clock = time.perf_counter
+    began = clock()
+    part = Part(place)
+    for row, hit in _rows(wanted, stores, place):
+        _count(part, row, hit)
+        if part.place.is_full or len(part.hits) >= most or clock() - began >= seconds:
+            break
+    else:
+        part.ended = True
+    part.place = replace(part.place, spent=part.place.spent + clock() - began)
+    return part
+
+
+def _count(part: Part, row: Row, hit: Hit | None) -> None:
+    place, memory = part.place, f"{row.kind}:{row.memory}"
+    is_new = hit is not None and place.last != memory
+    part.place = Place(
+        row.store,
+        row.kind,
+        row.key,
+        place.looked + (row.kind != OLD),
+        place.old + (row.kind == OLD),
+        place.total,
+        place.found + is_new,
+        place.shown + is_new,
+        place.versions + (hit is not None),
+        memory if hit else place.last,
+        place.spent,
+    )
+    if hit is not None:
+        part.hits.append(hit)
+
+
+def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None]]:
+    """Every row after a place with what was found in it."""
+    size = FIRST_ROWS if not place.looked else MOST_ROWS
+    for store in sorted(stores):
+        if store < place.store:
+            continue
+        for kind in wanted.kinds:
+            key: Key = ()
+            if store == place.store:
+                if wanted.kinds.index(kind) < _index(wanted.kinds, place.kind):
+                    continue
+                key = place.key if kind == place.kind else ()
+            while rows := search_rows.READ[kind](store, key, size, wanted.path):
+                yield from _looked_at(wanted, store, rows)
+                key = rows[-1].key
+                if len(rows) < size:
+                    break
+                size = MOST_ROWS
+
+
+def _index(kinds: Sequence[str], kind: str) -> int:
+    """Where a kind is, or, where it is not looked through, what follows it."""
+    order = (LIVE, OLD, TRASH)
+    return next((at for at, one in enumerate(kinds) if order.index(one) >= order.index(kind)), len(kinds))
+
+
+def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tuple[Row, Hit | None]]:
+    """Rows with what was found in them; their texts are read a few at a time."""
+    allowed = [row for row in rows if wanted.allows(row)]
+    told = _told(wanted, store, allowed) if wanted.needs_entries else {}
+    if wanted.author is not None or wanted.session is not None:
+        allowed = [row for row in allowed if _is_by(wanted, told.get(row.seq))]
+    candidates = {id(row) for row in allowed}
+    texts: dict[str, str] = {}
+    for at, row in enumerate(rows):
+        if id(row) not in candidates:
+            yield row, None
+            continue
+        if wanted.contents and wanted.words and row.text and row.text not in texts:
+            texts = _texts(store, [other for other in rows[at:] if id(other) in candidates], store in wanted.masked)
+        facts = told.get(row.seq)
+        hit = Hit(row, texts.get(row.text or ""), facts[2] if facts else None)
+        yield row, hit if _has_words(wanted, hit) else None
+
+
+def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
+    """The contents of the first rows, as many as one reads at once."""
+    ids: list[str] = []
+    size = 0
+    for row in rows[:BATCH_ROWS]:
+        if ids and size + row.size > BATCH_BYTES:
+            break
+        if row.text:
+            ids.append(row.text)
+            size += row.size
+    return masking.texts(store, ids) if masked else MemoryText.objects.contents(store, ids)
+
+
+Facts = tuple[str | None, str | None, str | None]
+"""Author, session and note of an entry."""
+
+
+def _told(wanted: Wanted, store: str, rows: Sequence[Row]) -> Mapping[int, Facts]:
+    entries = AuditEntry.objects.of_chain(store).filter(seq__in={row.seq for row in rows})
+    if wanted.author is None and wanted.session is None:
+        entries = entries.exclude(note=None)
+    return {seq: facts for seq, *facts in entries.values_list("seq", "author_id", "session", "note")}  # type: ignore[misc]
+
+
+def _is_by(wanted: Wanted, facts: Facts | None) -> bool:
+    author, session, _ = facts or (None, None, None)
+    return (wanted.author is None or author == wanted.author) and (wanted.session is None or session == wanted.session)
+
+
+def _has_words(wanted: Wanted, hit: Hit) -> bool:
+    """Whether every word stands in the path, in the note or in the contents."""
+    left = wanted.words
+    if left and wanted.paths and hit.row.path:
+        left = _missing(hit.row.path, left)
+    if left and wanted.notes and hit.note:
+        left = _missing(hit.note, left)
+    if left and wanted.contents and hit.text is not None:
+        left = _missing(hit.text, left)
+    return not left
+
+
+def _missing(text: str, words: Sequence[str]) -> list[str]:
+    folded = fold(text)
+    return [word for word in words if word not in folded]

@@ -1,0 +1,142 @@
+"""The search page: a part of the answer at once, and where to go on for the rest."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import Sum
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import Agent, Directory, MemoryStore, User
+from memoryhub.web.audit.filters import Filter, Malformed, resolved
+from memoryhub.web.audit.masking import not_curated
+from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.search.filters import CONTENTS, NOTES, PATHS, Query
+from memoryhub.web.search.results import results
+from memoryhub.web.search.scan import MOST_VERSIONS, BadPlace, Part, Place, Wanted, scan
+
+FIRST_SECONDS, FIRST_HITS = 0.0015, 3
+"""How long is looked for the first answer, and how much is shown in it; it is to be there at once."""
+
+SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
+"""How long is looked for each answer that follows; what is found takes its time to show. Without script each is a page
+for which somebody has to press a button."""
+
+SUGGESTED = 200
+
+
+@require_safe
+@signed_in
+def search(request: Request) -> HttpResponse:
+    """The page with what was found so far; to htmx, which goes on by itself, only what came to that."""
+    user, parameters = person(request), request.GET.dict()
+    context: dict[str, Any] = {"query": Query((), {}), "typed": parameters.get("q", ""), "problem": ""}
+    try:
+        query = context["query"] = Query.of(parameters)
+        context["typed"] = query.text
+        if not query.is_empty:
+            context |= _found(user, query, parameters, goes_on_by_itself=bool(request.htmx))
+    except Malformed as malformed:
+        context |= {"problem": str(malformed), "values": parameters}
+    except BadPlace:
+        context["problem"] = _("This link is out of date. Search again.")
+    if request.htmx and not request.htmx.history_restore_request and parameters.get("at"):
+        return render(request, "search/_part.html", context)
+    return render(request, "search/search.html", {"values": context["query"].values} | context | _choices(user))
+
+
+def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
+    """A part of the search, or with `stop` only how far it has come."""
+    stores = _stores(user, query)
+    wanted = replace(wanted_of(query, list(stores)), masked=not_curated(user, stores))
+    written = parameters.get("at")
+    place = Place.of(written) if written else Place(total=_total(stores, wanted.path))
+    part = Part(place)
+    if "stop" not in parameters:
+        began = place.on_a_new_page() if place.is_full else place
+        bounds = (SECONDS, MOST_VERSIONS) if written else (FIRST_SECONDS, FIRST_HITS)
+        if written and not goes_on_by_itself:
+            bounds = (SECONDS_OF_A_PRESS, MOST_VERSIONS)
+        part = scan(wanted, list(stores), began, *bounds)
+    going = "" if part.ended else "?" + urlencode(_parameters(query) | {"at": str(part.place)})
+    return {
+        "results": results(part.hits, stores, wanted.words),
+        "part": part,
+        "place": part.place,
+        "share": min(part.place.looked, part.place.total),
+        "looked": intcomma(part.place.looked),
+        "total": intcomma(max(part.place.total, part.place.looked)),
+        "old": intcomma(part.place.old),
+        "spent": _("%(seconds)s s") % {"seconds": f"{part.place.spent:.1f}"},
+        "without_filters": urlencode({"q": query.text}),
+        "with_everything": urlencode(_parameters(query) | {"versions": "all", "trash": "yes"}),
+        "goes_on": going,
+        "by_itself": bool(going) and not part.place.is_full and "stop" not in parameters,
+        "several": len(stores) > 1,
+    }
+
+
+def wanted_of(query: Query, stores: Sequence[str]) -> Wanted:
+    """What a query asks for; raises Malformed."""
+    values = query.values
+    named = {key: values[key] for key in ("agent", "person", "session", "from", "to") if key in values}
+    target = resolved(Filter(named), stores, now=timezone.now(), zone=timezone.get_current_timezone()).search
+    path = values.get("path")
+    return Wanted(
+        words=query.folded,
+        contents=query.looks_in(CONTENTS),
+        paths=query.looks_in(PATHS),
+        notes=query.looks_in(NOTES),
+        path="/" + path.strip("/") if path and path.strip("/") else None,
+        author=target.author,
+        session=target.session,
+        start=target.start,
+        end=target.end,
+        old="versions" in values,
+        trash="trash" in values,
+    )
+
+
+def _stores(user: User, query: Query) -> dict[str, MemoryStore]:
+    """The stores that are looked through, by their ids."""
+    visible = MemoryStore.objects.visible_to(user)
+    asked = query.values.get("store")
+    if asked is None:
+        return {store.id: store for store in visible}
+    found = list(visible.filter(pk=asked)) or list(visible.filter(name=asked)[:2])
+    if len(found) == 2:
+        raise Malformed(_("Several stores have the name “%(name)s”: give the id of one.") % {"name": asked})
+    if not found:
+        raise Malformed(_("There is no store “%(name)s” that you may see.") % {"name": asked})
+    return {store.id: store for store in found}
+
+
+def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
+    """How many live memories there are to look through, by the counters."""
+    if path is None:
+        return sum(store.memory_count for store in stores.values())
+    found = Directory.objects.at(path).filter(store_id__in=stores).aggregate(count=Sum("memory_count"))
+    return int(found["count"] or 0)
+
+
+def intcomma(number: int) -> str:
+    """`1,200`"""
+    return f"{number:,}"
+
+
+def _parameters(query: Query) -> dict[str, str]:
+    return {"q": query.text, **query.values}
+
+
+def _choices(user: User) -> dict[str, Any]:
+    """What the controls beside the field offer."""
+    return {
+        "stores": MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")[:SUGGESTED],
+        "agents": Agent.objects.visible_to(user).by_name().values_list("id", "name")[:SUGGESTED],
+    }

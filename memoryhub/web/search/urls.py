@@ -1,0 +1,13 @@
+"""The addresses of search and saved views."""
+
+from django.urls import path
+
+from memoryhub.web.search import saved_views, search
+
+urlpatterns = [
+    path("search", search.search, name="search"),
+    path("views", saved_views.listing, name="saved_views"),
+    path("views/save", saved_views.save, name="save_view"),
+    path("views/<slug:view_id>/rename", saved_views.rename, name="rename_view"),
+    path("views/<slug:view_id>/delete", saved_views.delete, name="delete_view"),
+]

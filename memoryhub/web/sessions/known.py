@@ -1,0 +1,163 @@
+"""What a session knew: the versions that it had read or written up to a moment."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime, parse_time
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.history.blame import line_counts
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session
+from memoryhub.protocol.commands import WRITES
+from memoryhub.web.sessions.calls import shown_lines
+
+LOOK = 500
+"""So many calls before the moment are looked at in each store."""
+
+MOST = 100
+_PLACE = re.compile(r"(\w{1,64}):(\d{1,18})", re.ASCII)
+
+
+_Call = tuple[int, datetime, int | None, int | None]
+"""A call's seq and moment, and the first and last line that its answer showed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Up to when: just after the entry `seq` of `chain`, or up to `at`; neither means up to now.
+
+    `typed` is what somebody wrote into the field, `problem` a sentence where it could not be read.
+    """
+
+    at: datetime | None = None
+    chain: str | None = None
+    seq: int | None = None
+    typed: str = ""
+    problem: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        return self.at is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A version that a session knew: what it read of it, or that it wrote it itself (`own`).
+
+    `spans` are the lines that it was shown, joined where they touch; none for a text that it wrote and was not shown.
+    """
+
+    store: MemoryStore
+    version: MemoryVersion
+    url: str
+    own: bool
+    spans: Sequence[tuple[int, int]]
+    first: datetime
+    last: datetime
+    seq: int
+    times: int
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a session knew, what it saw last first; `more` if it had seen more than is listed."""
+
+    pieces: Sequence[Piece]
+    more: bool
+
+    @property
+    def memories(self) -> int:
+        return len({piece.version.memory_id for piece in self.pieces})
+
+
+def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[MemoryStore]) -> Moment:
+    """`until` is an entry, `chain:seq`; `at` a date with a time, or a time of the session's first day."""
+    if until := query.get("until"):
+        place = _PLACE.fullmatch(until)
+        if place and place[1] in {store.pk for store in stores}:
+            chain, seq = place[1], int(place[2])
+            entry = AuditEntry.objects.of_chain(chain).of_session(session.pk).filter(seq=seq)
+            at = entry.values_list("at", flat=True).first()
+            if at is not None:
+                return Moment(at, chain, seq)
+        return Moment(problem=_("This session has no such entry. Here is all that it knew."))
+    typed = query.get("at", "").strip()
+    if not typed:
+        return Moment()
+    try:
+        return Moment(_moment(typed, session), typed=typed)
+    except (ValueError, OverflowError):
+        words = _("“%(typed)s” is no time: write it like 2026-01-31 14:02, or 14:02.") % {"typed": typed}
+        return Moment(typed=typed, problem=words)
+
+
+def _moment(typed: str, session: Session) -> datetime:
+    """In the person's zone; a minute without seconds means all of it. Raises ValueError."""
+    moment = parse_datetime(typed)
+    if moment is None:
+        time = parse_time(typed)
+        if time is None:
+            raise ValueError(typed)
+        moment = datetime.combine(timezone.localtime(session.first_seen_at).date(), time)
+    if typed.count(":") == 1:
+        moment = moment.replace(second=59, microsecond=999_999)
+    return moment if timezone.is_aware(moment) else timezone.make_aware(moment)
+
+
+def known(session: Session, stores: Sequence[MemoryStore], moment: Moment) -> Known:
+    """The versions that a session had read or written up to a moment, what it saw last first."""
+    pieces: list[Piece] = []
+    more = False
+    for store in stores:
+        found, cut = _in_store(session, store, moment)
+        pieces += found
+        more = more or cut
+    pieces.sort(key=lambda piece: (piece.last, piece.seq), reverse=True)
+    return Known(pieces[:MOST], more or len(pieces) > MOST)
+
+
+def _in_store(session: Session, store: MemoryStore, moment: Moment) -> tuple[list[Piece], bool]:
+    acts = AuditEntry.objects.of_chain(store.pk).of_session(session.pk).newest()
+    if moment.chain == store.pk:
+        acts = acts.filter(seq__lte=moment.seq)
+    elif moment.at is not None:
+        _low, high = AuditEntry.objects.of_chain(store.pk).seqs_near(None, moment.at)
+        acts = acts.filter(seq__lte=high, at__lte=moment.at)
+    columns = ("seq", "at", "command", "ok", "version", "first_line", "last_line")
+    looked = list(acts.values_list(*columns)[: LOOK + 1])
+    by_version: dict[str, list[_Call]] = {}
+    for seq, at, command, ok, version, first, last in looked[:LOOK]:
+        if ok and version and (command == "view" or command in WRITES):
+            by_version.setdefault(version, []).append((seq, at, first, last))
+    ids = list(by_version)[: MOST + 1]
+    versions = MemoryVersion.objects.filter(store=store).defer("commitment", "salt").in_bulk(ids)
+    totals = line_counts([store.pk], ids)
+    pieces = [_piece(store, versions[id], by_version[id], totals.get(id)) for id in ids if id in versions]
+    return pieces, len(looked) > LOOK or len(by_version) > len(ids)
+
+
+def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], total: int | None) -> Piece:
+    """`calls` are the newest first."""
+    shown = (shown_lines(first, last, total) for *_rest, first, last in calls)
+    spans = joined([lines for lines in shown if lines])
+    url = reverse("version", args=[store.pk, version.pk])
+    anchor = f"#L{spans[0][0]}-L{spans[0][1]}" if spans else ""
+    own = any(seq == version.seq for seq, *_rest in calls)
+    (seq, last, *_), (_, first, *_) = calls[0], calls[-1]
+    return Piece(store, version, url + anchor, own, spans, first, last, seq, len(calls), total)
+
+
+def joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches of lines in order, those that touch or overlap as one."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], last))
+        else:
+            found.append((first, last))
+    return found

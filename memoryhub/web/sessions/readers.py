@@ -1,0 +1,143 @@
+"""Who has seen a version, or one line in whichever versions it stood, and what they wrote afterwards."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from memoryhub.actions.history import blame
+from memoryhub.actions.history.blame import Row, Texts
+from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.protocol.text import count_lines
+from memoryhub.text import blame as lines_of
+from memoryhub.text.blame import Origin
+from memoryhub.web.common import addresses, pages, removed_history
+from memoryhub.web.common.access import in_store, person
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.versions import memory_of, number_of
+from memoryhub.web.history.blame import lines_with_origins, picked, told_of_versions
+from memoryhub.web.history.blame_lines import Told
+from memoryhub.web.sessions.readers_groups import groups
+from memoryhub.web.sessions.readers_query import Wanted, older_page
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Versions that follow each other in which a line stands."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A line from where it came: its text, who brought it, and in which versions it stands as which line.
+
+    `now` is its number in the newest version (null: it is not there); `whole` is false where not all was looked at.
+    """
+
+    text: str
+    origin: Origin
+    told: Told
+    lines: Mapping[int, int]
+    spans: list[Span]
+    now: int | None
+    gone: int | None
+    whole: bool
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """`version` is a number (the newest text without it); `line` is one of its lines, which is followed."""
+    memory = memory_of(store, memory_id)
+    version, problem = picked(memory, request.GET.get("version", ""))
+    line, no_line = _line(request.GET.get("line", ""), version)
+    followed = _followed(memory, version, line) if line else None
+    rows, lines = _rows(memory, version, followed)
+    page = older_page(Wanted.of(store.pk, rows, lines), number_of(request, "before"))
+    return render(
+        request,
+        "sessions/readers.html",
+        pages.context(
+            request,
+            store,
+            memory=memory,
+            version=version,
+            line=line,
+            followed=followed,
+            problem=problem or no_line,
+            groups=groups(page.seen, store, person(request)),
+            older=page.older,
+            is_first="before" not in request.GET,
+            name=memory.name,
+            path=memory.path,
+            crumbs=addresses.crumbs(store.id, store.name, memory.path),
+            here=reverse("memory", args=[store.id, memory.pk]),
+            is_current=version.pk == memory.head_id,
+            maker=told_of_versions([row for row in rows if row.id == version.pk], store).get(version.number),
+            **removed_history.beside(memory, version.number),
+        ),
+    )
+
+
+def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
+    """The line that somebody asked for, or a sentence why there is none."""
+    if not written:
+        return None, ""
+    number = int(written) if written.isascii() and written.isdigit() and len(written) <= 9 else 0
+    if version.text_id and 1 <= number <= count_lines(version.content or ""):
+        return number, ""
+    return None, _("This version has no line “%(line)s”. Here is who has seen any of it.") % {"line": written}
+
+
+def _rows(memory: Memory, version: MemoryVersion, followed: Followed | None) -> tuple[list[Row], dict[int, int | None]]:
+    """The versions that count, and which line of each (null: any).
+
+    Between those in which a line stands others may have had it too, whose texts have been redacted.
+    """
+    if followed is None:
+        rows = [row for row in blame.onward(memory, version.number, most=1).rows if not row.is_deletion]
+        return rows, {row.number: None for row in rows}
+    rows = list(blame.onward(memory, followed.origin.since).rows)
+    last = max(followed.lines)
+    gone = [row.number for row in rows if row.text is None and not row.is_deletion and row.number < last]
+    return rows, {**dict.fromkeys(gone), **followed.lines}
+
+
+def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
+    """From a line of a version back to where it came from, and on to where it stands."""
+    behind, work = lines_with_origins(memory, version.number), lines_of.Work()
+    origin = behind.origins[line - 1]
+    ahead = blame.onward(memory, origin.number)
+    onward = ahead.versions()
+    texts = Texts(memory.store_id, list(lines_of.first_places(onward)))
+    lines = lines_of.follow(onward, origin.line, texts, work)
+    brought = behind.history.by_number()[origin.number]
+    last = ahead.rows[-1]
+    after = [row.number for row in ahead.rows if row.number > max(lines, default=0)]
+    return Followed(
+        behind.lines[line - 1],
+        origin,
+        told_of_versions([brought], memory.store)[origin.number],
+        lines,
+        spans(lines),
+        lines.get(last.number),
+        after[0] if after else None,
+        whole=ahead.whole and origin.known and not (work.passed or behind.bounded),
+    )
+
+
+def spans(numbers: Iterable[int]) -> list[Span]:
+    """Numbers in order, those that follow each other together."""
+    found: list[Span] = []
+    for number in sorted(numbers):
+        if found and found[-1].last == number - 1:
+            found[-1] = Span(found[-1].first, number)
+        else:
+            found.append(Span(number, number))
+    return found

@@ -1,0 +1,118 @@
+"""Who an answer went to: the sessions behind some calls, and what each wrote after them."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import Exists, OuterRef, Q
+
+from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion, Session, User
+from memoryhub.protocol.commands import WRITES
+from memoryhub.web.sessions.readers_query import Entry, Seen
+
+LOOK = 300
+"""So many calls of a session after a read are looked at for what it wrote."""
+
+WRITTEN = 8
+SHOWN = 12
+OTHER_STORES = 5
+
+
+class Write(NamedTuple):
+    """An act that wrote: `version` and `number` are null where it made none or several."""
+
+    store: MemoryStore
+    seq: int
+    at: datetime
+    command: str
+    path: str | None
+    new_path: str | None
+    memory: str | None
+    version: str | None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The answers that went to one session, or to one agent or person without a session, newest first.
+
+    `since` is the oldest of these answers: what was `written` came after it; `more` says that there may be more.
+    """
+
+    seen: Sequence[Seen]
+    rest: int
+    since: Entry
+    session: Session | None
+    written: Sequence[Write]
+    more: bool
+
+    @property
+    def last(self) -> Entry:
+        return self.seen[0].entry
+
+
+def groups(seen: Iterable[Seen], store: MemoryStore, user: User) -> list[Group]:
+    """One group for each session, agent or person, in the order in which they come."""
+    by_who: dict[tuple[str | None, str | None], list[Seen]] = {}
+    for found in seen:
+        entry = found.entry
+        by_who.setdefault((entry.session, None if entry.session else entry.author), []).append(found)
+    sessions = Session.objects.select_related("agent").in_bulk([key for key, _author in by_who if key])
+    elsewhere = other_stores(sessions, store, user)
+    return [
+        _group(all_of_it, sessions.get(session or ""), store, elsewhere.get(session or "", ()))
+        for (session, _author), all_of_it in by_who.items()
+    ]
+
+
+def _group(seen: Sequence[Seen], session: Session | None, store: MemoryStore, others: Sequence[MemoryStore]) -> Group:
+    since = seen[-1].entry
+    written: list[Write] = []
+    more = False
+    if session is not None:
+        for place in (store, *others):
+            bound = since.seq if place is store else None
+            found, cut = writes_after(place, session.pk, since.at, bound, WRITTEN - len(written))
+            written += found
+            more = more or cut
+    return Group(seen[:SHOWN], max(0, len(seen) - SHOWN), since, session, with_numbers(written), more)
+
+
+def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
+    """The other stores that the person may see and in which each session did something, a few of them."""
+    if not sessions:
+        return {}
+    acts = AuditEntry.objects.filter(chain=OuterRef("pk"))
+    any_of_them = Q(pk__in=[])
+    for session in sessions:
+        any_of_them |= Q(Exists(acts.filter(session=session)))
+    found = list(MemoryStore.objects.visible_to(user).exclude(pk=store.pk).filter(any_of_them).by_name()[:OTHER_STORES])
+    return {
+        session: [s for s in found if AuditEntry.objects.of_chain(s.pk).of_session(session).exists()]
+        for session in (sessions if found else ())
+    }
+
+
+def writes_after(
+    store: MemoryStore, session: str, at: datetime, seq: int | None, most: int
+) -> tuple[list[Write], bool]:
+    """What a session wrote in a store after an entry of it, or after a moment; and whether there may be more."""
+    acts = AuditEntry.objects.of_chain(store.pk).of_session(session).oldest()
+    acts = acts.filter(seq__gt=seq) if seq is not None else acts.filter(at__gt=at)
+    columns = ("seq", "at", "command", "path", "new_path", "memory", "version", "ok", "replay_of")
+    looked = list(acts.values_list(*columns)[:LOOK])
+    found = [
+        Write(store, seq, at, command or "", path, new_path, memory, version)
+        for seq, at, command, path, new_path, memory, version, ok, replay_of in looked
+        if command in WRITES and ok and replay_of is None
+    ]
+    return found[:most], len(found) > most or len(looked) == LOOK
+
+
+def with_numbers(written: Sequence[Write]) -> list[Write]:
+    """The same with the numbers of the versions."""
+    ids = [write.version for write in written if write.version]
+    found = MemoryVersion.objects.filter(store_id__in={write.store for write in written}, pk__in=ids)
+    numbers = dict(found.values_list("id", "number")) if ids else {}
+    return [write._replace(number=numbers.get(write.version or "")) for write in written]

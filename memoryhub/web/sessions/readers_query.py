@@ -1,0 +1,205 @@
+"""Which calls have shown a version, or one line of it in whichever versions it stood: found by path, never by a scan.
+
+A version was what agents saw exactly while it was its memory's newest: what they read of it stands in the audit at its
+path, between the entry that made it and the one that superseded it. Only the answer to a repeated call may stand later.
+"""
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NamedTuple
+
+from memoryhub.actions.history.blame import Row, line_counts
+from memoryhub.models import AuditEntry
+from memoryhub.models.audit import LAST_SEQ
+
+PAGE = 50
+LOOK = 2_000
+"""So many entries are looked at for one page."""
+
+CHUNK = 250
+MOST_RANGES = 40
+REPEATS = 100
+"""So many entries after a version was superseded are looked at for repeated calls."""
+
+READS = ("view", "download")
+_COLUMNS = (
+    "seq", "at", "actor_kind", "author_id", "label", "session", "command", "version", "ok", "replay_of", "first_line",
+    "last_line", "cut",
+)  # fmt: skip
+
+
+class Entry(NamedTuple):
+    """What is needed of an audit entry."""
+
+    seq: int
+    at: datetime
+    kind: str
+    author: str | None
+    label: str | None
+    session: str | None
+    command: str | None
+    version: str | None
+    ok: bool
+    replay_of: int | None
+    first: int | None
+    last: int | None
+    cut: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An answer that showed a version: the lines `first` to `last` (null: all).
+
+    Among them is `line` where one is asked for. `own` says that it is the answer to the call that made the version.
+    """
+
+    entry: Entry
+    version: Row
+    line: int | None
+    first: int | None
+    last: int | None
+    own: bool
+    total: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the lines are all `total` that the version has."""
+        return self.first is None or (self.first == 1 and self.total is not None and self.last == self.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Answers, newest first; `older` is the seq before which to go on (null: there is nothing more)."""
+
+    seen: Sequence[Seen]
+    older: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The entries at a path between two seqs, both included."""
+
+    path: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The versions that were shown, each with the line that is asked for (null: any)."""
+
+    chain: str
+    lines: Mapping[str, tuple[Row, int | None]]
+
+    @classmethod
+    def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, int | None]) -> "Wanted":
+        """Of the versions whose numbers are in `lines`."""
+        return cls(chain, {row.id: (row, lines[row.number]) for row in rows if row.number in lines})
+
+    def ranges(self) -> list[Range]:
+        """Where such answers may stand, newest first; of neighbours at one path they are one."""
+        ranges: list[Range] = []
+        for row, _line in self.lines.values():
+            high = LAST_SEQ if row.superseded_seq is None else row.superseded_seq - 1
+            if ranges and ranges[-1].path == row.path and ranges[-1].high == row.seq - 1:
+                ranges[-1] = Range(ranges[-1].path, ranges[-1].low, high)
+            elif row.path is not None:
+                ranges.append(Range(row.path, row.seq, high))
+        return ranges[::-1]
+
+
+def older_page(wanted: Wanted, before: int | None, size: int = PAGE) -> Page:
+    """The newest answers, or those before a seq."""
+    bound = LAST_SEQ if before is None else before - 1
+    ranges = [found for found in _extended(wanted) if found.low <= bound]
+    opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
+    entries = heapq.merge(*(_walk(wanted.chain, found, bound) for found in opened), key=lambda entry: -entry.seq)
+    seen: list[Seen] = []
+    repeats = _Repeats(wanted)
+    last = 0
+    for looked, entry in enumerate(entries):
+        if len(seen) == size or looked == LOOK:
+            return Page(_counted(wanted.chain, seen), last)
+        last = entry.seq
+        found = _seen(wanted, entry, repeats)
+        if found is not None:
+            seen.append(found)
+    return Page(_counted(wanted.chain, seen), left[0].high + 1 if left else None)
+
+
+def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
+    """With how many lines each version has: a view of all of them also shows the end of the last, as one more."""
+    totals = line_counts([store_id], {found.version.id for found in seen})
+    return [_within(found, totals.get(found.version.id)) for found in seen]
+
+
+def _within(found: Seen, total: int | None) -> Seen:
+    if total is None or found.last is None:
+        return replace(found, total=total)
+    return replace(found, total=total, last=max(1, min(found.last, total)))
+
+
+def _extended(wanted: Wanted) -> list[Range]:
+    """The ranges with room for repeated calls after them; at one path they do not overlap. Newest first."""
+    newest: list[Range] = []
+    reach: dict[str, int] = {}
+    for found in wanted.ranges():
+        high = found.high
+        if high < LAST_SEQ and len(newest) < MOST_RANGES:
+            at_path = AuditEntry.objects.of_chain(wanted.chain).at_path(found.path)
+            later = at_path.filter(seq__gt=high).oldest().values_list("seq", flat=True)[:REPEATS]
+            high = max(later, default=high)
+        high = min(high, reach.get(found.path, LAST_SEQ + 1) - 1)
+        reach[found.path] = found.low
+        newest.append(Range(found.path, found.low, high))
+    return sorted(newest, key=lambda found: -found.high)
+
+
+def _walk(chain: str, found: Range, bound: int) -> Iterator[Entry]:
+    """The entries of a range up to a seq, newest first, loaded as they are asked for."""
+    high = min(found.high, bound)
+    while high >= found.low:
+        rows = AuditEntry.objects.of_chain(chain).at_path(found.path).between(found.low, high).newest()
+        entries = [Entry(*row) for row in rows.values_list(*_COLUMNS)[:CHUNK]]
+        yield from entries
+        if len(entries) < CHUNK:
+            return
+        high = entries[-1].seq - 1
+
+
+def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats") -> Seen | None:
+    """What an entry's answer showed of the versions, if it did."""
+    if not entry.ok:
+        return None
+    shown, first, last = entry.version, entry.first, entry.last
+    if shown is None and entry.replay_of is not None:
+        shown, first, last = repeats.of(entry.replay_of)
+    if shown not in wanted.lines:
+        return None
+    version, line = wanted.lines[shown or ""]
+    own = entry.seq == version.seq
+    if entry.command not in READS and first is None:
+        return None
+    if line is not None and first is not None and last is not None and not first <= line <= last:
+        return None
+    return Seen(entry, version, line, first, last, own)
+
+
+class _Repeats:
+    """What the calls showed that others repeat."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.chain = wanted.chain
+        self.makers = {row.seq for row, _line in wanted.lines.values()}
+        self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
+
+    def of(self, seq: int) -> tuple[str | None, int | None, int | None]:
+        """The version and the lines of a call that made one of the versions; nothing for another call."""
+        if seq not in self.makers:
+            return None, None, None
+        if seq not in self.known:
+            found = AuditEntry.objects.of_chain(self.chain).filter(seq=seq)
+            self.known[seq] = found.values_list("version", "first_line", "last_line").first() or (None, None, None)
+        return self.known[seq]

@@ -1,0 +1,152 @@
+"""Sessions: those that did something in a store, and one of them with its calls in order and what it knew."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from memoryhub.models import AuditEntry, MemoryStore, Role, Session, User
+from memoryhub.protocol.commands import WRITES
+from memoryhub.web.audit.queries import BadPlace
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.sessions import known
+from memoryhub.web.sessions.calls import calls_of, figures_of, stores_of
+
+PAGE = 30
+COUNTED = 100
+"""The calls of a session in a list are counted up to here."""
+
+_FIRST = "sesn_"
+_LAST = "sesn_~"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A session in the list of a store; the counts are of its first COUNTED calls there, `more` if there are others."""
+
+    session: Session
+    first_seq: int
+    last_seq: int
+    calls: int
+    reads: int
+    writes: int
+    errors: int
+    more: bool
+
+
+@require_GET
+@in_store(Role.VIEWER)
+def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
+    """The sessions of a store, those that began last first; `before` and `after` are ids of sessions."""
+    before, after = request.GET.get("before", ""), request.GET.get("after", "")
+    forward = bool(after) and not before
+    found = _walk(store, after or _FIRST, newest=False) if forward else _walk(store, before or _LAST, newest=True)
+    shown = found[:PAGE]
+    more = len(found) > PAGE
+    if forward:
+        shown.reverse()
+    return render(
+        request,
+        "sessions/list.html",
+        pages.context(
+            request,
+            store,
+            rows=_rows(store, shown),
+            newer=shown[0] if shown and (more if forward else bool(before)) else None,
+            older=shown[-1] if shown and (True if forward else more) else None,
+            is_first=not (before or after),
+        ),
+    )
+
+
+def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
+    """The ids of sessions on one side of a place, from one to the next in the index of sessions: one look for each."""
+    acts = AuditEntry.objects.of_chain(store.pk)
+    found: list[str] = []
+    place = place.replace("\0", "")
+    while len(found) <= PAGE:
+        beside = acts.filter(session__lt=place) if newest else acts.filter(session__gt=place)
+        session = beside.order_by("-session" if newest else "session").values_list("session", flat=True).first()
+        if session is None:
+            break
+        found.append(session)
+        place = session
+    return found
+
+
+def _rows(store: MemoryStore, ids: Sequence[str]) -> list[Row]:
+    acts = AuditEntry.objects.filter(chain=store.pk, session=OuterRef("pk"))
+    found = (
+        Session.objects.filter(pk__in=ids)
+        .select_related("agent")
+        .annotate(
+            first_seq=Subquery(acts.order_by("seq").values("seq")[:1]),
+            last_seq=Subquery(acts.order_by("-seq").values("seq")[:1]),
+        )
+    )
+    sessions = {session.pk: session for session in found}
+    return [_row(store, sessions[id]) for id in ids if id in sessions]
+
+
+def _row(store: MemoryStore, session: Any) -> Row:
+    acts = AuditEntry.objects.of_chain(store.pk).of_session(session.pk).oldest()
+    looked = list(acts.values_list("command", "ok", "version")[: COUNTED + 1])
+    calls = looked[:COUNTED]
+    return Row(
+        session,
+        session.first_seq,
+        session.last_seq,
+        len(calls),
+        reads=sum(command == "view" and ok and version is not None for command, ok, version in calls),
+        writes=sum(command in WRITES and ok for command, ok, _version in calls),
+        errors=sum(not ok for _command, ok, _version in calls),
+        more=len(looked) > COUNTED,
+    )
+
+
+@require_GET
+@signed_in
+def session(request: Request, session_id: str) -> HttpResponse:
+    """One run of an agent, as far as the person may see the stores in which it did something."""
+    user = person(request)
+    found = Session.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
+    stores = stores_of(found, user) if found else []
+    if found is None or not stores:
+        raise Http404
+    problem = ""
+    try:
+        calls = calls_of(found, stores, request.GET.get("after"), request.GET.get("before"))
+    except BadPlace:
+        problem = _("This link is out of date. Here are the first calls of the session.")
+        calls = calls_of(found, stores)
+    moment = known.moment_of(request.GET, found, stores)
+    return render(
+        request,
+        "sessions/session.html",
+        {
+            "session": found,
+            "agent": found.agent,
+            "stores": stores,
+            "several": len(stores) > 1,
+            "calls": calls,
+            "figures": figures_of(found, stores),
+            "problem": problem or moment.problem,
+            "moment": moment,
+            "known": known.known(found, stores, moment),
+            "undo": _curated(stores, user),
+            "section": "agents",
+        },
+    )
+
+
+def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
+    """The stores in which the person may undo what a session wrote."""
+    roles = ((store, user.role_in(store)) for store in stores)
+    return [store for store, role in roles if role is not None and pages.May.of(role, store).write]

@@ -1,0 +1,11 @@
+"""The addresses of sessions and readers."""
+
+from django.urls import path
+
+from memoryhub.web.sessions import readers, session
+
+urlpatterns = [
+    path("stores/<slug:store_id>/memories/<slug:memory_id>/readers", readers.readers, name="readers"),
+    path("stores/<slug:store_id>/sessions", session.store_sessions, name="store_sessions"),
+    path("sessions/<slug:session_id>", session.session, name="session"),
+]

@@ -1,0 +1,1 @@
+"""Memory stores, their members, limits and deletion."""

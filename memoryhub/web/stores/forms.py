@@ -1,0 +1,34 @@
+"""The forms of memory stores."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.models import MemoryStore
+
+GENERAL = ("name", "description", "overwrite_on_create")
+
+
+class StoreForm(forms.Form):
+    """What a person sets of a store, but for its limits, which have a page of their own."""
+
+    name = forms.CharField(label=_("Name"), max_length=255)
+    description = forms.CharField(
+        label=_("Description"), required=False, max_length=10_000, widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("What these memories are for, and which agents use them."),
+    )  # fmt: skip
+    overwrite_on_create = forms.BooleanField(
+        label=_("Overwrite on create"), required=False,
+        help_text=_("When an agent creates a memory where there already is one, it becomes a new version of that one."
+                    " Otherwise the agent gets an error, as the memory tool says."),
+    )  # fmt: skip
+
+    @classmethod
+    def of(cls, store: MemoryStore) -> "StoreForm":
+        return cls(initial=StoreSettings.of(store).as_json())
+
+    def settings(self) -> StoreSettings:
+        """What a valid form says."""
+        given = dict(self.cleaned_data)
+        given["description"] = given["description"].replace("\r\n", "\n")
+        return StoreSettings(**given)

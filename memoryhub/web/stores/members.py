@@ -1,0 +1,161 @@
+"""The members of a memory store, for its admins: who has which role, and who is invited."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, OuterRef, Q
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memoryhub.actions.accounts import keys_and_roles, people, withdrawals
+from memoryhub.models import Key, Member, MemoryStore, Role, User
+from memoryhub.models.access import fold_email
+from memoryhub.templatetags.visible import isolated
+from memoryhub.web.accounts.leaving_keys import chosen_keys, rows_of
+from memoryhub.web.accounts.people import shown_link
+from memoryhub.web.common.access import by, in_store, person
+from memoryhub.web.common.pages import context
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import ROWS, asked, fresh_form, page, see_other, spend_form
+from memoryhub.web.stores.members_forms import AddMemberForm, RoleForm
+
+
+@never_cache
+@in_store(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def members(request: Request, store: MemoryStore) -> HttpResponse:
+    """Lists the members, adds one whom the admin knows by their address, and invites anybody else."""
+    form = AddMemberForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return _page(request, store, form)
+    email, role = form.cleaned_data["email"], Role(form.cleaned_data["role"])
+    user = _known(person(request), email)
+    if user is None:
+        return _invite(request, store, email, role)
+    if reason := _why_not(store, user):
+        form.add_error("email", reason)
+        return _page(request, store, form)
+    keys_and_roles.set_role(store, user, role, **by(request))
+    messages.success(request, _("%(name)s is a member now.") % {"name": isolated(str(user))})
+    return see_other(request, "members", store.id)
+
+
+def _known(me: User, email: str) -> User | None:
+    """The person of an address, where I may see them anyway: a member of a memory store that I administer. Everybody
+    else is invited, with or without an account, so that nothing is learnt of an address."""
+    found = User.objects.filter(email=fold_email(email))
+    if not me.is_superuser:
+        stores = Member.objects.filter(user=me, role=Role.ADMIN).values("store")
+        found = found.filter(Exists(Member.objects.filter(user=OuterRef("pk"), store__in=stores)))
+    return found.first()
+
+
+def _why_not(store: MemoryStore, user: User) -> str | None:
+    if not user.is_active:
+        return _("This person's account is deactivated.")
+    if store.members.filter(user=user).exists():
+        return _("This person is a member already: change the role in the list.")
+    return None
+
+
+def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> HttpResponse:
+    back = reverse("members", args=[store.id])
+    if not spend_form(request):
+        return see_other(request, back)
+    try:
+        invitation, token = people.invite(email=email, store=store, role=role, **by(request))
+    except people.MayNotInvite:
+        raise PermissionDenied from None
+    return shown_link(request, invitation, token, back)
+
+
+@in_store(Role.ADMIN)
+@require_POST
+def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
+    """Gives a member another role."""
+    member = _member(store, user_id)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        return HttpResponseBadRequest()
+    return _change(request, store, member, Role(form.cleaned_data["role"]))
+
+
+@in_store(Role.ADMIN)
+@require_POST
+def remove_member(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
+    """Takes a member's role; what they did stays theirs."""
+    return _change(request, store, _member(store, user_id), None)
+
+
+@in_store(Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
+    """Before somebody gets a lower role or none: the keys to this store that they made, and which of them end."""
+    member = _member(store, user_id)
+    wanted = request.GET.get("role", "")
+    if wanted not in ("", *Role.values):
+        raise Http404
+    role = Role(wanted) if wanted else None
+    keys = rows_of(Key.objects.for_store(store), member.user, person(request))
+    if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
+        return _write(request, store, member, role, chosen)
+    ending = Q(pk=None)
+    if role is None or not role.includes(Role(member.role)):
+        ending |= Q(user=None, email=member.user.email)
+    if role != Role.ADMIN and not member.user.is_superuser:
+        ending |= Q(made_by=member.user)
+    invitations = store.invitations.open(timezone.now()).filter(ending).newest()[:ROWS]
+    shown = {"member": member, "role": role, "keys": keys, "invitations": invitations}
+    return render(request, "stores/leaving.html", context(request, store, subtab="members", **shown))
+
+
+@in_store(Role.ADMIN)
+@require_POST
+def withdraw(request: Request, store: MemoryStore, invitation_id: str) -> HttpResponse:
+    """Ends an invitation to this store before it is used."""
+    invitation = get_object_or_404(store.invitations.open(timezone.now()).newest(), pk=invitation_id)
+    withdrawals.withdraw(invitation, **by(request))
+    messages.success(request, _("The invitation is withdrawn: its link no longer works."))
+    return see_other(request, "members", store.id)
+
+
+def _member(store: MemoryStore, user_id: str) -> Member:
+    return get_object_or_404(store.members.select_related("user"), user=user_id)
+
+
+def _change(request: Request, store: MemoryStore, member: Member, role: Role | None) -> HttpResponse:
+    """Writes a role; who loses one and has made keys to the store that still work is shown with these first."""
+    loses = (role is None or not role.includes(Role(member.role))) and not member.user.is_superuser
+    if loses and rows_of(Key.objects.for_store(store), member.user, person(request)):
+        query = f"?role={role.value}" if role else ""
+        return see_other(request, reverse("leaving", args=[store.id, member.user_id]) + query)
+    return _write(request, store, member, role, [])
+
+
+def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, revoke: list[Key]) -> HttpResponse:
+    """Writes a role; a store's last admin stays one unless a superuser, who is left to look after it, decides."""
+    me = person(request)
+    try:
+        keys_and_roles.set_role(store, member.user, role, keep_admin=not me.is_superuser, revoke=revoke, **by(request))
+    except keys_and_roles.LastAdministrator:
+        messages.error(request, _("A memory store keeps at least one admin: give somebody else this role first."))
+        return see_other(request, "members", store.id)
+    done = _("%(name)s has another role now.") if role else _("%(name)s is no longer a member.")
+    messages.success(request, done % {"name": isolated(str(member.user))})
+    left = member.user == me and role != Role.ADMIN and not me.is_superuser
+    return see_other(request, "stores") if left else see_other(request, "members", store.id)
+
+
+def _page(request: Request, store: MemoryStore, form: AddMemberForm) -> HttpResponse:
+    shown = {
+        "page": page(store.members.select_related("user"), "user__email", asked(request, "after")),
+        "invitations": store.invitations.open(timezone.now()).newest()[:ROWS],
+        "form": form,
+        "form_once": fresh_form(),
+        "roles": Role.choices,
+    }
+    return render(request, "stores/members.html", context(request, store, **shown))

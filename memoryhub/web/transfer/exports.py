@@ -1,0 +1,126 @@
+"""The page of an export: what each format carries, how much it is, and the download."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.transfer import exporting
+from memoryhub.actions.transfer.exporting import Export, NotDone, Wanted
+from memoryhub.models import AuditChain, Directory, MemoryStore, Role
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common import addresses, masking
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.pages import context
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tables import attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format as the page offers it."""
+
+    value: str
+    icon: str
+    name: Any
+    what: Any
+    good_for: Any
+    command: str = ""
+
+
+FORMATS = (
+    Format(
+        "zip", "archive", _("ZIP archive"),
+        _("The texts of the memories at their paths, ready to be unpacked. With history also every version, in a"
+          " directory of its own."),
+        _("Reading and working elsewhere, giving to somebody."),
+    ),
+    Format(
+        "jsonl", "braces", _("JSON Lines"),
+        _("Memories, versions and who wrote them, one a line. The history of a whole memory store comes with its audit"
+          " and the proofs of it."),
+        _("Backups, moving to another hub, programs."),
+    ),
+    Format(
+        "git", "git-branch", _("Git repository"),
+        _("One commit a version, by its author, at its time, to be read into an empty repository:"),
+        _("git log, git blame, and tools for reviewing changes."),
+        "git fast-import < store.gitstream",
+    ),
+)  # fmt: skip
+
+
+class ExportForm(forms.Form):
+    """What to export, and how."""
+
+    format = forms.ChoiceField(
+        choices=[(one.value, one.name) for one in FORMATS],
+        error_messages={"invalid_choice": _("Choose one of the formats."), "required": _("Choose one of the formats.")},
+    )
+    history = forms.BooleanField(required=False)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.VIEWER)
+def export_store(request: Request, store: MemoryStore) -> HttpResponse:
+    """GET: the form, of the store or of the directory in `path`; POST: the entry, then the bytes."""
+    directory = _directory(store, request.GET.get("path", ""))
+    if directory is None:
+        return _page(request, store, None, ExportForm())
+    form = ExportForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        wanted = wanted_by(
+            request, form.cleaned_data["format"], path=directory.path, history=form.cleaned_data["history"]
+        )
+        try:
+            return answer(exporting.begin(store.pk, wanted, act(request)))
+        except NotDone:
+            directory = None
+    return _page(request, store, directory, form)
+
+
+def wanted_by(request: Request, form: str, **more: Any) -> Wanted:
+    """What the person of a request wants: whoever may not reveal what pages mask gets it masked."""
+    return Wanted(form, masked=not request.role.includes(Role.CURATOR), **more)
+
+
+def answer(export: Export) -> HttpResponse:
+    """The download."""
+    body = export.body(masking.cover if export.wanted.masked else None)
+    return attachment(body, export.name, export.content_type)
+
+
+def _directory(store: MemoryStore, path: str) -> Directory | None:
+    """The root's without a path; null where there is none at it."""
+    try:
+        clean = paths.from_tool(paths.ROOT + path)
+    except ToolError:
+        return None
+    return Directory.objects.filter(store=store).at(clean).first()
+
+
+def _page(request: Request, store: MemoryStore, directory: Directory | None, form: ExportForm) -> HttpResponse:
+    path = directory.path if directory else ""
+    row = AuditChain.objects.filter(pk=store.pk).first()
+    shown = context(
+        request,
+        store,
+        tab="memories",
+        form=form,
+        directory=directory,
+        formats=FORMATS,
+        path=path,
+        chosen=form["format"].value() or "zip",
+        with_history=form["history"].value() if form.is_bound else True,
+        entries=row.last_seq - row.start_seq if row else 0,
+        is_masked=not request.role.includes(Role.CURATOR),
+        crumbs=addresses.crumbs(store.pk, store.name, path) if path else [],
+        name=paths.name(path) if path else store.name,
+        here=addresses.of_directory(store.pk, path),
+    )
+    return render(request, "transfer/export.html", shown, status=200 if directory else 404)

@@ -1,0 +1,97 @@
+"""What people do about an import: choose what becomes of its memories, start it, cancel it."""
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.http import require_POST
+
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.preview import BESIDE, SKIP, TAKE
+from memoryhub.models import Import, MemoryStore, Role
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.transfer.import_rows import SIZE
+from memoryhub.web.transfer.imports import of_store
+
+ALL = "all"
+_PREFIX = "choice-"
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def choose(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
+    """Keeps what was chosen for the memories of a page, or one choice for all that meet another text."""
+    job = of_store(store, import_id)
+    try:
+        for_all = request.POST.get(ALL, "")
+        if for_all in (TAKE, SKIP, BESIDE):
+            count = importing.choose(job.pk, for_all)
+            said = ngettext("Choice set for %(count)s memory.", "Choice set for %(count)s memories.", count)
+            messages.success(request, said % {"count": count})
+        else:
+            _keep(request, job)
+            if not request.htmx:
+                messages.success(request, _("The choices are saved."))
+    except importing.NotOpen:
+        return _over(request, job)
+    if request.htmx:
+        return HttpResponse(status=204)
+    return HttpResponseRedirect(_back(request, job), status=303)
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def start(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
+    """Keeps the choices of the page and lets the import run in the background."""
+    job = of_store(store, import_id)
+    try:
+        _keep(request, job)
+        importing.start(job.pk, act(request))
+    except importing.NotOpen:
+        return _over(request, job)
+    except ToolError as error:
+        messages.error(request, for_people(error))
+    return see_other("import_", store.pk, job.pk)
+
+
+@require_POST
+@in_store(Role.CURATOR)
+def cancel(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
+    """Ends it; what has come in stays."""
+    job = of_store(store, import_id)
+    try:
+        importing.cancel(job.pk, act(request))
+    except importing.NotOpen:
+        return _over(request, job)
+    messages.success(request, _("The import was cancelled."))
+    return see_other("import_", store.pk, job.pk)
+
+
+def _keep(request: Request, job: Import) -> None:
+    """What the radio buttons of a page say; as many as one page has."""
+    chosen: dict[str, list[int]] = {}
+    for name, value in [(name, str(value)) for name, value in request.POST.items()][: SIZE + 10]:
+        number = name.removeprefix(_PREFIX)
+        if name.startswith(_PREFIX) and number.isascii() and number.isdigit() and len(number) < 9:
+            chosen.setdefault(value, []).append(int(number))
+    for choice in (TAKE, SKIP, BESIDE):
+        if choice in chosen:
+            importing.choose(job.pk, choice, chosen[choice])
+
+
+def _over(request: Request, job: Import) -> HttpResponse:
+    messages.info(request, _("This import is no preview any more: nothing was chosen."))
+    return see_other("import_", job.store_id, job.pk)
+
+
+def _back(request: Request, job: Import) -> str:
+    """The page of the preview from which somebody came."""
+    given = request.POST.get("next", "")
+    here = reverse("import_", args=[job.store_id, job.pk])
+    is_ours = url_has_allowed_host_and_scheme(given, {request.get_host()}, request.is_secure())
+    return given if is_ours and given.partition("?")[0] == here else here

@@ -1,0 +1,199 @@
+"""What the pages of imports show: how far one is, what its memories meet or what came of them, page by page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Sum
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_lazy as _
+
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.transfer import importing
+from memoryhub.actions.transfer.preview import CHOICES
+from memoryhub.models import AuditEntry, Import, ImportItem, ImportState
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.kinds import label
+from memoryhub.web.common.tool_errors import in_words
+
+SIZE = 100
+
+FOUND: dict[str, tuple[Promise, str]] = {
+    "conflict": (_("Different text here"), "warning"), "new": (_("New"), "created"),
+    "trash": (_("New, in the trash"), "neutral"), "same": (_("Same text here"), "neutral"),
+    "refused": (_("Left out"), "refused"),
+}  # fmt: skip
+OUTCOMES: dict[str, tuple[Promise, str]] = {
+    "taken": (_("Imported"), "created"), "replaced": (_("Replaced"), "modified"),
+    "beside": (_("Kept both"), "created"),
+    "changed": (_("Kept: it was changed meanwhile"), "warning"), "same": (_("Same text here"), "neutral"),
+    "skipped": (_("Skipped"), "neutral"), "refused": (_("Left out"), "refused"), "": (_("Not done"), "neutral"),
+}  # fmt: skip
+LABELS: dict[str, dict[str, Promise]] = {
+    "conflict": {"skip": _("Keep as it is"), "take": _("Replace"), "beside": _("Keep both")},
+    "new": {"take": _("Import"), "skip": _("Skip")},
+    "trash": {"take": _("Import"), "skip": _("Skip")},
+}
+SOURCES: dict[str, Promise] = {
+    "zip": _("ZIP archive"), "jsonl": _("JSON Lines"), "git": _("Git stream"), "directory": _("Directory"),
+    "api": _("Another memory store"), "text": _("One text"),
+}  # fmt: skip
+TONES = {
+    "reading": "neutral", "preview": "flagged", "running": "modified", "done": "ok", "cancelled": "neutral",
+    "failed": "error",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """So many memories of an import that meet one thing, or of which one thing came."""
+
+    name: str
+    label: str | Promise
+    tone: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """An import in numbers; `per_cent` is of what the hub is doing now."""
+
+    job: Import
+    groups: Sequence[Group]
+    per_cent: int
+    is_at_work: bool
+    source: str | Promise
+    tone: str
+
+    @property
+    def taken(self) -> int:
+        """How many memories would come in, or have."""
+        names = ("new", "trash") if self.job.state == ImportState.PREVIEW else ("taken", "replaced", "beside")
+        return sum(group.count for group in self.groups if group.name in names)
+
+    @property
+    def conflicts(self) -> int:
+        return sum(group.count for group in self.groups if group.name == "conflict")
+
+    @property
+    def is_preview(self) -> bool:
+        return bool(self.job.state == ImportState.PREVIEW)
+
+    @property
+    def is_over(self) -> bool:
+        return self.job.state not in importing.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One memory of an import. `options` are (value, label, chosen); `memory` and `entry` are addresses; `came_to` is
+    its path in the store where that is another one."""
+
+    item: ImportItem
+    label: str | Promise
+    tone: str
+    reason: str
+    options: Sequence[tuple[str, str | Promise, bool]]
+    memory: str = ""
+    entry: str = ""
+    came_to: str = ""
+
+    @property
+    def has_difference(self) -> bool:
+        return self.item.found == "conflict" and self.item.outcome == ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows in order, and the number after which the next page begins (null: there is none)."""
+
+    rows: Sequence[Row]
+    next: int | None
+
+
+def summary(job: Import) -> Summary:
+    by = "found" if _is_before(job) else "outcome"
+    names = FOUND if by == "found" else OUTCOMES
+    counted = (
+        ImportItem.objects.filter(job=job).values(by).order_by().annotate(count=Count("number"), bytes=Sum("size"))
+    )
+    found = {row[by]: (row["count"], row["bytes"]) for row in counted}
+    groups = [Group(name, label, tone, *found[name]) for name, (label, tone) in names.items() if name in found]
+    per_cent = 100 * job.done_count // max(1, job.memory_count)
+    is_at_work = job.state in (ImportState.ARRIVING, *importing.AT_WORK)
+    return Summary(
+        job,
+        groups,
+        min(99, per_cent) if is_at_work else per_cent,
+        is_at_work,
+        SOURCES.get(job.source, job.source),
+        TONES.get(job.state, "neutral"),
+    )
+
+
+def undone(job: Import) -> AuditEntry | None:
+    """The newest entry that took out what an import brought; one of the few undoings of a store."""
+    if job.group is None:
+        return None
+    named = AuditEntry.objects.of_chain(job.store_id).filter(command="undo", ok=True, input__contains=job.pk)
+    return named.order_by("-seq").first()
+
+
+def page(job: Import, shown: str, after: int) -> Page:
+    """The rows that meet `shown` (or of which that came; empty: all), those behind the number `after`."""
+    items = ImportItem.objects.filter(job=job, number__gt=after).order_by("number").defer("content", "history")
+    if shown:
+        items = items.filter(**{"found" if _is_before(job) else "outcome": shown})
+    rows = list(items[: SIZE + 1])
+    made = _memories(job, [row.seq for row in rows if row.seq is not None])
+    return Page([_row(job, row, made) for row in rows[:SIZE]], rows[SIZE - 1].number if len(rows) > SIZE else None)
+
+
+def _is_before(job: Import) -> bool:
+    return job.state in (ImportState.ARRIVING, ImportState.READING, ImportState.PREVIEW)
+
+
+def _row(job: Import, item: ImportItem, made: dict[int, tuple[str | None, str | None]]) -> Row:
+    is_before = _is_before(job)
+    name, tone = (FOUND if is_before else OUTCOMES).get(item.found if is_before else item.outcome, ("", "neutral"))
+    chosen = job.state == ImportState.PREVIEW
+    options = [
+        (choice, LABELS[item.found][choice], choice == item.choice)
+        for choice in CHOICES.get(item.found, ())
+        if chosen and item.found in LABELS
+    ]
+    memory, path = made.get(item.seq, (None, None)) if item.seq is not None else (None, None)
+    return Row(
+        item,
+        name,
+        tone,
+        _reason(item),
+        options,
+        reverse("memory", args=[job.store_id, memory]) if memory else "",
+        reverse("entry", args=[job.store_id, item.seq]) if item.seq is not None else "",
+        path if path and path != item.path else "",
+    )
+
+
+def _reason(item: ImportItem) -> str:
+    """Why it is left out, or what is found in it."""
+    if item.found == "refused" or item.outcome == "refused" or not item.reason:
+        return in_words(ToolError(item.reason)) if item.reason else ""
+    words = {"masked": gettext("Will be masked: %s"), "flagged": gettext("Flagged: %s")}
+    parts = [part.partition(": ") for part in item.reason.split("; ")]
+    told = [
+        words[what] % ", ".join(label(kind) for kind in kinds.split(", "))
+        for what, _sep, kinds in parts
+        if what in words
+    ]
+    return " · ".join(told)
+
+
+def _memories(job: Import, seqs: Sequence[int]) -> dict[int, tuple[str | None, str | None]]:
+    """The memory that each entry is about, and its path."""
+    found: dict[int, tuple[str | None, str | None]] = {}
+    for part in in_parts(seqs):
+        rows = AuditEntry.objects.of_chain(job.store_id).filter(seq__in=part, ok=True)
+        found |= {seq: (memory, path) for seq, memory, path in rows.values_list("seq", "memory", "path")}
+    return found

@@ -1,0 +1,16 @@
+"""The addresses of exports and imports."""
+
+from django.urls import path
+
+from memoryhub.web.transfer import exports, import_actions, imports
+
+urlpatterns = [
+    path("stores/<slug:store_id>/export", exports.export_store, name="export_store"),
+    path("stores/<slug:store_id>/imports", imports.listing, name="imports"),
+    path("stores/<slug:store_id>/imports/new", imports.new, name="new_import"),
+    path("stores/<slug:store_id>/imports/<slug:import_id>", imports.page, name="import_"),
+    path("stores/<slug:store_id>/imports/<slug:import_id>/memories/<int:number>", imports.item, name="import_item"),
+    path("stores/<slug:store_id>/imports/<slug:import_id>/choose", import_actions.choose, name="choose_import"),
+    path("stores/<slug:store_id>/imports/<slug:import_id>/start", import_actions.start, name="start_import"),
+    path("stores/<slug:store_id>/imports/<slug:import_id>/cancel", import_actions.cancel, name="cancel_import"),
+]

@@ -1,0 +1,1 @@
+"""Undo and restore, after a preview."""

@@ -1,0 +1,167 @@
+"""What a person chose on a preview, and the choices in words.
+
+A form posts only what differs from what is proposed: changes without a problem have one box, "leave it as it is", and
+problems have buttons, of which the first MOST_ASKED have their own and the others one set for all.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.actions.history.apply_plan import Change, Choice, Plan, Problem
+
+MOST_ASKED = 200
+MOST_NOTE = 1000
+CHOICE, LEAVE_OUT, REST = "choice-", "leave_out", "rest"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was posted: a choice by memory, one for the problems that have no buttons of their own, note and digest."""
+
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    rest: Choice | None = None
+    note: str = ""
+    digest: str = ""
+
+    @classmethod
+    def of(cls, post: QueryDict) -> "Given":
+        left_out = [memory for value in post.getlist(LEAVE_OUT) for memory in value.split()]
+        choices = dict.fromkeys(left_out, Choice.KEEP)
+        for name, value in post.items():
+            choice = _choice(str(value))
+            if name.startswith(CHOICE) and choice is not None:
+                choices[name.removeprefix(CHOICE)] = choice
+        return cls(choices, _choice(post.get(REST, "")), post.get("note", "").strip(), post.get("digest", ""))
+
+    def choice(self, change: Change) -> Choice:
+        """What was chosen of a change; what cannot be chosen, or was not, is what is proposed."""
+        chosen = self.choices.get(change.memory) or (self.rest if change.problem else None)
+        return chosen if chosen in change.choices else change.choices[0]
+
+    def for_plan(self, plan: Plan) -> dict[str, Choice]:
+        """The choice of each memory of the plan that needs one or differs from what is proposed."""
+        chosen = ((change, self.choice(change)) for change in plan.changes)
+        return {c.memory: choice for c, choice in chosen if c.problem or choice != c.choices[0]}
+
+    def count(self, plan: Plan) -> int:
+        """How many memories will change."""
+        return sum(self.choice(change) != Choice.KEEP for change in plan.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the buttons of a problem; `effects` are for the script that counts what is chosen."""
+
+    value: str
+    label: str
+    help: str
+    chosen: bool
+    effects: str = ""
+
+
+def options(change: Change, given: Given) -> list[Option]:
+    """The buttons of a change with a problem, in the order in which they are proposed."""
+    chosen = given.choice(change)
+    words = [(choice, *_words(change, choice)) for choice in change.choices]
+    return [
+        Option(choice.value, label, help, choice == chosen, effects_of([change], choice))
+        for choice, label, help in words
+    ]
+
+
+def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
+    """The buttons for all problems that have none of their own."""
+    offered = {choice for change in changes for choice in change.choices}
+    chosen = given.rest or Choice.KEEP
+    words = {
+        Choice.KEEP: (_("Keep them all as they are now"), ""),
+        Choice.APPLY: (_("Take it out of them all, and keep what was written later"), ""),
+        Choice.BEFORE: (_("Make them all as they were before"), _dropped_of(changes)),
+    }
+    return [
+        Option(choice.value, *words[choice], choice == chosen, effects_of(changes, choice))
+        for choice in words
+        if choice in offered
+    ]
+
+
+def effects_of(changes: Iterable[Change], choice: Choice | None = None) -> str:
+    """What a choice (null: what is proposed) does to memories, as `deleted:2 modified:1`."""
+    counted = Counter(
+        effect for change in changes for effect in change.effects(_offered(change, choice or change.choices[0]))
+    )
+    return " ".join(f"{effect}:{count}" for effect, count in sorted(counted.items()))
+
+
+def _offered(change: Change, choice: Choice) -> Choice:
+    return choice if choice in change.choices else change.choices[0]
+
+
+def _dropped_of(changes: Sequence[Change]) -> str:
+    """What all of them lose if they become as they were before."""
+    dropped = [change for change in changes if Choice.BEFORE in change.choices]
+    gone = sum(not change.chosen(Choice.BEFORE).is_there for change in dropped)
+    counted = [change.later_lines for change in dropped if change.later_lines is not None]
+    lines = ngettext(
+        "%(count)s line that was written later is dropped.",
+        "%(count)s lines that were written later are dropped.",
+        count := sum(counted),
+    ) % {"count": count}
+    if len(counted) < len(dropped):
+        lines = _("All lines that were written later are dropped.")
+    if not gone:
+        return lines
+    trash = ngettext("%(count)s memory goes to the trash.", "%(count)s memories go to the trash.", gone)
+    return f"{lines} {trash % {'count': gone}}"
+
+
+def _choice(value: str) -> Choice | None:
+    return Choice(value) if value in list(Choice) else None
+
+
+def _words(change: Change, choice: Choice) -> tuple[str, str]:
+    """What a button says, and the sentence beneath it."""
+    if choice == Choice.KEEP:
+        return _("Keep it as it is now"), _("Nothing changes in this memory.")
+    if choice == Choice.BEFORE:
+        return _words_of_before(change)
+    if change.problem == Problem.TAKEN:
+        return _("Put it beside the other one"), _("It will be at %(path)s.") % {"path": change.then.path}
+    if not change.then.is_there:
+        return _("Move it to the trash"), _("No line of it was written later. It can be restored from the trash.")
+    if change.before is not None and not change.before.is_there:
+        stay = _("Only the later lines stay.")
+        if (count := change.later_lines) is not None:
+            stay = ngettext("Only the later line stays.", "Only the %(count)s later lines stay.", count)
+            stay %= {"count": count}
+        return _("Take it out, and keep what was written later"), stay
+    return (
+        _("Take it out, and keep what was written later"),
+        _("Where both changed the same lines, the later lines stay."),
+    )
+
+
+def _words_of_before(change: Change) -> tuple[str, str]:
+    lines = {"count": change.later_lines}
+    if not change.chosen(Choice.BEFORE).is_there:
+        if change.later_lines is None:
+            return _("Move it to the trash, with all later lines"), _("It can be restored from the trash.")
+        label = ngettext(
+            "Move it to the trash, with %(count)s later line",
+            "Move it to the trash, with %(count)s later lines",
+            change.later_lines,
+        )
+        return label % lines, _("It can be restored from the trash.")
+    label = _("Make it as it was before")
+    if not change.later_lines:
+        return label, _("What was written later is dropped too. It stays in the history.")
+    help = ngettext(
+        "%(count)s line that was written later is dropped too. It stays in the history.",
+        "%(count)s lines that were written later are dropped too. They stay in the history.",
+        change.later_lines,
+    )
+    return label, help % lines

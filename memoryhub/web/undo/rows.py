@@ -1,0 +1,196 @@
+"""The changes of a plan as a preview shows them: problems first, each with diff, later writers and its choices."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from memoryhub.actions.history.apply_plan import Change, Choice, Plan, State
+from memoryhub.models import AuditEntry, MemoryStore, MemoryText, MemoryVersion
+from memoryhub.text.diffs import REQUEST_WORK, Diff
+from memoryhub.text.matching import Work
+from memoryhub.web.common import masking, pages
+from memoryhub.web.common.comparisons import Sides
+from memoryhub.web.undo.form import MOST_ASKED, Given, Option, effects_of, options
+
+MOST_DIFFS = 50
+MOST_BYTES = 500_000
+"""Of the texts of all diffs of a page together."""
+
+MOST_LATER = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The one difference that an address asks for: of which memory (empty: of all that the page has room for), whether
+    it is the one to what was before, and how many of its rows are passed over. `query` is what else stands there."""
+
+    memory: str = ""
+    before: bool = False
+    after: int = 0
+    query: str = ""
+
+    @classmethod
+    def of(cls, given: QueryDict) -> "Wanted":
+        kept = given.copy()
+        memory, side, after = (kept.pop(name, [""])[-1] for name in ("difference", "side", "after"))
+        kept.pop("piece", None)
+        number = int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0
+        return cls(memory, side == "before", number, kept.urlencode())
+
+    def address(self, memory: str, *, before: bool = False) -> str:
+        """Of the page with one difference alone."""
+        query = urlencode({"difference": memory, **({"side": "before"} if before else {})})
+        return f"?{self.query}&{query}" if self.query else f"?{query}"
+
+    def wants(self, memory: str, *, before: bool) -> bool:
+        return not self.memory or (self.memory == memory and self.before == before)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One change. `diff` is now → what it becomes, `before_diff` now → as it was before (null: not shown, or none).
+    Where the page has no room for one it is closed, and a link opens it by itself.
+
+    `options` are the buttons of a problem; `asked` says whether it has its own. `later`: the newest versions that
+    others wrote since, the newest first, each with its entry; `more_later` counts those that are not told.
+    """
+
+    change: Change
+    diff: Diff | None
+    before_diff: Diff | None
+    options: Sequence[Option]
+    asked: bool
+    left_out: bool
+    later: Sequence[tuple[MemoryVersion, AuditEntry | None]]
+    more_later: int
+    closed: bool
+    before_closed: bool
+    wanted: "Wanted"
+
+    @property
+    def sides(self) -> Sides:
+        """Where its difference stands whole."""
+        return Sides(self.wanted.address(self.change.memory))
+
+    @property
+    def before_sides(self) -> Sides:
+        return Sides(self.wanted.address(self.change.memory, before=True))
+
+    @property
+    def effects(self) -> str:
+        """What the change does unless it is left out, for the script that counts."""
+        return effects_of([self.change])
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """All that a page shows of a plan. `briefly` are the changes that are only listed; `unasked` problems that have no
+    buttons of their own; `plain` counts the changes without a problem, and `plain_effects` says what they do; `counts`
+    and `count` are what will change as it is chosen."""
+
+    whole: Sequence[Row]
+    briefly: Sequence[Row]
+    unasked: Sequence[Change]
+    counts: dict[str, int]
+    problems: int
+    plain: int
+    count: int
+    plain_effects: str
+
+
+def preview(store: MemoryStore, plan: Plan, given: Given, wanted: Wanted) -> Preview:
+    """The rows of a plan with what has been chosen so far; where one difference is asked for, no other is made."""
+    changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
+    shown = changes[: max(MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
+    diffs = _Diffs(wanted, shown, store.pk)
+    told = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
+    rows = [_row(change, place, given, diffs, told) for place, change in enumerate(changes)]
+    problems = [change for change in changes if change.problem]
+    return Preview(
+        rows[: len(shown)],
+        rows[len(shown) :],
+        [c for c in problems[MOST_ASKED:] if len(c.choices) > 1],
+        _counts(changes, given),
+        len(problems),
+        len(changes) - len(problems),
+        given.count(plan),
+        effects_of(change for change in changes if not change.problem),
+    )
+
+
+def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
+    """How many come back, change, move and go, as it is chosen; one that moves and changes counts as both."""
+    counted = Counter(effect for change in changes for effect in change.effects(given.choice(change)))
+    return {kind: counted[kind] for kind in ("created", "modified", "moved", "deleted")}
+
+
+def _row(change: Change, place: int, given: Given, diffs: "_Diffs", told: dict[int, AuditEntry]) -> Row:
+    diff, closed = diffs.of(change, change.then)
+    offered = change.before if Choice.BEFORE in change.choices else None
+    before_diff, before_closed = diffs.of(change, offered, before=True)
+    is_asked = bool(change.problem) and place < MOST_ASKED and len(change.choices) > 1
+    newest = [(version, told.get(version.seq)) for version in reversed(change.later[-MOST_LATER:])]
+    return Row(
+        change,
+        diff,
+        before_diff,
+        options(change, given) if is_asked else (),
+        is_asked,
+        not change.problem and given.choice(change) == Choice.KEEP,
+        newest,
+        max(0, len(change.later) - MOST_LATER),
+        closed,
+        before_closed,
+        diffs.wanted,
+    )
+
+
+class _Diffs:
+    """The differences of a page's changes, as long as they are few and short, and little work; their texts are masked.
+
+    Those of the rows that are only listed are never made.
+    """
+
+    def __init__(self, wanted: Wanted, shown: Sequence[Change], store_id: str) -> None:
+        self.wanted, self.work = wanted, Work(REQUEST_WORK)
+        self.shown = {change.memory for change in shown}
+        self.chosen = {change.memory: change for change in _in_room(wanted, shown)}
+        states = (s for change in self.chosen.values() for s in (change.now, change.then, change.before) if s)
+        self.texts = MemoryText.objects.contents(store_id, {state.text for state in states if state.text})
+        self.covers = masking.covers(store_id, list(self.chosen))
+
+    def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
+        """From what a memory is now to a state: the difference, and whether there is one that is shown closed."""
+        now = change.now
+        if state is None or change.memory not in self.shown or (now.is_there and now.sha256 == state.sha256):
+            return None, False
+        if any(s.is_there and s.text is None and s.content is None for s in (now, state)):
+            return None, False
+        if change.memory not in self.chosen or not self.wanted.wants(change.memory, before=before):
+            return None, True
+        old, new = self._text(now), self._text(state)
+        if old is None or new is None:
+            return None, False
+        diff = masking.opened(self.work, old, new, self.covers.get(change.memory, masking.NOTHING))
+        return diff, diff is None
+
+    def _text(self, state: State) -> str | None:
+        if not state.is_there:
+            return ""
+        return state.content if state.content is not None else self.texts.get(state.text or "")
+
+
+def _in_room(wanted: Wanted, shown: Sequence[Change]) -> Iterator[Change]:
+    """Those changes whose texts the page reads."""
+    if wanted.memory:
+        yield from (change for change in shown if change.memory == wanted.memory)
+        return
+    budget = MOST_BYTES
+    for change in shown[:MOST_DIFFS]:
+        size = change.now.size + change.then.size + (change.before.size if change.before else 0)
+        if size <= budget:
+            budget -= size
+            yield change

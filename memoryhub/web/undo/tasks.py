@@ -1,0 +1,153 @@
+"""What can be restored or undone: for each its plan, its act, and how the page calls it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from django.http import Http404
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.history import apply_plan
+from memoryhub.actions.history.apply_plan import Choice, Done, Plan
+from memoryhub.actions.transfer import importing
+from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, Session
+from memoryhub.web.common import moment_addresses
+from memoryhub.web.common.moment_addresses import Scope
+from memoryhub.web.common.versions import memory_of, version_of
+from memoryhub.web.history import past
+
+Apply = Callable[[Mapping[str, Choice], str, Act], Done]
+WHOLE = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thing to do: `plan` makes the preview, `apply` does it (choices, digest, act)."""
+
+    verb: Literal["restore", "undo"]
+    title: str
+    lead: str
+    back_url: str
+    back: str
+    plan: Callable[[], Plan]
+    apply: Apply
+    scope: Scope = WHOLE
+    seq: int | None = None
+
+
+def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
+    """The store, a directory or a memory to what it was after an entry."""
+    if past.entry_at(store.id, seq) is None:
+        raise Http404  # of one that has been removed too: the pages of that moment say so
+    path, memory = scope.path or None, scope.memory or None
+
+    def apply(choices: Mapping[str, Choice], digest: str, act: Act) -> Done:
+        return apply_plan.restore(store.id, seq, choices, digest, act, path=path, memory=memory)
+
+    return Task(
+        "restore",
+        _title(store, seq, scope),
+        _("What differs from that moment becomes a new version of each memory. Nothing that came after it is lost."),
+        moment_addresses.of_scope(store.id, seq, scope),
+        _("As it was after entry %(seq)s") % {"seq": seq},
+        lambda: apply_plan.restore_plan(store.id, seq, path=path, memory=memory),
+        apply,
+        scope,
+        seq,
+    )
+
+
+def _title(store: MemoryStore, seq: int, scope: Scope) -> str:
+    if scope.memory:
+        path = Memory.objects.filter(store=store, pk=scope.memory).values_list("path", flat=True).first()
+        return _("Restore the memory %(path)s to entry %(seq)s") % {"path": path, "seq": seq}
+    if scope.path:
+        return _("Restore the directory %(path)s to entry %(seq)s") % {"path": scope.path, "seq": seq}
+    return _("Restore the store to entry %(seq)s") % {"seq": seq}
+
+
+def of_session(store: MemoryStore, session_id: str) -> Task:
+    """Everything that one session wrote in the store."""
+    session = Session.objects.filter(pk=session_id).first()
+    if session is None or not AuditEntry.objects.of_chain(store.id).of_session(session_id).exists():
+        raise Http404
+    told: dict[str, object] = {"session": session_id, "session_name": session.name}
+    return _undo(
+        store,
+        lambda: apply_plan.session_versions(store.id, session_id),
+        told,
+        _("Undo the session %(name)s") % {"name": session.name},
+        _("Takes out what this session wrote. What others wrote since stays."),
+        _session_url(store.id, session_id),
+        _("Session %(name)s") % {"name": session.name},
+    )
+
+
+def of_entry(store: MemoryStore, seq: int) -> Task:
+    """Everything that one entry changed."""
+    if past.entry_at(store.id, seq) is None:
+        raise Http404
+    return _undo(
+        store,
+        lambda: apply_plan.entry_versions(store.id, seq),
+        {"entry": seq},
+        _("Undo entry %(seq)s") % {"seq": seq},
+        _("Takes out what this entry changed. What was written since stays."),
+        reverse("entry", args=[store.id, seq]),
+        _("Entry %(seq)s") % {"seq": seq},
+    )
+
+
+def of_import(store: MemoryStore, import_id: str) -> Task:
+    """Everything that one import brought or replaced."""
+    job = Import.objects.filter(pk=import_id, store=store).first()
+    if job is None or job.group is None:
+        raise Http404
+    return _undo(
+        store,
+        lambda: importing.versions_of(import_id),
+        {"import": job.pk, "name": job.name},
+        _("Undo the import of %(name)s") % {"name": job.name},
+        _("Takes out what this import brought. What was written since stays."),
+        reverse("import_", args=[store.id, job.pk]),
+        _("Import of %(name)s") % {"name": job.name},
+    )
+
+
+def of_version(store: MemoryStore, version_id: str) -> Task:
+    """One version of a memory; those after it stay."""
+    version = version_of(store, version_id)
+    memory = memory_of(store, version.memory_id)
+    return _undo(
+        store,
+        lambda: [version.pk],
+        {"version": version.pk},
+        _("Undo version %(number)s of %(path)s") % {"number": version.number, "path": memory.path},
+        _("Takes out what this version changed. The versions after it stay."),
+        reverse("version", args=[store.id, version.pk]),
+        _("Version %(number)s") % {"number": version.number},
+    )
+
+
+def _undo(
+    store: MemoryStore,
+    versions: Callable[[], list[str]],
+    told: dict[str, object],
+    title: str,
+    lead: str,
+    back_url: str,
+    back: str,
+) -> Task:
+    def apply(choices: Mapping[str, Choice], digest: str, act: Act) -> Done:
+        return apply_plan.undo(store.id, versions(), choices, digest, act, told=told)
+
+    return Task("undo", title, lead, back_url, back, lambda: apply_plan.undo_plan(store.id, versions()), apply)
+
+
+def _session_url(store_id: str, session_id: str) -> str:
+    try:
+        return reverse("session", args=[session_id])
+    except NoReverseMatch:
+        return reverse("store_audit", args=[store_id]) + f"?session={session_id}"

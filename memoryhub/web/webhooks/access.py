@@ -1,0 +1,54 @@
+"""Who may see a webhook: those of a store its admins, those of the hub superusers."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+
+from memoryhub.actions.core.audit import Act
+from memoryhub.models import MemoryStore, Role, Webhook
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import View, person
+from memoryhub.web.common.request import Request
+
+
+def of_webhook(view: View) -> View:
+    """`webhook_id` of the address becomes the webhook; 404 without a role in its store, 403 below admin."""
+
+    @login_required
+    @wraps(view)
+    def guarded(request: Request, webhook_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        webhook = Webhook.objects.filter(pk=webhook_id).select_related("store", "created_by").first()
+        if webhook is None or (webhook.store is not None and webhook.store.deleted_at is not None):
+            raise Http404
+        request.role = _role(request, webhook.store)
+        return view(request, webhook, *args, **kwargs)
+
+    return guarded
+
+
+def _role(request: Request, store: MemoryStore | None) -> Role:
+    who = person(request)
+    role = who.role_in(store) if store else Role.ADMIN if who.is_superuser else None
+    if role is None:
+        raise Http404
+    if not role.includes(Role.ADMIN):
+        raise PermissionDenied
+    return role
+
+
+def context(request: Request, store: MemoryStore | None, **more: Any) -> dict[str, Any]:
+    """For a page about webhooks of a store with what its other pages know too."""
+    shown = {"list_url": list_url(store), "section": "stores" if store else "settings", **more}
+    return pages.context(request, store, **shown) if store else shown
+
+
+def list_url(store: MemoryStore | None) -> str:
+    return reverse("store_webhooks", args=[store.pk]) if store else reverse("webhooks")
+
+
+Verb = Callable[[str, Act], object]

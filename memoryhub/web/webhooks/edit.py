@@ -1,0 +1,216 @@
+"""What people do with webhooks: make, change, pause, delete them, send again, and see or change their secret."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memoryhub.actions.core import tree
+from memoryhub.actions.webhooks import manage
+from memoryhub.actions.webhooks.manage import IsPaused, NoSuchWebhook, TooManyWebhooks
+from memoryhub.models import MemoryStore, Role, Webhook
+from memoryhub.outgoing import Refused
+from memoryhub.templatetags.visible import isolated
+from memoryhub.web.common.access import act, in_store, person, superuser_only
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import fresh_form, spend_form
+from memoryhub.web.webhooks import sentences
+from memoryhub.web.webhooks.access import context, list_url, of_webhook
+from memoryhub.web.webhooks.forms import WebhookForm
+from memoryhub.web.webhooks.snippets import SNIPPETS
+
+T = TypeVar("T")
+
+METHODS = ["GET", "HEAD", "POST"]
+SINCE = {"1": 1, "7": 7, "30": 30}
+"""Days, as the form of the failed deliveries offers them."""
+
+
+@never_cache
+@require_http_methods(METHODS)
+@in_store(Role.ADMIN)
+def new_of_store(request: Request, store: MemoryStore) -> HttpResponse:
+    return _new(request, store)
+
+
+@never_cache
+@require_http_methods(METHODS)
+@superuser_only
+def new_of_hub(request: Request) -> HttpResponse:
+    return _new(request, None)
+
+
+def _new(request: Request, store: MemoryStore | None) -> HttpResponse:
+    form = _form(request, store, None)
+    if request.method != "POST" or not form.is_valid():
+        return _asked(request, store, form, None)
+    if not spend_form(request):
+        return see_other(list_url(store))
+    try:
+        made = manage.create_webhook(store.pk if store else None, form.settings(), act(request))
+    except TooManyWebhooks:
+        form.add_error(None, _("There are %(most)s webhooks already.") % {"most": manage.MOST})
+        return _asked(request, store, form, None)
+    except tree.NoSuchStore:
+        raise Http404 from None
+    return _secret(request, made, _("The secret of the new webhook"))
+
+
+@require_http_methods(METHODS)
+@of_webhook
+def edit(request: Request, webhook: Webhook) -> HttpResponse:
+    form = _form(request, webhook.store, webhook)
+    if request.method != "POST" or not form.is_valid():
+        return _asked(request, webhook.store, form, webhook)
+    try:
+        changed = manage.edit_webhook(webhook.pk, form.settings(), act(request))
+    except Refused as refused:
+        form.add_error("url", sentences.problem(refused.code))
+        return _asked(request, webhook.store, form, webhook)
+    except NoSuchWebhook:
+        raise Http404 from None
+    if changed:
+        messages.success(request, _("The webhook was saved."))
+    else:
+        messages.info(request, _("Nothing was changed."))
+    return see_other("webhook", webhook.pk)
+
+
+@require_http_methods(METHODS)
+@of_webhook
+def delete(request: Request, webhook: Webhook) -> HttpResponse:
+    """Asks first."""
+    if request.method != "POST":
+        return render(request, "webhooks/delete.html", context(request, webhook.store, webhook=webhook))
+    _do(lambda: manage.delete_webhook(webhook.pk, act(request)))
+    messages.success(request, _("The webhook “%(name)s” was deleted.") % {"name": isolated(webhook.name)})
+    return see_other(list_url(webhook.store))
+
+
+@require_POST
+@of_webhook
+def pause(request: Request, webhook: Webhook) -> HttpResponse:
+    if _do(lambda: manage.pause(webhook.pk, act(request))):
+        messages.success(request, _("The webhook is paused. What waits is kept; what happens from now on is not sent."))
+    return see_other("webhook", webhook.pk)
+
+
+@require_POST
+@of_webhook
+def resume(request: Request, webhook: Webhook) -> HttpResponse:
+    if _do(lambda: manage.resume(webhook.pk, act(request))):
+        messages.success(request, _("The webhook goes on, first with what waits."))
+    return see_other("webhook", webhook.pk)
+
+
+@never_cache
+@require_POST
+@of_webhook
+def rotate(request: Request, webhook: Webhook) -> HttpResponse:
+    """The new secret is shown; for a day both sign."""
+    if not spend_form(request):
+        return see_other("webhook", webhook.pk)
+    rotated: Webhook = _do(lambda: manage.rotate(webhook.pk, act(request)))
+    return _secret(request, rotated, _("The new secret"))
+
+
+@never_cache
+@require_POST
+@of_webhook
+def reveal(request: Request, webhook: Webhook) -> HttpResponse:
+    """Shown again, by an act of its own."""
+    _do(lambda: manage.reveal(webhook.pk, act(request)))
+    return _secret(request, webhook, _("The secret"))
+
+
+@require_POST
+@of_webhook
+def test(request: Request, webhook: Webhook) -> HttpResponse:
+    try:
+        made = _do(lambda: manage.send_test(webhook.pk, act(request)))
+    except IsPaused:
+        return _paused(request, webhook)
+    messages.info(request, _("A test event is on its way. What comes of it is shown below."))
+    return see_other("delivery", webhook.pk, made.pk)
+
+
+@require_POST
+@of_webhook
+def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse:
+    """One delivery, whatever became of it."""
+    try:
+        found = _do(lambda: manage.replay(webhook.pk, delivery_id, act(request)))
+    except IsPaused:
+        return _paused(request, webhook)
+    if not found:
+        raise Http404
+    messages.success(request, _("It is sent again: the same event, with the same id."))
+    return see_other("delivery", webhook.pk, delivery_id)
+
+
+@require_POST
+@of_webhook
+def replay_failed(request: Request, webhook: Webhook) -> HttpResponse:
+    """All that failed in the last days, so many as the form says."""
+    since = timezone.now() - timedelta(days=SINCE.get(request.POST.get("days", ""), 1))
+    try:
+        count = _do(lambda: manage.replay_failed(webhook.pk, since, act(request)))
+    except IsPaused:
+        return _paused(request, webhook)
+    if count:
+        said = ngettext("%(count)s delivery is sent again.", "%(count)s deliveries are sent again.", count)
+        messages.success(request, said % {"count": f"{count:,}"})
+    else:
+        messages.info(request, _("Nothing has failed in that time."))
+    return see_other("webhook", webhook.pk)
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+
+def _do(verb: Callable[[], T]) -> T:
+    """404 where somebody has deleted it meanwhile."""
+    try:
+        return verb()
+    except NoSuchWebhook:
+        raise Http404 from None
+
+
+def _form(request: Request, store: MemoryStore | None, webhook: Webhook | None) -> WebhookForm:
+    return WebhookForm(
+        request.POST if request.method == "POST" else None,
+        is_superuser=person(request).is_superuser,
+        of_hub=store is None,
+        webhook=webhook,
+    )
+
+
+def _asked(request: Request, store: MemoryStore | None, form: WebhookForm, webhook: Webhook | None) -> HttpResponse:
+    shown = {"form": form, "webhook": webhook, "form_once": fresh_form()}
+    return render(request, "webhooks/form.html", context(request, store, **shown))
+
+
+def _secret(request: Request, webhook: Webhook, heading: str) -> HttpResponse:
+    """The page with a secret, which no browser keeps."""
+    secret, *before = manage.secrets_of(webhook, timezone.now())
+    shown = {
+        "webhook": webhook,
+        "secret": secret,
+        "heading": heading,
+        "is_rotating": bool(before),
+        "snippets": SNIPPETS,
+    }
+    return render(request, "webhooks/secret.html", context(request, webhook.store, **shown))
+
+
+def _paused(request: Request, webhook: Webhook) -> HttpResponse:
+    messages.info(request, _("The webhook is paused: nothing is sent before it goes on."))
+    return see_other("webhook", webhook.pk)

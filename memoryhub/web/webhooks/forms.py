@@ -1,0 +1,134 @@
+"""The form of a webhook: where it goes, and what it is told, by group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _, gettext_lazy
+
+from memoryhub import outgoing
+from memoryhub.actions.webhooks.manage import WebhookSettings
+from memoryhub.models import Webhook
+from memoryhub.outgoing import Refused
+from memoryhub.web.webhooks import sentences
+from memoryhub.webhook_rules.events import EVENTS, GROUPS, OFFICIAL
+
+MAY_BE_ALLOWED = frozenset(("private", "scheme", "port"))
+"""What is wrong with an address only as long as it may not be a private one."""
+
+NOT_OF_A_STORE = frozenset(("memory_store.created",))
+"""A webhook of a store cannot be there before its store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One box to tick."""
+
+    name: str
+    label: str
+    is_chosen: bool
+    is_official: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The boxes of one kind of thing."""
+
+    name: str
+    label: str
+    choices: list[Choice]
+
+
+class WebhookForm(forms.Form):
+    """`may_be_private` is a superuser's: others keep what one has allowed, for the same address."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"), max_length=100, help_text=gettext_lazy("Its name here and in the audit.")
+    )
+    url = forms.CharField(
+        label=gettext_lazy("Address"), max_length=outgoing.LONGEST_URL, strip=True,
+        widget=forms.TextInput(attrs={
+            "class": "input-mono", "inputmode": "url", "autocomplete": "off", "autocapitalize": "none",
+            "spellcheck": "false", "placeholder": "https://example.com/memoryhub",
+        }),
+        help_text=gettext_lazy("Events are sent here by POST. It must be https and on the open internet."),
+    )  # fmt: skip
+    may_be_private = forms.BooleanField(
+        label=gettext_lazy("Allow a private address"), required=False,
+        help_text=gettext_lazy(
+            "Also http, any port, and addresses of your own network or of this machine. Only administrators of the hub"
+            " see this box."
+        ),
+    )  # fmt: skip
+
+    def __init__(
+        self, *args: Any, is_superuser: bool, of_hub: bool, webhook: Webhook | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.is_superuser, self.of_hub, self.webhook = is_superuser, of_hub, webhook
+        if not is_superuser:
+            del self.fields["may_be_private"]
+        if webhook is not None:
+            self.initial = {"name": webhook.name, "url": webhook.url, "may_be_private": webhook.may_be_private}
+
+    def clean_name(self) -> str:
+        return str(self.cleaned_data["name"]).replace("\0", "").strip() or self._fail(_("Give it a name."))
+
+    def _fail(self, said: str) -> str:
+        raise forms.ValidationError(said)
+
+    def clean(self) -> dict[str, Any]:
+        """A name that cannot be looked up (yet) is no error; one that leads to a private address is."""
+        url = self.cleaned_data.get("url")
+        if url is not None:
+            try:
+                outgoing.check(url, private=self.allows_private(), seconds=3)
+            except Refused as refused:
+                if refused.code != "unresolved":
+                    self.add_error("url", self._words(refused.code))
+        if not self.chosen():
+            self.add_error(None, _("Choose at least one event."))
+        return self.cleaned_data
+
+    def _words(self, code: str) -> str:
+        if code == "private" and not self.is_superuser:
+            return _("This leads to a private or special network. An administrator of the hub can allow it.")
+        said = sentences.problem(code)
+        if self.is_superuser and not self.allows_private() and code in MAY_BE_ALLOWED:
+            return " ".join((said, _("If that is what you want, tick “Allow a private address”.")))
+        return said
+
+    def allows_private(self) -> bool:
+        if self.is_superuser:
+            return bool(self.cleaned_data.get("may_be_private"))
+        before = self.webhook
+        return before is not None and before.may_be_private and before.url == self.cleaned_data.get("url")
+
+    def chosen(self) -> list[str]:
+        """The events that are ticked: those of the form, or those that the webhook has; a new one the official ones."""
+        if self.is_bound:
+            getlist = getattr(self.data, "getlist", None)
+            ticked: Sequence[str] = getlist("events") if getlist else self.data.get("events", [])
+        else:
+            ticked = self.webhook.events if self.webhook else [*OFFICIAL] if self.of_hub else ["review.needed"]
+        return [name for name in EVENTS if name in ticked and (self.of_hub or name not in NOT_OF_A_STORE)]
+
+    def groups(self) -> list[Group]:
+        chosen = self.chosen()
+        return [
+            Group(
+                group,
+                str(sentences.GROUPS[group]),
+                [
+                    Choice(name, sentences.event(name), name in chosen, name in OFFICIAL)
+                    for name in names
+                    if self.of_hub or name not in NOT_OF_A_STORE
+                ],
+            )
+            for group, names in GROUPS.items()
+        ]
+
+    def settings(self) -> WebhookSettings:
+        values = self.cleaned_data
+        return WebhookSettings(values["name"], values["url"], self.chosen(), self.allows_private())

@@ -1,0 +1,151 @@
+"""What the pages of webhooks show: how each is doing, and its deliveries with what came of them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from memoryhub.models import HUB, Attempt, AuditEntry, Delivery, DeliveryState, MemoryStore, Webhook
+from memoryhub.web.webhooks import sentences
+
+SIZE = 25
+MOST_COUNTED = 1_000
+STATES = ("", *DeliveryState.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a webhook is doing; `waiting` counts to MOST_COUNTED, `problem` is what the last failed try met."""
+
+    webhook: Webhook
+    waiting: int
+    problem: str
+
+    @property
+    def state(self) -> str:
+        """paused, failing, new (nothing has arrived yet) or ok."""
+        if self.webhook.paused_at is not None:
+            return "paused"
+        if self.webhook.failing_since is not None:
+            return "failing"
+        return "ok" if self.webhook.delivered_at is not None else "new"
+
+    @property
+    def is_many(self) -> bool:
+        return self.waiting >= MOST_COUNTED
+
+    @property
+    def events(self) -> list[str]:
+        return list(self.webhook.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One delivery with what its last try came to; `about` is the path that its audit entry names."""
+
+    delivery: Delivery
+    event: str
+    status: int | None
+    problem: str
+    about: str = ""
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self.delivery.state == DeliveryState.WAITING)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some deliveries, newest first; `older` is the id before which the next page goes on."""
+
+    lines: Sequence[Line]
+    older: str
+    is_moving: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try in words."""
+
+    attempt: Attempt
+    is_ok: bool
+    words: str
+    milliseconds: int
+
+
+def health(webhook: Webhook) -> Health:
+    waiting = Delivery.objects.waiting().filter(webhook=webhook).values("pk")[:MOST_COUNTED].count()
+    problem = sentences.problem(webhook.problem, webhook.status) if webhook.problem else ""
+    return Health(webhook, waiting, problem)
+
+
+def listed(store_id: str | None) -> list[Health]:
+    """There are never many of one place."""
+    return [health(webhook) for webhook in Webhook.objects.of_place(store_id)]
+
+
+def lines(webhook: Webhook, state: str, before: str) -> Lines:
+    """The newest deliveries, or those before one."""
+    found = Delivery.objects.filter(webhook=webhook).newest()
+    if state == DeliveryState.WAITING:
+        found = found.waiting()
+    elif state == DeliveryState.FAILED:
+        found = found.failed()
+    elif state:
+        found = found.filter(state=state)
+    shown = list((found.filter(pk__lt=before) if before else found)[: SIZE + 1])
+    older = shown[SIZE - 1].pk if len(shown) > SIZE else ""
+    shown = shown[:SIZE]
+    last: dict[str, Attempt] = {}
+    for attempt in Attempt.objects.filter(delivery__in=shown).order_by("id"):
+        last[attempt.delivery_id] = attempt
+    paths = paths_of(shown)
+    made = [_line(delivery, last.get(delivery.pk), paths.get((delivery.chain, delivery.seq), "")) for delivery in shown]
+    active = webhook.paused_at is None
+    return Lines(made, older, active and any(line.is_waiting for line in made))
+
+
+def paths_of(deliveries: Sequence[Delivery]) -> dict[tuple[str, int], str]:
+    """The path that the audit entry of each is about, where it is about one."""
+    by_chain: dict[str, list[int]] = {}
+    for delivery in deliveries:
+        by_chain.setdefault(delivery.chain, []).append(delivery.seq)
+    found: dict[tuple[str, int], str] = {}
+    for chain, seqs in by_chain.items():
+        named = AuditEntry.objects.of_chain(chain).filter(seq__in=seqs).values_list("seq", "path")
+        found |= {(chain, seq): path for seq, path in named if path}
+    return found
+
+
+def _line(delivery: Delivery, last: Attempt | None, about: str) -> Line:
+    words = sentences.problem(last.problem, last.status) if last and last.problem else ""
+    return Line(delivery, sentences.event(delivery.event), last.status if last else None, words, about)
+
+
+def tries(delivery: Delivery) -> list[Try]:
+    """Newest first."""
+    return [
+        Try(attempt, not attempt.problem, _words(attempt), attempt.duration // 1000)
+        for attempt in Attempt.objects.filter(delivery=delivery).order_by("-id")[:200]
+    ]
+
+
+def _words(attempt: Attempt) -> str:
+    return sentences.problem(attempt.problem, attempt.status) if attempt.problem else _("Delivered")
+
+
+def pretty(delivery: Delivery) -> str:
+    """The payload for people: what is sent has no spaces."""
+    return json.dumps(json.loads(delivery.payload), indent=2)
+
+
+def event_id(delivery: Delivery) -> str:
+    return str(json.loads(delivery.payload)["id"])
+
+
+def entry_of(delivery: Delivery) -> tuple[str, int] | None:
+    """The chain and seq of the audit entry that it tells of, where it tells of one."""
+    if not delivery.seq or (delivery.chain != HUB and not MemoryStore.objects.filter(pk=delivery.chain).exists()):
+        return None
+    return delivery.chain, delivery.seq

@@ -1,0 +1,93 @@
+"""The pages of webhooks: those of a memory store or of the hub, one with its deliveries, and one delivery."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from memoryhub.actions.webhooks import manage as actions
+from memoryhub.actions.webhooks.send import KEPT
+from memoryhub.models import Delivery, DeliveryState, MemoryStore, Role, Webhook
+from memoryhub.web.common.access import in_store, superuser_only
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import fresh_form
+from memoryhub.web.webhooks import rows as webhooks_rows, sentences
+from memoryhub.web.webhooks.access import context, of_webhook
+from memoryhub.web.webhooks.snippets import SNIPPETS
+from memoryhub.webhook_rules.events import EVENTS
+
+
+@require_safe
+@in_store(Role.ADMIN)
+def of_store(request: Request, store: MemoryStore) -> HttpResponse:
+    return _listing(request, store)
+
+
+@require_safe
+@superuser_only
+def of_hub(request: Request) -> HttpResponse:
+    return _listing(request, None)
+
+
+def _listing(request: Request, store: MemoryStore | None) -> HttpResponse:
+    rows = webhooks_rows.listed(store.pk if store else None)
+    shown = {"rows": rows, "most": actions.MOST, "is_full": len(rows) >= actions.MOST, "snippets": SNIPPETS}
+    return render(request, "webhooks/list.html", context(request, store, **shown))
+
+
+@require_safe
+@of_webhook
+def page(request: Request, webhook: Webhook) -> HttpResponse:
+    """Whole, or for htmx its deliveries alone, which ask again while something waits."""
+    state, before = request.GET.get("state", ""), request.GET.get("before", "").replace("\0", "")
+    if state not in webhooks_rows.STATES:
+        state = ""
+    found = webhooks_rows.lines(webhook, state, before)
+    shown: dict[str, Any] = {
+        "webhook": webhook,
+        "health": webhooks_rows.health(webhook),
+        "found": found,
+        "state": state,
+        "before": before,
+        "states": DeliveryState,
+        "days": KEPT.days,
+    }
+    if request.htmx and request.GET.get("part") == "deliveries":
+        return render(request, "webhooks/_deliveries.html", context(request, webhook.store, **shown))
+    now = timezone.now()
+    shown |= {
+        "snippets": SNIPPETS,
+        "form_once": fresh_form(),
+        "has_failed": Delivery.objects.failed().filter(webhook=webhook).exists(),
+        "is_rotating": webhook.previous_until is not None and webhook.previous_until > now,
+        "events": [(name, sentences.event(name)) for name in EVENTS if name in webhook.events],
+    }
+    return render(request, "webhooks/page.html", context(request, webhook.store, **shown))
+
+
+@require_safe
+@of_webhook
+def delivery(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse:
+    """Whole, or for htmx its tries alone."""
+    found = Delivery.objects.filter(webhook=webhook, pk=delivery_id).first()
+    if found is None:
+        raise Http404
+    is_moving = found.state == DeliveryState.WAITING and webhook.paused_at is None
+    shown: dict[str, Any] = {
+        "webhook": webhook,
+        "delivery": found,
+        "tries": webhooks_rows.tries(found),
+        "is_moving": is_moving,
+    }
+    if request.htmx and request.GET.get("part") == "tries":
+        return render(request, "webhooks/_tries.html", context(request, webhook.store, **shown))
+    shown |= {
+        "event": sentences.event(found.event),
+        "pretty": webhooks_rows.pretty(found),
+        "event_id": webhooks_rows.event_id(found),
+        "entry": webhooks_rows.entry_of(found),
+        "about": next(iter(webhooks_rows.paths_of([found]).values()), ""),
+    }
+    return render(request, "webhooks/delivery.html", context(request, webhook.store, **shown))

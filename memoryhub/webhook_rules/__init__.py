@@ -1,0 +1,1 @@
+"""Webhooks without their rows: events, times of attempts, signatures."""

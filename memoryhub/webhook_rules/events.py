@@ -1,0 +1,235 @@
+"""What webhooks are told: audit entries, and runs and imports that have come further, as events with thin data.
+
+An event says which memory store, who, and which ids; never a text, never a path. One entry that changed many memories
+is one event for each kind of change, with at most LISTED memories; a longer list goes on in a further event.
+"""
+
+import hmac
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memoryhub import ids
+from memoryhub.actors import actor
+
+LISTED = 100
+
+OFFICIAL = ("memory_store.created", "memory_store.archived", "memory_store.deleted")
+"""Those that the memory_stores API has; the types of its SDK hold their data."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "memory_store": (*OFFICIAL, "memory_store.updated", "memory_store.unarchived"),
+    "memory": ("memory.created", "memory.modified", "memory.renamed", "memory.deleted", "memory.restored"),
+    "memory_version": ("memory_version.redacted",),
+    "review": ("review.needed", "review.approved", "review.reverted", "review.flagged"),
+    "finding": ("finding.opened", "finding.dismissed", "finding.resolved"),
+    "retention_run": (
+        "retention_run.started", "retention_run.blocked", "retention_run.finished", "retention_run.cancelled",
+    ),
+    "import": ("import.finished", "import.failed"),
+}  # fmt: skip
+EVENTS = tuple(name for names in GROUPS.values() for name in names)
+TEST = "webhook.test"
+
+_STORES = {
+    "create_store": "memory_store.created", "archive_store": "memory_store.archived",
+    "delete_store": "memory_store.deleted", "edit_store": "memory_store.updated",
+    "unarchive_store": "memory_store.unarchived",
+}  # fmt: skip
+_REVIEWS = {"approve": "review.approved", "revert": "review.reverted", "flag": "review.flagged"}
+_FINDINGS = {
+    "dismiss_finding": "finding.dismissed", "resolve_finding": "finding.resolved", "reopen_finding": "finding.opened",
+}  # fmt: skip
+_REDACTIONS = ("redact", "erase")
+_RUNS = {
+    "waiting": "retention_run.blocked", "running": "retention_run.started", "done": "retention_run.finished",
+    "cancelled": "retention_run.cancelled",
+}  # fmt: skip
+_IMPORTS = {"done": "import.finished", "failed": "import.failed"}
+
+TELLING = frozenset((*_REVIEWS, *_FINDINGS))
+"""The commands of which the entry's input is needed."""
+
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A memory version that an entry made; `moved` and `rewritten` compare it with the version before it."""
+
+    id: str
+    memory: str
+    number: int
+    operation: str
+    moved: bool = False
+    rewritten: bool = True
+    needs_review: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding that an entry brought."""
+
+    id: str
+    memory: str
+    version: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An audit entry as far as an event tells it; `named` are (memory, version) that its input names."""
+
+    chain: str
+    seq: int
+    at: datetime
+    actor_kind: str
+    actor_id: str | None
+    session: str | None
+    command: str | None
+    memory: str | None = None
+    version: str | None = None
+    told: Mapping[str, Any] | None = None
+    made: Sequence[Made] = ()
+    named: Sequence[tuple[str, str]] = ()
+    found: Sequence[Found] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: `payload` is the JSON text that is signed and sent."""
+
+    id: str
+    type: str
+    chain: str
+    seq: int
+    payload: str
+
+
+# ------------------------------------------------------------------------------------------------ events
+
+
+def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
+    """The events of a done act, those of the store before those of its memories."""
+    hub = _Hub(key)
+    command = entry.command or ""
+    if command in _STORES:
+        official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}
+        name = _STORES[command]
+        data = official if name in OFFICIAL else official | _who(entry)
+        yield hub.event(entry.chain, entry.seq, entry.at, name, data)
+    for name, listed in _lists(entry, command):
+        parts = [listed[at : at + LISTED] for at in range(0, len(listed), LISTED)] or [[]]
+        for number, part in enumerate(parts):
+            more: dict[str, Any] = {"findings" if name.startswith("finding.") else "memories": part}
+            if len(parts) > 1:
+                more |= {"part": number + 1, "parts": len(parts)}
+            yield hub.event(entry.chain, entry.seq, entry.at, name, hub.place(entry.chain) | _who(entry) | more, number)
+
+
+def of_run(store: str | None, run: str, before: str, state: str, at: datetime, key: bytes) -> Iterator[Event]:
+    """The events of a retention run that webhooks were told to be in one state and that is in another now."""
+    hub, names = _Hub(key), [_RUNS[state]] if state in _RUNS else []
+    if state in ("done", "cancelled") and before == "":
+        names.insert(0, _RUNS["running"])
+    for name in names:
+        yield hub.event(store or "hub", 0, at, name, hub.place(store) | {"retention_run_id": run}, of=run)
+
+
+def of_import(store: str, job: str, state: str, memories: int, at: datetime, key: bytes) -> Iterator[Event]:
+    """The event of an import that has ended."""
+    if state in _IMPORTS:
+        hub = _Hub(key)
+        data = hub.place(store) | {"import_id": job, "memory_count": memories}
+        yield hub.event(store, 0, at, _IMPORTS[state], data, of=job)
+
+
+def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> Event:
+    """What the button sends: it says nothing but which webhook it is for."""
+    hub = _Hub(key)
+    return hub.event(chain, seq, at, TEST, hub.place(None) | {"id": webhook}, of=webhook)
+
+
+# ------------------------------------------------------------------------------------------------ their data
+
+
+def _lists(entry: Entry, command: str) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
+    """(event, what it lists), each event once."""
+    lists: dict[str, list[dict[str, str | None]]] = {}
+    for made in entry.made:
+        for name in _changes(made):
+            lists.setdefault(name, []).append({"id": made.memory, "memory_version_id": made.id})
+    for finding in entry.found:
+        ids_of: dict[str, str | None] = {
+            "id": finding.id,
+            "memory_id": finding.memory,
+            "memory_version_id": finding.version,
+            "kind": finding.kind,
+        }
+        lists.setdefault("finding.opened", []).append(ids_of)
+    if command in _REVIEWS:
+        lists[_REVIEWS[command]] = _named(entry)
+    elif command in _FINDINGS:
+        lists[_FINDINGS[command]] = [{"id": finding} for finding in _decided(entry.told or {})]
+    elif command in _REDACTIONS:
+        lists["memory_version.redacted"] = _named(entry)
+    yield from lists.items()
+
+
+def _changes(made: Made) -> list[str]:
+    """A version that both moved a memory and changed its text is two changes; one that only deleted it is one."""
+    if made.operation == "deleted":
+        return ["memory.deleted"]
+    if made.operation == "created":
+        names = ["memory.created" if made.number == 1 else "memory.restored"]
+    else:
+        names = ["memory.modified"] if made.rewritten or not made.moved else []
+        names += ["memory.renamed"] if made.moved else []
+    return [*names, "review.needed"] if made.needs_review else names
+
+
+def _named(entry: Entry) -> list[dict[str, str | None]]:
+    named: list[tuple[str | None, str | None]] = list(entry.named)
+    if not named and entry.version is not None:
+        named = [(entry.memory, entry.version)]
+    return [{"id": memory, "memory_version_id": version} for memory, version in named]
+
+
+def _decided(told: Mapping[str, Any]) -> list[str]:
+    """The findings that an entry names; where it tells only how many, none."""
+    before = told.get("before")
+    lists = before.values() if isinstance(before, dict) else ()
+    return [str(one) for listed in lists if isinstance(listed, list) for one in listed]
+
+
+def _who(entry: Entry) -> dict[str, Any]:
+    who = actor(entry.actor_kind, entry.actor_id, entry.session)
+    return {"actor": who, "session_id": entry.session, "audit_entry": entry.seq}
+
+
+class _Hub:
+    """What all events of a hub share; its ids come from the audit key and stay the same as long as that does."""
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+        self.organization = "org_" + self._id("organization")
+        self.workspace = "wrkspc_" + self._id("workspace")
+
+    def _id(self, name: str) -> str:
+        return hmac.digest(self.key, f"webhook {name}".encode(), "sha256").hex()[:24]
+
+    def place(self, store: str | None) -> dict[str, Any]:
+        own = {"organization_id": self.organization, "workspace_id": self.workspace}
+        return {"memory_store_id": store, **own}
+
+    def event(
+        self, chain: str, seq: int, at: datetime, name: str, data: Mapping[str, Any], part: int = 0, of: str = ""
+    ) -> Event:
+        """Its id is the same whenever it is made again."""
+        told = _encode(["event", chain, seq, name, part, of]).encode()
+        id = ids.derived_id(ids.EVENT, at, hmac.digest(self.key, told, "sha256"))
+        moment = at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        payload = {"type": "event", "id": id, "created_at": moment, "data": {"type": name, **data}}
+        return Event(id, name, chain, seq, _encode(payload))

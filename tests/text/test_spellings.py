@@ -1,0 +1,45 @@
+"""Spellings of a text: what differs in nothing that is heard is the same, other spaces are close, the rest is other."""
+
+import pytest
+
+from memoryhub.text.spellings import Spellings, loose
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "straße 5",
+        "STRASSE 5",
+        "Strasse 5",
+        "ｓｔｒａｓｓｅ 5",
+        "Stra\u00adße 5",
+        "Str\u0301aße 5",
+        "S\u200bt\u200dr\u2060asse 5",
+        "ſtraße 5",
+    ],
+)
+def test_it_is_found_whatever_its_case_width_accents_form_and_unseen_characters(spelling: str) -> None:
+    one = Spellings(["Straße 5"])
+    assert one.within(f"at {spelling}, north\nand nothing") == {spelling} and one.is_same(spelling)
+
+
+def test_a_mark_on_the_last_letter_belongs_to_the_spelling() -> None:
+    assert Spellings(["Rene"]).within("dear Rene\u0301, dear René") == {"Rene\u0301", "René"}
+
+
+def test_other_spaces_are_close_and_not_the_same() -> None:
+    one = Spellings(["Ada Lovelace"])
+    found = one.within("ada.lovelace@acme.org, Ada  Lovelace, adalovelace, Ada Lovelace")
+    assert found == {"ada.lovelace", "Ada  Lovelace", "adalovelace", "Ada Lovelace"}
+    assert [one.is_same(text) for text in sorted(found)] == [text == "Ada Lovelace" for text in sorted(found)]
+
+
+def test_what_is_spelt_otherwise_is_not_found() -> None:
+    assert Spellings(["Jane"]).within("John and Jan e and J4ne") == {"Jan e"} - {"Jan e"}
+    assert Spellings([" -. "]).within("a - . b") == set()
+
+
+def test_lines_stay_lines() -> None:
+    text = "ß\u2028é\u0085\n\u0301x\nİ"
+    assert loose(text).count("\n") == text.count("\n") == 2
+    assert Spellings(["x\ny"]).within("a\u0301 X\nY") == {"X\nY"}

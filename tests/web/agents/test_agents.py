@@ -1,0 +1,356 @@
+"""Agents and their keys: what each person sees of them, and keys that are shown once and work."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.memories import calls
+from memoryhub.actions.stores import stores
+from memoryhub.actions.verification import verify
+from memoryhub.models import HUB, Access, Agent, AuditChain, AuditEntry, Key, MemoryStore, Role, Session, User
+from memoryhub.web.agents.urls import urlpatterns
+from tests.fixtures import BY, signed_in
+
+HOSTILE = "<script>alert(1)</script>"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _audit_stays_whole(db: None) -> Iterator[None]:
+    yield
+    for chain in AuditChain.objects.all():
+        assert verify.verify(chain.id)[1] is None
+
+
+@pytest.fixture
+def other(db: None) -> MemoryStore:
+    """A store in which none of the people has a role."""
+    return stores.create_store(stores.StoreSettings(name="Salaries"), **BY)
+
+
+def text(response: Any) -> str:
+    return unescape(str(response.content.decode()))
+
+
+def newest(command: str) -> AuditEntry:
+    return AuditEntry.objects.of_chain(HUB).filter(command=command).newest()[0]
+
+
+def issue(agent: Agent, *reach: MemoryStore, **options: Any) -> Key:
+    return keys_and_roles.issue_key(agent, stores=reach, **(BY | options))[0]
+
+
+def call(store: MemoryStore, secret: str, **headers: str) -> int:
+    block = {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": {"command": "view", "path": "/memories"}}
+    url = f"/v1/memory_stores/{store.id}/tool_calls"
+    given = {"authorization": f"Bearer {secret}", **headers}
+    return Client().post(url, json.dumps(block), "application/json", headers=given).status_code
+
+
+def secret_in(response: Any) -> str:
+    found = re.search(r'<code id="key"[^>]*>(mh_[\w-]+)</code>', response.content.decode())
+    assert found is not None
+    return found[1]
+
+
+def addresses(agent: Agent, key: Key) -> list[str]:
+    return [
+        "/agents", "/agents/new", f"/agents/{agent.id}", f"/agents/{agent.id}/edit", f"/agents/{agent.id}/keys/new",
+        f"/keys/{key.id}/revoke",
+    ]  # fmt: skip
+
+
+def test_every_address_of_agents_is_in_these_tests(agent: Agent, store: MemoryStore) -> None:
+    mine = [pattern for pattern in urlpatterns if str(pattern.pattern).startswith(("agents", "keys"))]
+    assert len(mine) == len(addresses(agent, issue(agent, store)))
+
+
+def test_who_may(agent: Agent, store: MemoryStore, alice: User, bob: User, charlie: User, superuser: User) -> None:
+    key = issue(agent, store)
+    expected = {
+        superuser: [200, 200, 200, 200, 200, 200],
+        alice: [200, 403, 200, 403, 403, 200],
+        bob: [200, 403, 200, 403, 403, 403],
+        charlie: [200, 403, 404, 403, 403, 404],
+    }
+    for user, codes in expected.items():
+        assert [signed_in(user).get(address).status_code for address in addresses(agent, key)] == codes
+    assert {Client().get(address).status_code for address in addresses(agent, key)} == {302}
+
+
+def test_wrong_methods_are_refused(agent: Agent, store: MemoryStore, superuser: User) -> None:
+    client = signed_in(superuser)
+    for address in addresses(agent, issue(agent, store)):
+        assert client.put(address).status_code == 405
+    assert client.post("/agents").status_code == client.post(f"/agents/{agent.id}").status_code == 405
+
+
+def test_looking_writes_nothing(agent: Agent, store: MemoryStore, superuser: User) -> None:
+    key = issue(agent, store)
+    before = AuditEntry.objects.count()
+    for address in addresses(agent, key):
+        signed_in(superuser).get(address)
+    assert AuditEntry.objects.count() == before
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/agents/x", "/agents/x/edit", "/agents/x/keys/new", "/keys/x/revoke", "/agents/%00", "/keys/%00/revoke"],
+)
+def test_what_is_not_there_is_404(superuser: User, address: str) -> None:
+    assert signed_in(superuser).get(address).status_code == 404
+
+
+def test_a_person_sees_agents_of_their_own_stores_alone(
+    agent: Agent, store: MemoryStore, other: MemoryStore, bob: User, charlie: User, superuser: User
+) -> None:
+    foreign = keys_and_roles.create_agent("Payroll", **BY)
+    issue(agent, store)
+    issue(agent, other, name="secret purpose")
+    issue(foreign, other)
+    seen = text(signed_in(bob).get("/agents"))
+    assert "Support bot" in seen and "Payroll" not in seen and "Salaries" not in seen
+    page = text(signed_in(bob).get(f"/agents/{agent.id}"))
+    assert "Support" in page and "Salaries" not in page and "secret purpose" not in page
+    assert signed_in(bob).get(f"/agents/{foreign.id}").status_code == 404
+    assert "No agents here" in text(signed_in(charlie).get("/agents"))
+    assert "Payroll" in text(signed_in(superuser).get("/agents"))
+
+
+def test_a_key_to_all_stores_is_seen_by_those_with_a_role(agent: Agent, bob: User, charlie: User) -> None:
+    issue(agent, all_stores=True)
+    assert "all memory stores" in text(signed_in(bob).get(f"/agents/{agent.id}"))
+    assert signed_in(charlie).get(f"/agents/{agent.id}").status_code == 404
+
+
+def test_a_shared_key_names_no_store_that_the_person_has_no_role_in(
+    agent: Agent, store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    key = issue(agent, store, other)
+    page = text(signed_in(alice).get(f"/agents/{agent.id}"))
+    assert "others that you have no role in" in page and "Salaries" not in page
+    assert signed_in(alice).get(f"/keys/{key.id}/revoke").status_code == 403
+
+
+def test_sessions_in_other_stores_are_not_shown(
+    agent: Agent, store: MemoryStore, other: MemoryStore, bob: User, superuser: User
+) -> None:
+    _, secret = keys_and_roles.issue_key(agent, stores=[store, other], **BY)
+    assert call(store, secret, memoryhub_session="run-here") == 200
+    assert call(other, secret, memoryhub_session="run-there") == 200
+    assert Session.objects.count() == 2
+    theirs = text(signed_in(bob).get(f"/agents/{agent.id}"))
+    assert "run-here" in theirs and "run-there" not in theirs
+    everything = text(signed_in(superuser).get(f"/agents/{agent.id}"))
+    assert "run-here" in everything and "run-there" in everything
+    assert f"/sessions/{Session.objects.get(name='run-here').id}" in theirs
+    assert f"/audit?agent={agent.id}" in theirs
+
+
+def test_the_links_of_an_agent_lead_to_its_entries(agent: Agent, store: MemoryStore, bob: User) -> None:
+    _, secret = keys_and_roles.issue_key(agent, stores=[store], **BY)
+    call(store, secret, memoryhub_session="run-1")
+    for query in (f"agent={agent.id}", f"session={Session.objects.get().id}"):
+        assert text(signed_in(bob).get(f"/audit?{query}")).count(f"/audit/{store.id}/") == 1
+
+
+def test_the_list_is_found_by_name_and_goes_on(superuser: User) -> None:
+    for number in range(105):
+        keys_and_roles.create_agent(f"bot {number:03}", **BY)
+    client = signed_in(superuser)
+    html = text(client.get("/agents"))
+    assert "bot 000" in html and "bot 104" not in html
+    assert "bot 104" in text(client.get(f"/agents?after={Agent.objects.get(name='bot 099').pk}"))
+    assert "bot 099" not in text(client.get(f"/agents?after={Agent.objects.get(name='bot 099').pk}"))
+    found = text(client.get("/agents?q=BOT+042"))
+    assert "bot 042" in found and "bot 041" not in found
+    assert "No agent has this name" in text(client.get("/agents?q=zzz"))
+    assert client.get("/agents?q=%00&after=%00").status_code < 500
+
+
+def test_a_list_of_agents_asks_a_fixed_number_of_questions(
+    superuser: User, store: MemoryStore, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(30):
+        issue(keys_and_roles.create_agent(f"bot {number:03}", **BY), store)
+    client = signed_in(superuser)
+    with django_assert_max_num_queries(12):
+        client.get("/agents")
+
+
+def test_an_agent_is_made_and_its_first_key_is_next(superuser: User) -> None:
+    response = signed_in(superuser).post("/agents/new", {"name": " Triage bot ", "description": "Sorts tickets."})
+    made = Agent.objects.get()
+    assert response.headers["Location"] == f"/agents/{made.id}/keys/new"
+    assert made.name == "Triage bot" and newest("create_agent").actor_id == superuser.id
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "x" * 101, "a\x00b", "a\nb", "evil\u202etob", "zero\u200bwidth", "support bot", "ＳＵＰＰＯＲＴ BOT"],
+)
+def test_a_malformed_or_taken_name_makes_no_agent(agent: Agent, superuser: User, name: str) -> None:
+    response = signed_in(superuser).post("/agents/new", {"name": name})
+    assert response.status_code == 200 and "errorlist" in text(response)
+    assert Agent.objects.count() == 1
+
+
+def test_a_hostile_name_is_shown_and_not_run(superuser: User, store: MemoryStore) -> None:
+    client = signed_in(superuser)
+    client.post("/agents/new", {"name": HOSTILE, "description": HOSTILE + "\u202e"})
+    made = Agent.objects.get()
+    key = issue(made, store, name=HOSTILE)
+    for address in addresses(made, key):
+        html = client.get(address).content.decode()
+        assert HOSTILE not in html
+        assert "\u202e" not in html or "textarea" in html
+    assert "&lt;script&gt;" in client.get(f"/agents/{made.id}").content.decode()
+
+
+def test_an_agent_gets_another_name(agent: Agent, superuser: User) -> None:
+    keys_and_roles.create_agent("Taken", **BY)
+    client, address = signed_in(superuser), f"/agents/{agent.id}/edit"
+    assert "Another agent has this name" in text(client.post(address, {"name": "TAKEN"}))
+    assert client.post(address, {"name": "SUPPORT bot", "description": "Answers."}).status_code == 303
+    agent.refresh_from_db()
+    assert (agent.name, agent.description) == ("SUPPORT bot", "Answers.")
+    assert newest("edit_agent").actor_id == superuser.id
+    client.post(address, {"name": "SUPPORT bot", "description": "Answers."})
+    assert AuditEntry.objects.filter(command="edit_agent").count() == 1
+
+
+def test_a_key_is_shown_once_and_works(agent: Agent, store: MemoryStore, superuser: User) -> None:
+    client, address = signed_in(superuser), f"/agents/{agent.id}/keys/new"
+    given = {"name": "prod", "access": "write", "scope": "some", "stores": [store.id], "expires_in": "30", "form": "f"}
+    response = client.post(address, given)
+    secret, key = secret_in(response), Key.objects.get()
+    assert "no-store" in response.headers["Cache-Control"]
+    assert call(store, secret) == 200
+    assert (key.access, key.created_by, key.name) == (Access.WRITE, superuser, "prod")
+    assert key.expires_at is not None
+    assert abs(key.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
+    told = newest("issue_key")
+    assert told.actor_id == superuser.id and secret not in str(told.input)
+    assert secret not in text(client.get(f"/agents/{agent.id}"))
+    assert calls.digest_of_key(secret) == key.digest
+
+
+def test_sending_the_form_again_issues_no_other_key(agent: Agent, store: MemoryStore, superuser: User) -> None:
+    client, address = signed_in(superuser), f"/agents/{agent.id}/keys/new"
+    given = {"access": "read", "scope": "some", "stores": [store.id], "expires_in": "7", "form": "f"}
+    assert client.post(address, given).status_code == 200
+    assert client.post(address, given).status_code == 303
+    assert Key.objects.count() == 1
+    assert "shown only once" in text(client.get(f"/agents/{agent.id}"))
+
+
+def test_a_key_may_reach_all_stores(agent: Agent, store: MemoryStore, other: MemoryStore, superuser: User) -> None:
+    given = {"access": "read", "scope": "all", "stores": [store.id], "expires_in": "never"}
+    secret = secret_in(signed_in(superuser).post(f"/agents/{agent.id}/keys/new", given))
+    key = Key.objects.get()
+    assert key.all_stores and not key.stores.exists() and key.expires_at is None
+    assert call(other, secret) == 200
+
+
+def test_a_key_ends_after_a_day_of_the_persons_own(agent: Agent, store: MemoryStore, superuser: User) -> None:
+    day = (timezone.now() + timedelta(days=3)).date()
+    given = {"access": "read", "scope": "some", "stores": [store.id], "expires_in": "7", "expires_on": day.isoformat()}
+    signed_in(superuser).post(f"/agents/{agent.id}/keys/new", given)
+    end = Key.objects.get().expires_at
+    assert end is not None and end.isoformat() == f"{day + timedelta(days=1)}T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("access", "root"), ("access", ""), ("scope", ""), ("scope", "every"), ("stores", []),
+        ("stores", ["memstore_x"]), ("stores", ["\x00"]), ("expires_in", "13"), ("expires_in", "-1"),
+        ("expires_on", "2001-01-01"), ("expires_on", "9999-12-31"), ("expires_on", "soon"),
+        ("name", "x" * 101), ("name", "a\nb"), ("name", "\u202e"),
+    ],
+)  # fmt: skip
+def test_a_malformed_key_is_none(agent: Agent, store: MemoryStore, superuser: User, field: str, value: Any) -> None:
+    given = {"access": "read", "scope": "some", "stores": [store.id], "expires_in": "7"}
+    response = signed_in(superuser).post(f"/agents/{agent.id}/keys/new", given | {field: value})
+    assert response.status_code == 200 and "errorlist" in text(response)
+    assert not Key.objects.exists()
+
+
+def test_nobody_else_issues_keys_here(agent: Agent, store: MemoryStore, alice: User, bob: User) -> None:
+    issue(agent, store)
+    for user in (alice, bob):
+        given = {"access": "read", "scope": "all"}
+        assert signed_in(user).post(f"/agents/{agent.id}/keys/new", given).status_code == 403
+    assert Key.objects.count() == 1
+
+
+def test_a_key_is_revoked_when_the_agents_name_is_typed(agent: Agent, store: MemoryStore, alice: User) -> None:
+    key, secret = keys_and_roles.issue_key(agent, stores=[store], **BY)
+    client, address = signed_in(alice), f"/keys/{key.id}/revoke"
+    assert "not the agent's name" in text(client.post(address, {"name": "Sales bot"}))
+    assert "errorlist" in text(client.post(address, {"name": ""}))
+    assert call(store, secret) == 200
+    assert client.post(address, {"name": "support BOT"}).status_code == 303
+    assert call(store, secret) == 401
+    assert newest("revoke_key").actor_id == alice.id
+    assert "revoked already" in text(client.get(address))
+    client.post(address, {"name": "Support bot"})
+    assert AuditEntry.objects.filter(command="revoke_key").count() == 1
+    assert "revoked" in text(client.get(f"/agents/{agent.id}"))
+
+
+def test_an_admin_revokes_no_key_that_reaches_further(
+    agent: Agent, store: MemoryStore, other: MemoryStore, alice: User, bob: User, charlie: User
+) -> None:
+    wide, every = issue(agent, store, other), issue(agent, all_stores=True)
+    own = issue(agent, store)
+    for user, key, code in [
+        (alice, wide, 403), (alice, every, 403), (bob, own, 403), (charlie, own, 404), (charlie, every, 404),
+    ]:  # fmt: skip
+        assert signed_in(user).post(f"/keys/{key.id}/revoke", {"name": "Support bot"}).status_code == code
+    assert not AuditEntry.objects.filter(command="revoke_key").exists()
+
+
+def test_an_admin_of_all_its_stores_may_revoke_a_key(
+    agent: Agent, store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    keys_and_roles.set_role(other, alice, Role.ADMIN, **BY)
+    key = issue(agent, store, other)
+    assert signed_in(alice).post(f"/keys/{key.id}/revoke", {"name": "Support bot"}).status_code == 303
+
+
+def test_a_viewer_of_another_store_of_a_key_is_no_admin_of_it(
+    agent: Agent, store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    keys_and_roles.set_role(other, alice, Role.CURATOR, **BY)
+    key = issue(agent, store, other)
+    assert signed_in(alice).post(f"/keys/{key.id}/revoke", {"name": "Support bot"}).status_code == 403
+
+
+def test_expired_and_revoked_keys_are_told_apart_and_not_counted(
+    agent: Agent, store: MemoryStore, superuser: User
+) -> None:
+    issue(agent, store)
+    issue(agent, store, expires_at=timezone.now() - timedelta(days=1))
+    keys_and_roles.revoke_key(issue(agent, store), **BY)
+    page = text(signed_in(superuser).get(f"/agents/{agent.id}"))
+    assert ">expired<" in page and ">revoked<" in page
+    assert '<td class="num">1</td>' in text(signed_in(superuser).get("/agents"))
+
+
+def test_the_last_use_is_shown(agent: Agent, store: MemoryStore, superuser: User) -> None:
+    _, secret = keys_and_roles.issue_key(agent, stores=[store], **BY)
+    assert "Not used yet" in text(signed_in(superuser).get(f"/agents/{agent.id}"))
+    call(store, secret, memoryhub_session="run")
+    page = text(signed_in(superuser).get(f"/agents/{agent.id}"))
+    assert "Not used yet" not in page and "just now" in page
+    assert text(signed_in(superuser).get("/agents")).count("just now") == 2

@@ -1,0 +1,88 @@
+"""The page of the background work: who sees it, what it says, and the hour at which a large file is written anew."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memoryhub.actions.core import background
+from memoryhub.actions.core.background import Outcome
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.erasure import sqlite_remains as database_remains
+from memoryhub.models import HUB, AuditEntry, HubSettings, User
+from memoryhub.web.background.background import WORDS
+from tests.fixtures import signed_in
+
+ADDRESS, NOW = "/settings/background", "/settings/background/scrub"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(superuser: User) -> Client:
+    return signed_in(superuser)
+
+
+def page(client: Client) -> str:
+    response = client.get(ADDRESS)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_it_is_for_superusers(alice: User, client: Client) -> None:
+    for address in (ADDRESS, NOW):
+        assert signed_in(alice).post(address).status_code == 403
+        assert Client().post(address).status_code == 302
+    assert client.get(NOW).status_code == 405
+    assert f'href="{ADDRESS}"' in client.get("/settings/limits").content.decode()
+
+
+def test_every_kind_of_work_has_words() -> None:
+    assert WORDS.keys() == background.EVERY.keys()
+
+
+def test_a_failure_is_said_in_a_sentence_with_the_next_try(client: Client) -> None:
+    now = timezone.now()
+    assert "Nothing has been noted yet" in page(client)
+    background.note(Outcome("figures", now))
+    background.note(Outcome("checkpoints", now, "/data/checkpoints.jsonl: No space left on device.", 3, now))
+    background.note(Outcome("imports", now - timedelta(hours=1)))
+    shown = page(client)
+    assert "/data/checkpoints.jsonl: No space left on device." in shown
+    for state in ("Succeeds", "Fails", "Silent"):
+        assert shown.count(f"{state}</span>") == 1
+
+
+def test_of_several_machines_each_has_its_rows(client: Client) -> None:
+    background.note(Outcome("figures", timezone.now()), node="north")
+    assert "north" not in page(client)
+    background.note(Outcome("figures", timezone.now()), node="south")
+    assert "north" in page(client) and "south" in page(client)
+    background.forget_nodes(timezone.now() + timedelta(days=8))
+    assert "Nothing has been noted yet" in page(client)
+
+
+def test_the_hour_of_a_large_file_is_chosen_and_audited(client: Client) -> None:
+    assert client.post(ADDRESS, {"hour": "24"}).status_code == 200
+    for _ in range(2):
+        assert client.post(ADDRESS, {"hour": "5"}).status_code == 303
+    assert HubSettings.current().scrub_hour == 5
+    (entry,) = AuditEntry.objects.filter(chain=HUB, command="set_scrub_hour")
+    assert json.loads(entry.input or "") == {"hour": [3, 5]}
+    assert "changed the hour of scrubbing from 3:00 to 5:00 UTC" in client.get("/audit").content.decode()
+
+
+def test_what_is_left_of_a_redaction_is_said_and_can_be_taken_away_now(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Nothing is left to be done." in page(client)
+    monkeypatch.setattr(database_remains, "_size", lambda: 2_260_000_000)
+    with writing():
+        database_remains.note(timezone.now())
+    shown = page(client)
+    assert "writing it anew takes about 28 seconds" in shown and "It is done at 3:00 UTC" in shown
+    assert client.post(NOW).status_code == 303
+    assert HubSettings.current().scrub_asked and "It begins within seconds." in page(client)
+    assert "asked for the database’s file to be written anew" in client.get("/audit").content.decode()

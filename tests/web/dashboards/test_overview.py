@@ -1,0 +1,123 @@
+"""A person's overview: a row a store, what happened since yesterday, what people did; and who may see it."""
+
+import html
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions import figures
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
+from memoryhub.models import Door, Memory, MemoryStore, User
+from tests.api.harness import row_counts
+from tests.fixtures import BY, signed_in
+from tests.web.dashboards.pages import text_of, work
+from tests.web.history.versions import Caller
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def today(store: MemoryStore, key: str) -> Caller:
+    """An agent whose calls are of this hour."""
+    return Caller(store, key, at=timezone.now() - timedelta(minutes=30))
+
+
+class TestOverview:
+    def test_a_row_for_each_store_tells_how_it_is(self, today: Caller, alice: User) -> None:
+        today.create("/a.md", "one\n")
+        today.call("view", path="/memories/nowhere.md")
+        text = text_of(signed_in(alice), "overview")
+        row = text.split("<tbody")[1].split("</tr>")[0]
+        assert reverse("store_overview", args=[today.store.id]) in row
+        assert "1 memory, 4 B" in row
+        assert f"/review?store={today.store.id}" in row
+        assert "outcome=error" in row
+        assert "spark-line" in row
+        assert "minutes ago" in row
+
+    def test_the_tiles_count_since_yesterday(self, today: Caller, alice: User) -> None:
+        work(Caller(today.store, today.key))
+        today.create("/c.md", "one\n")
+        today.call("view", path="/memories/c.md")
+        today.call("view", path="/memories/c.md")
+        today.call("view", path="/memories/nowhere.md")
+        response = signed_in(alice).get(reverse("overview"))
+        tiles = {str(tile.name): tile.shown for tile in response.context["tiles"]}
+        assert tiles == {
+            "Waiting for review": "5", "Writes since yesterday": "1", "Reads since yesterday": "2",
+            "Errors since yesterday": "1",
+        }  # fmt: skip
+
+    def test_the_last_acts_of_people_are_told_in_words(self, today: Caller, alice: User) -> None:
+        today.create("/a.md", "one\n")
+        memory = Memory.objects.at("/a.md").get()
+        act = Act(Actor.person(alice), Door.WEB, timezone.now())
+        curation.edit(today.store.id, memory.pk, "two\n", memory.sha256, act)
+        figures.catch_up()
+        text = text_of(signed_in(alice), "overview")
+        assert "Alice edited /a.md" in text
+
+    def test_who_has_a_role_nowhere_learns_what_this_will_be(self, charlie: User, store: MemoryStore) -> None:
+        text = text_of(signed_in(charlie), "overview")
+        assert "Nothing to see yet" in text
+        assert "Ask an administrator" in text
+        assert "Support" not in text
+
+    def test_a_fresh_hub_says_what_to_do_first(self, superuser: User) -> None:
+        assert reverse("new_store") in text_of(signed_in(superuser), "overview")
+
+    def test_an_archived_store_is_left_out(self, today: Caller, alice: User) -> None:
+        stores.set_archived(today.store, True, **BY)
+        assert "Nothing to see yet" in text_of(signed_in(alice), "overview")
+        text_of(signed_in(alice), "store_overview", "", today.store.id)
+
+    def test_a_person_sees_their_own_stores_only(self, today: Caller, alice: User) -> None:
+        today.create("/a.md", "one\n")
+        secret = stores.create_store(stores.StoreSettings(name="Secret research"), **BY)
+        figures.catch_up()
+        client = signed_in(alice)
+        for query in ("", f"?store={secret.pk}", f"?after={secret.pk}"):
+            text = text_of(client, "overview", query)
+            assert "Secret" not in text
+            assert secret.pk not in text.replace(query, "")
+        assert client.get(reverse("store_overview", args=[secret.pk])).status_code == 404
+
+    def test_many_stores_are_shown_a_page_at_a_time(self, superuser: User, django_assert_max_num_queries: Any) -> None:
+        for number in range(60):
+            stores.create_store(stores.StoreSettings(name=f"Store {number:02}"), **BY)
+        figures.catch_up(100)
+        client = signed_in(superuser)
+        seen: list[str] = []
+        query = ""
+        for _ in range(3):
+            with django_assert_max_num_queries(130):
+                text = text_of(client, "overview", query)
+            seen += re.findall(r'class="row-link" href="[^"]*/overview">([^<]*)', text)
+            query = html.unescape("".join(re.findall(r'rel="next" href="([^"]*)"', text)))
+        assert seen == [f"Store {number:02}" for number in range(60)]
+        assert query == ""
+
+
+class TestRoles:
+    def test_looking_writes_nothing(self, today: Caller, bob: User) -> None:
+        today.create("/a.md", "one\n")
+        before = row_counts()
+        text_of(signed_in(bob), "overview")
+        text_of(signed_in(bob), "store_overview", "", today.store.id)
+        assert row_counts() == before
+
+    def test_strangers_and_other_methods_are_refused(self, store: MemoryStore, charlie: User, bob: User) -> None:
+        names = ("store_overview", "export_store_overview")
+        for name in names:
+            url = reverse(name, args=[store.id])
+            assert {signed_in(charlie).get(url).status_code, signed_in(charlie).post(url).status_code} <= {404, 405}
+            assert Client().get(url).status_code in (302, 405)
+        assert signed_in(bob).post(reverse("overview")).status_code == 405
+        assert signed_in(bob).get(reverse("export_overview")).status_code == 405

@@ -1,0 +1,101 @@
+"""Receipts: they say what was done and not to what, can be downloaded, and are held against their signature."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.erasure import erasure, receipts
+from memoryhub.models import MemoryStore, Receipt, User
+from tests.api.harness import new_store
+from tests.fixtures import signed_in
+from tests.web.erasure.erasing import SUBJECT, of_two_versions
+from tests.web.memories.pages import act, newest, page
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def receipt(store: MemoryStore, alice: User) -> Receipt:
+    of_two_versions(store)
+    found = erasure.search(store.id, [SUBJECT], act().at)
+    return erasure.erase(store.id, [SUBJECT], found.digest, act(alice))
+
+
+def address(receipt: Receipt, name: str = "receipt") -> str:
+    return reverse(name, args=[receipt.store, receipt.pk])
+
+
+def changed(text: str, **values: object) -> str:
+    document = json.loads(text)
+    document["receipt"] |= values
+    return json.dumps(document)
+
+
+def test_it_says_how_much_and_never_what(receipt: Receipt, alice: User) -> None:
+    html = page(signed_in(alice), address(receipt))
+    assert "Erased, and signed by this hub." in html and receipt.pk in html
+    for part in (SUBJECT, "Zacharias", "alice@example.com", "Alice</dd>", "zq.md"):
+        assert part not in html.partition("<main")[2].partition("</main>")[0], part
+    assert receipt.pk in page(signed_in(alice), reverse("receipts", args=[receipt.store]))
+
+
+def test_the_download_is_the_document_and_is_audited(receipt: Receipt, store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    answer = client.post(address(receipt, "download_receipt"))
+    body = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+    assert json.loads(body) == {"receipt": receipt.content, "signature": receipt.signature}
+    entry = newest(store)
+    assert entry.command == "export_table" and receipt.pk in (entry.input or "")
+    assert f"exported the receipt {receipt.pk}" in page(client, f"/audit/{store.id}/{entry.seq}")
+    assert client.get(address(receipt, "download_receipt")).status_code == 405
+
+
+def test_the_box_tells_right_from_changed_and_from_nonsense(receipt: Receipt, alice: User) -> None:
+    client, url = signed_in(alice), reverse("receipts", args=[receipt.store])
+    whole = receipts.document(receipt)
+    twice = whole.replace('"signature"', '"signature": "x", "signature"', 1)
+    tries = {
+        "The receipt is valid": [whole, f"  {whole}\n\n", changed(whole)],
+        "did not write this receipt": [
+            changed(whole, texts=9),
+            changed(whole, extra=1),
+            whole.replace(receipt.signature, "é"),
+        ],
+        "This is not a receipt": ["", "{", "[]", "null", '{"receipt": 1}', twice, "[" * 100_000, "x" * 300_000],
+    }
+    for said, texts in tries.items():
+        for text in texts:
+            assert said in client.post(url, {"receipt": text}).content.decode(), text[:80]
+
+
+def test_the_command_says_the_same(receipt: Receipt, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "receipt.json"
+    path.write_text(receipts.document(receipt))
+    call_command("verify_receipt", str(path))
+    assert "is valid" in capsys.readouterr().out
+    for text in (changed(receipts.document(receipt), memories=0), "nonsense", "\udcff"):
+        path.write_bytes(text.encode("utf-8", "surrogateescape"))
+        with pytest.raises(CommandError):
+            call_command("verify_receipt", str(path))
+    with pytest.raises(CommandError):
+        call_command("verify_receipt", str(tmp_path / "nowhere"))
+
+
+def test_one_that_was_changed_in_the_database_is_shown_as_such(receipt: Receipt, alice: User) -> None:
+    with writing():
+        Receipt.objects.filter(pk=receipt.pk).update(content=receipt.content | {"texts": 99})
+    assert "signature does not match" in page(signed_in(alice), address(receipt))
+
+
+def test_it_belongs_to_its_store_and_its_admins(receipt: Receipt, bob: User, charlie: User, superuser: User) -> None:
+    other = reverse("receipt", args=[new_store().id, receipt.pk])
+    assert signed_in(superuser).get(other).status_code == 404
+    for user, status in ((bob, 403), (charlie, 404)):
+        assert signed_in(user).get(address(receipt)).status_code == status
+        assert signed_in(user).post(address(receipt, "download_receipt")).status_code == status
+    assert Client().get(address(receipt)).status_code == 302

@@ -1,0 +1,151 @@
+"""The page of what changed between two moments."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
+from memoryhub.web.history import changes as changes_page, changes_between
+from tests.fixtures import AT, signed_in
+from tests.web.history.versions import HOSTILE, Caller
+from tests.write_guard import tampering
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    caller = Caller(store, key)
+    for path in ("/keeps.md", "/changes.md", "/goes.md", "/moves.md"):
+        caller.create(path, f"{path}\n")
+    return caller
+
+
+@pytest.fixture
+def after(caller: Caller) -> int:
+    """What follows this entry is one of each kind."""
+    seq = caller.last.seq
+    caller.replace("/changes.md", "changes", "changed")
+    caller.delete("/goes.md")
+    caller.call("rename", old_path="/memories/moves.md", new_path="/memories/d/moved.md")
+    caller.create("/new.md", "new\n")
+    return seq
+
+
+@pytest.fixture
+def look(bob: User) -> Client:
+    return signed_in(bob)
+
+
+def get(client: Client, store: MemoryStore, query: str = "") -> Any:
+    response = client.get(reverse("changes", args=[store.id]) + query)
+    assert response.status_code == 200
+    return response
+
+
+def rows(response: Any) -> list[tuple[str, list[str], bool]]:
+    """(path, kinds, is a diff shown) of each row."""
+    return [(r.of.path, [k.value for k in r.of.kinds], r.diff is not None) for r in response.context["rows"]]
+
+
+def test_each_kind_is_listed_with_its_diff(caller: Caller, after: int, look: Client) -> None:
+    page = get(look, caller.store, f"?from={after}")
+    assert rows(page) == [
+        ("/changes.md", ["changed"], True), ("/d/moved.md", ["renamed"], False),
+        ("/goes.md", ["deleted"], True), ("/new.md", ["added"], True),
+    ]  # fmt: skip
+    assert dict(page.context["counts"]) == {"added": 1, "changed": 1, "renamed": 1, "deleted": 1}
+    assert "/moves.md → " in page.content.decode()
+
+
+def test_a_kind_is_a_filter_that_stays_in_the_address(caller: Caller, after: int, look: Client) -> None:
+    page = get(look, caller.store, f"?from={after}&kind=deleted")
+    assert [path for path, _, _ in rows(page)] == ["/goes.md"]
+    assert page.context["here"].endswith(f"?from={after}&to={caller.last.seq}&kind=deleted")
+    assert len(rows(get(look, caller.store, f"?from={after}&kind=nonsense"))) == 4
+
+
+def test_dates_are_moments_too(caller: Caller, after: int, look: Client) -> None:
+    at = caller.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert rows(get(look, caller.store, f"?from={after}&to={at}")) == rows(get(look, caller.store, f"?from={after}"))
+    early = get(look, caller.store, "?from=1990-01-01")
+    assert "did not exist yet" in early.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("?from=abc", "not a date"),
+        ("?to=999999", "no entry 999999 yet"),
+        ("?from=2999-01-01", "has not come yet"),
+        ("?from=99999&to=0", "shown in their order"),
+        ("?from=-1", "not a date"),
+        ("?from=" + "9" * 40, "not a date"),
+    ],
+)
+def test_what_cannot_be_is_said(query: str, sentence: str, caller: Caller, look: Client) -> None:
+    assert sentence in get(look, caller.store, query).content.decode()
+
+
+def test_without_an_address_it_is_the_last_day(caller: Caller, after: int, look: Client) -> None:
+    page = get(look, caller.store)
+    assert (page.context["ends"].first, page.context["ends"].last) == (0, caller.last.seq)
+    assert {path for path, _, _ in rows(page)} == {"/changes.md", "/d/moved.md", "/keeps.md", "/new.md"}
+
+
+def test_moments_without_a_difference_say_so(caller: Caller, look: Client) -> None:
+    page = get(look, caller.store, f"?from={caller.last.seq}")
+    assert "Nothing differs" in page.content.decode()
+
+
+def test_diffs_beyond_the_first_are_folded_with_a_link(
+    caller: Caller, after: int, look: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes_page, "MOST_DIFFS", 1)
+    page = get(look, caller.store, f"?from={after}")
+    assert [shown for _, _, shown in rows(page)] == [True, False, False, False]
+    assert page.content.decode().count(" is not shown here.") == 2
+    monkeypatch.setattr(changes_page, "MOST_BYTES", 0)
+    assert not any(shown for _, _, shown in rows(get(look, caller.store, f"?from={after}")))
+
+
+def test_pages_follow_one_another(caller: Caller, after: int, look: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes_between, "SIZE", 1)
+    seen, url = [], f"?from={after}"
+    while url:
+        page = get(look, caller.store, url)
+        seen += [path for path, _, _ in rows(page)]
+        url = page.context["next_url"].partition("changes")[2]
+    assert sorted(seen) == ["/changes.md", "/d/moved.md", "/goes.md", "/new.md"]
+
+
+def test_a_redacted_text_is_said_and_not_compared(caller: Caller, after: int, look: Client) -> None:
+    memory = Memory.objects.get(path="/changes.md")
+    with tampering():
+        MemoryVersion.objects.of_memory(memory).filter(number=1).update(text=None, sha256=None, redacted_at=AT)
+    page = get(look, caller.store, f"?from={after}&kind=changed")
+    assert rows(page) == [("/changes.md", ["changed"], False)]
+    assert "removed for good" in page.content.decode()
+
+
+def test_hostile_texts_are_shown_as_text(caller: Caller, look: Client) -> None:
+    caller.create("/<b>.md", HOSTILE)
+    page = get(look, caller.store, "?from=0").content.decode()
+    assert "<script>alert" not in page and "\u202e" not in page and "<b>.md" not in page
+
+
+def test_only_curators_are_offered_to_restore_and_only_to_now(
+    caller: Caller, after: int, alice: User, bob: User
+) -> None:
+    restore = reverse("restore_moment", args=[caller.store.id, after])
+    assert restore in get(signed_in(alice), caller.store, f"?from={after}").content.decode()
+    assert restore not in get(signed_in(bob), caller.store, f"?from={after}").content.decode()
+    assert restore not in get(signed_in(alice), caller.store, f"?from={after}&to={after + 1}").content.decode()
+
+
+def test_charlie_finds_nothing_and_a_post_is_refused(caller: Caller, look: Client, charlie: User) -> None:
+    url = reverse("changes", args=[caller.store.id])
+    assert signed_in(charlie).get(url).status_code == 404
+    assert look.post(url).status_code == 405

@@ -1,0 +1,88 @@
+"""The palette: stores, paths and agents by parts of their names, of what the person may see."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.models import Agent, MemoryStore, User
+from memoryhub.web.memories import finder_cache
+from tests.api.harness import new_store
+from tests.fixtures import signed_in
+from tests.web.hostile import build
+from tests.web.memories.pages import write
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    finder_cache.forget_all()
+
+
+def groups(person: User, **parameters: str) -> str:
+    answer = signed_in(person).get(reverse("palette"), parameters, headers={"HX-Request": "true"})
+    assert answer.status_code == 200
+    html = answer.content.decode()
+    assert "<html" not in html
+    return html
+
+
+def test_stores_paths_and_agents_are_found(store: MemoryStore, alice: User, agent: Agent, key: str) -> None:
+    memory = write(store, "/support/plan.md")
+    html = groups(alice, q="support", store=store.id)
+    assert f'href="/stores/{store.id}/"' in html
+    assert f'href="/stores/{store.id}/memories/{memory.id}"' in html
+    assert f'href="/agents/{agent.id}"' in html
+    assert (
+        html.index('data-label="Memory stores"') < html.index('data-label="Paths"') < html.index('data-label="Agents"')
+    )
+
+
+def test_other_stores_are_looked_through_where_this_one_has_few(store: MemoryStore, superuser: User) -> None:
+    other = new_store()
+    write(other, "/elsewhere.md")
+    assert f"Paths of {other.name}" in groups(superuser, q="elsewhere", store=store.id)
+    for number in range(8):
+        write(store, f"/elsewhere-{number}.md")
+    assert "Paths of" not in groups(superuser, q="elsewhere", store=store.id)
+
+
+def test_paths_alone_when_asked_for(store: MemoryStore, alice: User) -> None:
+    write(store, "/support.md")
+    html = groups(alice, q="support", only="paths")
+    assert "/</span><mark>support</mark>.md" in html
+    assert "Memory stores" not in html
+
+
+def test_an_empty_query_names_stores(store: MemoryStore, alice: User) -> None:
+    assert store.name in groups(alice)
+
+
+def test_charlie_finds_nothing_of_alice(
+    store: MemoryStore, charlie: User, agent: Agent, key: str, client: Client
+) -> None:
+    write(store, "/support.md")
+    for parameters in ({}, {"store": store.id}, {"only": "paths", "store": store.id}):
+        assert "<li" not in groups(charlie, q="support", **parameters)
+        assert store.name not in groups(charlie, **parameters)
+    assert client.get(reverse("palette")).status_code == 302
+    assert signed_in(charlie).post(reverse("palette")).status_code == 405
+
+
+def test_it_is_a_page_without_script(store: MemoryStore, alice: User) -> None:
+    page = signed_in(alice).get(reverse("palette"), {"q": "supp", "store": store.id}).content.decode()
+    assert f'<a class="found-name row-link" href="/stores/{store.id}/"><mark>Supp</mark>ort</a>' in page
+    assert f'name="store" value="{store.id}"' in page
+    assert "Nothing here has this name" in signed_in(alice).get(reverse("palette"), {"q": "zzz"}).content.decode()
+
+
+@pytest.mark.parametrize("parameters", [{"store": "nowhere"}, {"store": "hub"}, {"only": "x"}, {"q": "a" * 3000}])
+def test_any_parameters_are_answered(store: MemoryStore, alice: User, parameters: dict[str, str]) -> None:
+    groups(alice, **parameters)
+
+
+def test_hostile_names_stay_text(db: None) -> None:
+    world = build()
+    for query in ("onload", "onerror", "window", "script", "gnp"):
+        html = groups(world.person, q=query, store=world.store.id)
+        assert "<script" not in html
+        assert "<img" not in html
+        assert "<svg/onload" not in html

@@ -1,0 +1,183 @@
+"""The runs of the policies: started, watched, asked about, cancelled, and taken back while things are in the trash."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import run_clock, runs
+from memoryhub.actions.stores import stores
+from memoryhub.models import Memory, MemoryStore, Run, RunItem, User
+from memoryhub.web.retention import runs as runs_pages, runs_rows
+from tests.fixtures import BY, signed_in
+from tests.web.memories.pages import act, newest, page, write
+from tests.web.retention.pages import begun, policy, ran, some, url
+
+
+@pytest.fixture
+def client(alice: User) -> Client:
+    return signed_in(alice)
+
+
+@pytest.fixture
+def many(store: MemoryStore) -> list[Memory]:
+    """Twelve that stay and three whose time is over, so that no guard asks."""
+    policy(store, "Unread", "/old/", expire_unread_days=90)
+    some(store, 12, "/kept")
+    return some(store, 3)
+
+
+def post(client: Client, name: str, *args: object) -> str:
+    answer = client.post(url(name, *args), follow=True)
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def test_run_now_begins_one_and_shows_it(client: Client, store: MemoryStore, many: list[Memory]) -> None:
+    run_clock.accept(timezone.now())
+    html = post(client, "start_run", store.pk)
+    (run,) = Run.objects.all()
+    assert "Running" in html and 'hx-trigger="every 2s"' in html and "0 of 3 done." in html and "Cancel" in html
+    assert "Started by Alice" in html
+    assert "A run is in progress" in post(client, "start_run", store.pk)
+    assert Run.objects.count() == 1
+    while runs.step(run.pk, timezone.now()):
+        pass
+    html = page(client, url("run", run.pk))
+    assert "Done" in html and "3 to the trash" in html and 'hx-trigger="every' not in html
+    assert "Nothing is due: a run would remove nothing." in post(client, "start_run", store.pk)
+
+
+def test_each_memory_has_its_reason_and_its_entry(client: Client, store: MemoryStore, many: list[Memory]) -> None:
+    run = ran(store)
+    html = page(client, url("run", run.pk))
+    for memory in many:
+        assert url("memory", store.pk, memory.pk) in html
+    assert html.count("there since 3 November 2025") + html.count("not read since 3 November 2025") == 3
+    assert html.count("in the trash") >= 3 and "Unread" in html
+    for item in RunItem.objects.filter(run=run):
+        assert url("entry", store.pk, item.seq) in html
+
+
+def test_htmx_gets_the_state_alone_until_the_end(client: Client, store: MemoryStore, many: list[Memory]) -> None:
+    run = begun(store)
+    asked = {"headers": {"hx-request": "true"}}
+    answer = client.get(url("run", run.pk) + "?part=state", **asked)  # type: ignore[arg-type]
+    assert "<html" not in answer.content.decode() and "HX-Refresh" not in answer.headers
+    assert "<html" in client.get(url("run", run.pk) + "?part=state").content.decode()
+    runs.cancel(run.pk, act())
+    answer = client.get(url("run", run.pk) + "?part=state", **asked)  # type: ignore[arg-type]
+    assert answer.headers["HX-Refresh"] == "true"
+
+
+def test_a_guard_says_what_is_unusual_and_lets_it_go_on(client: Client, store: MemoryStore) -> None:
+    policy(store, expire_unread_days=90)
+    some(store, 12)
+    run = begun(store)
+    html = page(client, url("run", run.pk))
+    assert "12 removals at once are more than usual" in html and "Go on" in html and "/old/0.md" in html
+    assert "Nothing has been removed yet" in html and Memory.objects.live().count() == 12
+    assert "A run stopped and asks" in page(client, url("retention", store.pk))
+    assert "The run goes on." in post(client, "allow_run", run.pk)
+    assert "The run is over already." in post(client, "allow_run", run.pk)
+    run.refresh_from_db()
+    assert run.state == "running" and run.guard_allowed_by is not None
+
+
+def test_a_guard_for_the_clock_says_the_time(client: Client, store: MemoryStore, many: list[Memory]) -> None:
+    later = timezone.now() + timedelta(days=400)
+    run_clock.accept(timezone.now())
+    run = runs.start(store.pk, act()._replace(at=later), later)
+    html = page(client, url("run", run.pk))
+    assert "The clock has moved by more than a day" in html and "As of" in html
+    assert "The run was cancelled." in post(client, "cancel_run", run.pk)
+    assert Memory.objects.live().count() == 15
+
+
+def test_cancel_keeps_what_was_done(client: Client, store: MemoryStore, many: list[Memory]) -> None:
+    run = begun(store)
+    assert "What it did before stays done." in post(client, "cancel_run", run.pk)
+    html = page(client, url("run", run.pk))
+    assert "Cancelled" in html and "The run is over already." in post(client, "cancel_run", run.pk)
+
+
+class TestUndo:
+    def test_says_how_many_come_back_and_brings_them(
+        self, client: Client, store: MemoryStore, many: list[Memory]
+    ) -> None:
+        run = ran(store)
+        assert Memory.objects.live().count() == 12
+        html = page(client, url("run", run.pk))
+        assert "3 memories of this run are still in the trash" in html and "Undo this run" in html
+        assert "3 memories are back." in post(client, "undo_run", run.pk)
+        assert Memory.objects.live().count() == 15 and newest(store).command == "undo_run"
+        html = page(client, url("run", run.pk))
+        assert "back since" in html and "Undo this run" not in html
+
+    def test_names_the_paths_that_are_taken(self, client: Client, store: MemoryStore, many: list[Memory]) -> None:
+        run = ran(store)
+        write(store, many[0].path, "another")
+        html = page(client, url("run", run.pk))
+        assert "something else now" in html and html.count(many[0].path) >= 2
+        html = post(client, "undo_run", run.pk)
+        assert "2 memories are back." in html and "1 stays in the trash" in html
+
+    def test_one_that_was_restored_meanwhile_is_left(
+        self, client: Client, store: MemoryStore, many: list[Memory]
+    ) -> None:
+        run = ran(store)
+        post(client, "undo_run", run.pk)
+        assert "0 memories are back." in post(client, "undo_run", run.pk)
+
+    def test_an_archived_store_says_so(self, client: Client, store: MemoryStore, many: list[Memory]) -> None:
+        run = ran(store)
+        stores.set_archived(store, True, **BY)
+        assert "Take it out of the archive first." in page(client, url("run", run.pk))
+        assert "archived" in post(client, "undo_run", run.pk) and Memory.objects.live().count() == 12
+
+
+def test_what_was_left_alone_says_why(client: Client, store: MemoryStore, many: list[Memory]) -> None:
+    run = begun(store)
+    curation.edit(store.pk, many[0].pk, "new", many[0].sha256, act()._replace(at=timezone.now()))
+    curation.delete(store.pk, many[1].path, act()._replace(at=timezone.now()))
+    while runs.step(run.pk, timezone.now()):
+        pass
+    html = page(client, url("run", run.pk))
+    assert "left alone: deleted meanwhile" in html and "1 left alone" in html
+
+
+def test_runs_and_their_memories_go_on_on_further_pages(
+    client: Client, store: MemoryStore, many: list[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs_pages, "SIZE", 1)
+    monkeypatch.setattr(runs_rows, "SIZE", 2)
+    assert "No run has removed anything yet" in page(client, url("runs", store.pk))
+    first = ran(store)
+    some(store, 1, "/old/more")
+    second = ran(store)
+    html = page(client, url("runs", store.pk))
+    assert url("run", second.pk) in html and url("run", first.pk) not in html
+    assert url("run", first.pk) in page(client, url("runs", store.pk) + f"?before={second.pk}")
+    last = RunItem.objects.filter(run=first).order_by("pk")[1].pk
+    assert f"?after={last}" in page(client, url("run", first.pk))
+    assert many[2].path in page(client, url("run", first.pk) + f"?after={last}")
+    for after in ("x", "-1", "9" * 17, "9" * 40, "'"):
+        page(client, url("run", first.pk) + f"?after={after}")
+
+
+def test_a_run_over_the_hubs_own_audit_is_for_superusers(client: Client, store: MemoryStore, superuser: User) -> None:
+    policy(None, "House", keep_entry_days=1)
+    run_clock.accept(timezone.now())
+    run = runs.start(None, act()._replace(at=timezone.now()), timezone.now())
+    assert client.get(url("run", run.pk)).status_code == 404
+    root = signed_in(superuser)
+    assert "Run of the policies" in page(root, url("run", run.pk)) and run.pk in page(root, url("hub_retention"))
+    assert root.post(url("undo_run", run.pk)).status_code == 404
+
+
+def test_the_trash_says_until_when_things_are_kept(client: Client, store: MemoryStore, many: list[Memory]) -> None:
+    ran(store)
+    html = page(client, url("trash", store.pk))
+    assert html.count("explain?path=") == 3 and "somebody removes it" not in html

@@ -1,0 +1,238 @@
+"""The review inbox in a real browser: without a mouse, and two people at once."""
+
+import re
+from time import sleep
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import AuditEntry, Claim, Memory, MemoryStore, MemoryVersion, Review, Role, User
+from tests.browser import PATIENCE, axe, sign_in_as
+from tests.fixtures import BY
+from tests.web.history.versions import Caller
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def made(store: MemoryStore, key: str) -> list[Memory]:
+    """Four memories that an agent wrote in one session, the last in two versions."""
+    caller = Caller(store, key, session="run-1")
+    memories = [caller.create(f"/notes/{name}.md", f"{name}\nis here\n") for name in ("a", "b", "c", "d")]
+    caller.replace("/notes/d.md", "is here", "was here")
+    return memories
+
+
+@pytest.fixture
+def inbox(page: Page, live_server: LiveServer, alice: User, made: list[Memory]) -> Page:
+    """A browser in which Alice has opened the inbox."""
+    return opened(page, live_server, alice)
+
+
+def opened(page: Page, live_server: LiveServer, user: User) -> Page:
+    sign_in_as(page.context, user, live_server.url)
+    page.goto(f"{live_server.url}/review")
+    page.wait_for_load_state("load")
+    return page
+
+
+def states(made: list[Memory]) -> list[str | None]:
+    """The review state of each memory's first version."""
+    of_first = MemoryVersion.objects.filter(memory__in=made, number=1).order_by("path")
+    return list(of_first.values_list("review_state", flat=True))
+
+
+def has_focus(page: Page, path: str) -> None:
+    expect(page.locator("[data-review-item]:focus-within h3")).to_have_text(path)
+
+
+def version_of(memory: Memory) -> str:
+    return f"/stores/{memory.store_id}/versions/{memory.head_id}"
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def settled(page: Page, words: str) -> None:
+    """The line that says what was decided has come."""
+    expect(page.locator(".review-decided", has_text=words)).to_be_visible()
+
+
+def test_a_memorys_versions_are_approved_in_order_without_a_question(
+    page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
+) -> None:
+    caller = Caller(store, key, session="run-1")
+    memory = caller.create("/d.md", "one\n")
+    caller.replace("/d.md", "one", "two")
+    caller.replace("/d.md", "two", "three")
+    inbox = opened(page, live_server, alice)
+    items = inbox.locator("[data-review-item]")
+    expect(items).to_have_count(3)
+    for number in (1, 2, 3):
+        item = inbox.locator("[data-review-item]", has_text=f"version {number}").first
+        expect(item.get_by_role("button", name="Approve", exact=False).first).to_have_text(re.compile("^Approvea?$"))
+        item.get_by_role("button", name="Approve", exact=False).first.click()
+        settled(inbox, f"Approved version {number} of /d.md.")
+    expect(inbox.locator(".review-refusal")).to_have_count(0)
+    states = MemoryVersion.objects.filter(memory=memory).values_list("review_state", flat=True)
+    assert set(states) == {"approved"}
+
+
+def test_the_keys_go_through_the_inbox(inbox: Page, made: list[Memory], alice: User) -> None:
+    press(inbox, "j")
+    has_focus(inbox, "/notes/a.md")
+    press(inbox, "j", "k", "a")
+    settled(inbox, "Approved version 1 of /notes/a.md.")
+    has_focus(inbox, "/notes/b.md")
+    expect(inbox.locator("#review-count")).to_have_text("4 await review")
+    press(inbox, "r")
+    settled(inbox, "Reverted version 1 of /notes/b.md.")
+    has_focus(inbox, "/notes/c.md")
+    press(inbox, "f")
+    inbox.keyboard.type("Ask the shop")
+    press(inbox, "Enter")
+    expect(inbox.locator("[data-review-item]", has_text="/notes/c.md").locator(".badge-flagged")).to_be_visible()
+    has_focus(inbox, "/notes/c.md")
+    press(inbox, "x")
+    expect(inbox.locator("[data-review-count]")).to_have_text("1 selected")
+    press(inbox, "x", "j", "j")
+    press(inbox, "a")  # the second version of the last, with the first
+    settled(inbox, "and 1 earlier version")
+    settled(inbox, "Approved together with version 2.")
+    assert states(made) == ["approved", "reverted", "unreviewed", "approved"]
+    assert not Memory.objects.get(pk=made[1].pk).is_live
+    has_focus(inbox, "/notes/c.md")
+    press(inbox, "e")
+    inbox.wait_for_url("**/edit?review=*")
+    inbox.keyboard.press("ControlOrMeta+s")
+    inbox.wait_for_url("**/review")
+    assert states(made)[2] == "approved"
+    expect(inbox.get_by_role("heading", name="Nothing awaits review")).to_be_visible()
+
+
+def test_enter_opens_the_version_and_undo_brings_an_item_back(inbox: Page, made: list[Memory]) -> None:
+    press(inbox, "j", "r")
+    settled(inbox, "Reverted version 1 of /notes/a.md.")
+    inbox.get_by_role("button", name="Undo").press("Enter")
+    has_focus(inbox, "/notes/a.md")
+    expect(inbox.locator("#review-count")).to_have_text("5 await review")
+    assert states(made)[0] == "unreviewed"
+    assert Memory.objects.get(pk=made[0].pk).is_live
+    inbox.locator("[data-review-item] h3 a").first.focus()
+    press(inbox, "Enter")
+    expect(inbox.get_by_role("heading", level=1, name="Version 1 of a.md")).to_be_visible()
+
+
+def test_single_keys_do_nothing_where_they_are_off_or_in_a_field(inbox: Page, made: list[Memory]) -> None:
+    inbox.get_by_placeholder("Note (optional)").first.focus()
+    inbox.keyboard.type("arefx")
+    expect(inbox.locator(".review-decided")).to_have_count(0)
+    inbox.evaluate("document.body.dataset.singleKeys = 'off'")
+    inbox.locator("[data-review-item] h3 a").first.focus()
+    press(inbox, "a", "r", "x")
+    inbox.wait_for_timeout(200)
+    assert states(made) == ["unreviewed"] * 4
+
+
+def test_axe_finds_nothing_before_and_after_decisions(inbox: Page, made: list[Memory]) -> None:
+    axe(inbox)
+    press(inbox, "j", "a")
+    settled(inbox, "Approved")
+    press(inbox, "f")
+    axe(inbox)
+    inbox.wait_for_load_state("networkidle")
+    inbox.goto(inbox.url + "?group=memory&q=path:/notes")
+    axe(inbox)
+    inbox.locator("summary", has_text="All that match").click()
+    inbox.get_by_role("button", name="Approve all…").click()
+    expect(inbox.get_by_role("heading", name="Approve 4 versions?")).to_be_visible()
+    axe(inbox)
+    inbox.get_by_role("link", name="Cancel").click()
+    inbox.get_by_label("All on this page").check()
+    inbox.get_by_role("button", name="Approve selected").click()
+    expect(inbox.locator(".banner", has_text="Approved 4 versions.")).to_be_visible()
+    axe(inbox)
+    inbox.locator(".banner-undo").click()
+    axe(inbox)
+    inbox.goto(inbox.url.partition("/stores/")[0] + version_of(made[0]))
+    axe(inbox)
+
+
+def test_all_that_match_and_the_flag_without_script(
+    browser: Browser, live_server: LiveServer, alice: User, made: list[Memory]
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = opened(context.new_page(), live_server, alice)
+    page.locator("summary", has_text="All of them").click()
+    page.get_by_role("button", name="Flag all…").click()
+    expect(page.get_by_role("heading", name="Flag 4 memories?")).to_be_visible()
+    page.get_by_label("What is wrong?").fill("Ask the shop")
+    page.get_by_role("button", name="Flag 4 memories").click()
+    expect(page.locator(".banner", has_text="Flagged 4 memories.")).to_be_visible()
+    page.locator(".review-form").first.get_by_role("button", name="Revert").click()
+    expect(page.locator(".banner", has_text="Reverted version 1 of /notes/a.md.")).to_be_visible()
+    page.locator(".banner-undo").click()
+    page.get_by_role("button", name="Take it back").click()
+    expect(page.locator("h3", has_text="/notes/a.md")).to_be_visible()
+    context.close()
+
+
+@pytest.fixture
+def beside(browser: Browser, live_server: LiveServer, bob: User, store: MemoryStore, made: list[Memory]) -> Page:
+    """A second browser, in which Bob, a curator, has opened the same inbox."""
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    context: BrowserContext = browser.new_context(reduced_motion="reduce")
+    page = opened(context.new_page(), live_server, bob)
+    page.set_default_timeout(PATIENCE)
+    return page
+
+
+def test_two_people_at_one_inbox_lose_no_decision(
+    inbox: Page, beside: Page, made: list[Memory], alice: User, bob: User
+) -> None:
+    press(inbox, "j")
+    expect(inbox.locator("[data-review-item]:focus-within")).to_be_visible()
+    wait_for_claims(1)
+    press(beside, "j")
+    expect(beside.get_by_text("Alice is looking at this")).to_be_visible()
+    press(beside, "a")
+    expect(beside.get_by_role("alert").filter(has_text="Alice is looking at this right now.")).to_be_visible()
+    assert states(made)[0] == "unreviewed"
+    beside.get_by_role("button", name="Approve anyway").press("Enter")
+    settled(beside, "Approved version 1 of /notes/a.md.")
+
+    inbox.get_by_placeholder("Note (optional)").first.fill("Not like this")
+    inbox.locator(".review-form").first.get_by_role("button", name="Revert").press("Enter")
+    refusal = inbox.get_by_role("alert").filter(has_text="Bob approved this version")
+    expect(refusal).to_be_visible()
+    expect(refusal).to_contain_text("Not like this")
+
+    has_focus(beside, "/notes/b.md")
+    press(beside, "r")
+    settled(beside, "Reverted version 1 of /notes/b.md.")
+    inbox.locator("[data-review-item] h3 a", has_text="/notes/b.md").focus()
+    settled(inbox, "Bob reverted this version")
+
+    has_focus(beside, "/notes/c.md")
+    inbox.locator("[data-review-item] h3 a", has_text="/notes/d.md").first.focus()
+    press(inbox, "a")
+    settled(inbox, "Approved version 1 of /notes/d.md.")
+    assert states(made) == ["approved", "reverted", "unreviewed", "approved"]
+    decided = Review.objects.order_by("seq").values_list("by", "decision")
+    assert list(decided) == [(bob.pk, "approved"), (bob.pk, "reverted"), (alice.pk, "approved")]
+    told = AuditEntry.objects.filter(command__in=("approve", "revert")).order_by("seq")
+    assert [entry.author_id for entry in told] == [bob.pk, bob.pk, alice.pk]
+    beside.context.close()
+
+
+def wait_for_claims(count: int) -> None:
+    """The claim is on its way while the browser goes on."""
+    for _ in range(50):
+        if Claim.objects.count() == count:
+            return
+        sleep(0.1)
+    raise AssertionError("nobody claimed it")

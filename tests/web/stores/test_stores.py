@@ -1,0 +1,206 @@
+"""The list of memory stores, a new one, the settings and the archive, in the eyes of each person."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
+from memoryhub.actions.stores import stores
+from memoryhub.models import AuditEntry, Door, Member, MemoryStore, Role, User
+from tests.fixtures import AT, BY, signed_in
+from tests.web.browser_forms import form_with
+
+HOSTILE = "<script>alert(1)</script>\"' {{ 7|add:7 }} \u202e"
+
+
+def new_store(name: str) -> MemoryStore:
+    return stores.create_store(stores.StoreSettings(name=name), **BY)
+
+
+def entries_of(store: MemoryStore, command: str) -> list[AuditEntry]:
+    return list(AuditEntry.objects.of_chain(store.id).filter(command=command).oldest())
+
+
+def test_the_list_shows_the_stores_in_which_a_person_has_a_role(alice: User, store: MemoryStore) -> None:
+    new_store("Somebody else's")
+    html = signed_in(alice).get("/").content.decode()
+    assert f"/stores/{store.id}/" in html
+    assert "Support" in html
+    assert "Somebody else" not in html
+
+
+def test_the_list_tells_the_last_change_and_by_whom(alice: User, store: MemoryStore) -> None:
+    done = curation.create(store.id, "/a.md", "text", Act(Actor.person(alice), Door.WEB, AT))
+    html = signed_in(alice).get("/").content.decode()
+    assert f"/audit/{store.id}/{done.seq}" in html
+    assert "Alice" in html
+
+
+def test_somebody_without_a_role_sees_an_empty_list(charlie: User, store: MemoryStore) -> None:
+    html = signed_in(charlie).get("/").content.decode()
+    assert "No memory stores yet" in html
+    assert store.id not in html
+
+
+def test_the_list_asks_for_a_sign_in(store: MemoryStore) -> None:
+    assert Client().get("/").status_code == 302
+
+
+def test_archived_stores_are_in_a_list_of_their_own(superuser: User, store: MemoryStore) -> None:
+    old = new_store("Old one")
+    stores.set_archived(old, True, **BY)
+    client = signed_in(superuser)
+    assert old.id not in client.get("/").content.decode()
+    archived = client.get("/?state=archived").content.decode()
+    assert old.id in archived
+    assert store.id not in archived
+    everything = client.get("/?state=all").content.decode()
+    assert old.id in everything
+    assert store.id in everything
+
+
+def test_the_list_is_filtered_by_name_and_says_when_nothing_matches(superuser: User, store: MemoryStore) -> None:
+    client = signed_in(superuser)
+    assert store.id in client.get("/?q=SUPP").content.decode()
+    nothing = client.get("/", {"q": HOSTILE}).content.decode()
+    assert "empty-nothing" in nothing
+    assert "<script>alert" not in nothing
+
+
+def test_the_list_goes_on_after_a_hundred_stores(superuser: User, db: None) -> None:
+    made = [new_store(f"Store {number:03}") for number in range(101)]
+    client = signed_in(superuser)
+    first = client.get("/")
+    assert made[99].id in first.content.decode()
+    assert made[100].id not in first.content.decode()
+    following = client.get("/" + first.context["next"]).content.decode()
+    assert f'href="/stores/{made[100].id}/"' in following
+    assert f'href="/stores/{made[99].id}/"' not in following
+
+
+@pytest.mark.parametrize("query", ["?after=nonsense", "?state=<script>", "?q=%ff"])
+def test_a_malformed_query_of_the_list_is_no_error(superuser: User, store: MemoryStore, query: str) -> None:
+    assert signed_in(superuser).get("/" + query).status_code == 200
+
+
+def test_a_superuser_creates_a_store_and_becomes_its_admin(superuser: User) -> None:
+    client = signed_in(superuser)
+    fields = form_with(client.get("/stores/new").content.decode(), "description")
+    typed = {"name": " Notes ", "description": "For\r\nall", "limit_memories": "7"}  # limits have their own page
+    answer = client.post("/stores/new", fields | typed)
+    made = MemoryStore.objects.get(name="Notes")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/stores/{made.id}/")
+    assert (made.description, made.limit_memories) == ("For\nall", None)
+    assert Member.objects.get(store=made, user=superuser).role == Role.ADMIN
+    assert entries_of(made, "create_store")[0].actor_id == superuser.id
+
+
+@pytest.mark.parametrize("fields", [
+    {}, {"name": ""}, {"name": "   "}, {"name": "x" * 256}, {"name": "a\0b"},
+])  # fmt: skip
+def test_a_malformed_new_store_is_shown_again(superuser: User, fields: dict[str, str]) -> None:
+    answer = signed_in(superuser).post("/stores/new", fields)
+    assert answer.status_code == 200
+    assert answer.context["form"].errors
+    assert not MemoryStore.objects.exists()
+
+
+def test_only_superusers_create_stores(alice: User) -> None:
+    client = signed_in(alice)
+    assert client.get("/stores/new").status_code == 403
+    assert client.post("/stores/new", {"name": "Mine"}).status_code == 403
+
+
+def test_an_admin_changes_the_settings(alice: User, store: MemoryStore) -> None:
+    client, url = signed_in(alice), f"/stores/{store.id}/settings"
+    page = client.get(url).content.decode()
+    fields = form_with(page, "description")
+    assert fields["name"] == "Support"
+    answer = client.post(url, fields | {"description": "d", "overwrite_on_create": "on"})
+    assert answer.status_code == 303
+    store.refresh_from_db()
+    assert (store.description, store.overwrite_on_create) == ("d", True)
+    entry = entries_of(store, "edit_store")[0]
+    assert (entry.actor_id, entry.door) == (alice.id, Door.WEB)
+
+
+def test_the_settings_of_an_archived_store_stay_as_they_are(alice: User, store: MemoryStore) -> None:
+    stores.set_archived(store, True, **BY)
+    client, url = signed_in(alice), f"/stores/{store.id}/settings"
+    assert "Save settings" not in client.get(url).content.decode()
+    answer = client.post(url, {"name": "Other"})
+    assert "archived and cannot be changed" in answer.content.decode()
+    store.refresh_from_db()
+    assert store.name == "Support"
+
+
+def test_archiving_wants_the_name_to_be_typed(alice: User, store: MemoryStore) -> None:
+    client, url = signed_in(alice), f"/stores/{store.id}/archive"
+    assert "no longer" in client.get(f"/stores/{store.id}/settings").content.decode()
+    for name in ("", "support", "Support2"):
+        answer = client.post(url, {"name": name, "archived": "yes"})
+        assert answer.status_code == 200
+        assert answer.context["form"].errors
+    store.refresh_from_db()
+    assert not store.is_archived
+
+
+def test_a_store_is_archived_and_taken_back(alice: User, store: MemoryStore) -> None:
+    client, url = signed_in(alice), f"/stores/{store.id}/archive"
+    for archived in (True, False):
+        fields = form_with(client.get(url).content.decode(), "archived")
+        answer = client.post(url, fields | {"name": "Support"})
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"/stores/{store.id}/")
+        store.refresh_from_db()
+        assert store.is_archived is archived
+    assert len(entries_of(store, "archive_store")) == len(entries_of(store, "unarchive_store")) == 1
+
+
+def test_two_people_who_archive_at_once_do_not_undo_each_other(alice: User, store: MemoryStore) -> None:
+    client, url = signed_in(alice), f"/stores/{store.id}/archive"
+    fields = form_with(client.get(url).content.decode(), "archived") | {"name": "Support"}
+    client.post(url, fields)
+    client.post(url, fields)
+    store.refresh_from_db()
+    assert store.is_archived
+
+
+def test_a_hostile_name_is_typed_and_shown_as_text(superuser: User, db: None) -> None:
+    odd = stores.create_store(stores.StoreSettings(name=HOSTILE, description=HOSTILE), **BY)
+    client = signed_in(superuser)
+    for url in ("/", f"/stores/{odd.id}/", f"/stores/{odd.id}/settings", f"/stores/{odd.id}/archive"):
+        html = client.get(url).content.decode()
+        assert "<script>alert" not in html
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    client.post(f"/stores/{odd.id}/archive", {"name": HOSTILE, "archived": "yes"})
+    odd.refresh_from_db()
+    assert odd.is_archived
+
+
+@pytest.mark.parametrize("page", ["settings", "archive"])
+def test_settings_and_archive_are_for_admins(bob: User, charlie: User, store: MemoryStore, page: str) -> None:
+    url = f"/stores/{store.id}/{page}"
+    for person, status in ((bob, 403), (charlie, 404)):
+        client = signed_in(person)
+        assert client.get(url).status_code == status
+        assert client.post(url, {"name": "Support", "archived": "yes"}).status_code == status
+    store.refresh_from_db()
+    assert not store.is_archived
+    assert Client().get(url).status_code == 302
+
+
+@pytest.mark.parametrize("url", ["/", "/stores/new", "/stores/{}/", "/stores/{}/settings", "/stores/{}/archive"])
+def test_another_method_is_refused(superuser: User, store: MemoryStore, url: str) -> None:
+    client: Any = signed_in(superuser)
+    assert client.delete(url.format(store.id)).status_code == 405
+
+
+def test_reading_pages_writes_nothing(alice: User, store: MemoryStore) -> None:
+    before = AuditEntry.objects.count()
+    client = signed_in(alice)
+    for url in ("/", f"/stores/{store.id}/", f"/stores/{store.id}/settings", f"/stores/{store.id}/archive"):
+        assert client.get(url).status_code == 200
+        assert client.head(url).status_code == 200
+    assert AuditEntry.objects.count() == before
