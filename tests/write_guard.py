@@ -10,8 +10,9 @@ from typing import Any
 from django.db.models import Model, QuerySet
 
 from memoryhub.actions.core import audit, transactions
-from memoryhub.actions.core.audit import Act, Actor, Record
-from memoryhub.models import Door
+from memoryhub.actions.core.audit import Act, Actor, ChainHead, Record
+from memoryhub.actions.core.commands import COMMANDS, Scope
+from memoryhub.models import HUB, Door
 
 WRITES_OF_A_ROW = ("save_base", "delete")
 WRITES_OF_ROWS = (
@@ -42,7 +43,26 @@ def arranging() -> Iterator[None]:
     with transactions.writing():
         yield
         act = Act(Actor.system("tests"), Door.COMMAND, datetime(2025, 11, 3, 9, tzinfo=UTC))
-        audit.on_hub(act, Record("arranged"))
+        audit.on_hub(act, Record("seal_rows"))
+
+
+class UnknownCommand(AssertionError):
+    """An audit entry names a command that the registry does not have, or not for this chain."""
+
+
+def _check_command(head: ChainHead, act: Act, record: Record) -> int:
+    """What an agent's tool call names is its own; everything else is in `actions.core.commands`."""
+    command = COMMANDS.get(record.command or "")
+    of_agent = act.door in (Door.TOOL, Door.MCP) or record.command is None
+    if command is None and not of_agent:
+        raise UnknownCommand(f"{record.command} is not in actions.core.commands")
+    scope = Scope.HUB if head.id == HUB else Scope.STORE
+    if command and not of_agent and not command.scope & scope:
+        raise UnknownCommand(f"{record.command} is written into a chain that is not of its scope: {head.id}")
+    return _append(head, act, record)
+
+
+_append = audit.append
 
 
 def check(model: type[Model], method: str) -> None:
@@ -56,7 +76,14 @@ def install() -> Callable[[], None]:
     """Puts the guard on every model and QuerySet; gives a function that takes it off."""
     undo = [_guard(Model, name, type) for name in WRITES_OF_A_ROW]
     undo += [_guard(QuerySet, name, lambda rows: rows.model) for name in WRITES_OF_ROWS]
-    return lambda: [take_off() for take_off in undo] and None
+    audit.append = _check_command
+
+    def take_off() -> None:
+        audit.append = _append
+        for one in undo:
+            one()
+
+    return take_off
 
 
 def _guard(owner: type, name: str, model_of: Callable[[Any], type[Model]]) -> Callable[[], None]:

@@ -33,24 +33,14 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 EVENTS = tuple(name for names in GROUPS.values() for name in names)
 TEST = "webhook.test"
 
-_STORES = {
-    "create_store": "memory_store.created", "archive_store": "memory_store.archived",
-    "delete_store": "memory_store.deleted", "edit_store": "memory_store.updated",
-    "unarchive_store": "memory_store.unarchived",
-}  # fmt: skip
-_REVIEWS = {"approve": "review.approved", "revert": "review.reverted", "flag": "review.flagged"}
-_FINDINGS = {
-    "dismiss_finding": "finding.dismissed", "resolve_finding": "finding.resolved", "reopen_finding": "finding.opened",
-}  # fmt: skip
-_REDACTIONS = ("redact", "erase")
 _RUNS = {
     "waiting": "retention_run.blocked", "running": "retention_run.started", "done": "retention_run.finished",
     "cancelled": "retention_run.cancelled",
 }  # fmt: skip
 _IMPORTS = {"done": "import.finished", "failed": "import.failed"}
 
-TELLING = frozenset((*_REVIEWS, *_FINDINGS))
-"""The commands of which the entry's input is needed."""
+TELLING = frozenset((*GROUPS["review"], *GROUPS["finding"]))
+"""The events for which the entry's input is needed."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
@@ -80,7 +70,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An audit entry as far as an event tells it; `named` are (memory, version) that its input names."""
+    """An audit entry as far as events tell it: `event` is what its command is to webhooks (null: none), beside what it
+    did to memories; `named` are (memory, version) that its input names."""
 
     chain: str
     seq: int
@@ -88,7 +79,7 @@ class Entry:
     actor_kind: str
     actor_id: str | None
     session: str | None
-    command: str | None
+    event: str | None
     memory: str | None = None
     version: str | None = None
     told: Mapping[str, Any] | None = None
@@ -114,13 +105,11 @@ class Event:
 def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
     """The events of a done act, those of the store before those of its memories."""
     hub = _Hub(key)
-    command = entry.command or ""
-    if command in _STORES:
+    if entry.event in GROUPS["memory_store"]:
         official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}
-        name = _STORES[command]
-        data = official if name in OFFICIAL else official | _who(entry)
-        yield hub.event(entry.chain, entry.seq, entry.at, name, data)
-    for name, listed in _lists(entry, command):
+        data = official if entry.event in OFFICIAL else official | _who(entry)
+        yield hub.event(entry.chain, entry.seq, entry.at, entry.event, data)
+    for name, listed in _lists(entry):
         parts = [listed[at : at + LISTED] for at in range(0, len(listed), LISTED)] or [[]]
         for number, part in enumerate(parts):
             more: dict[str, Any] = {"findings" if name.startswith("finding.") else "memories": part}
@@ -155,7 +144,7 @@ def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> 
 # ------------------------------------------------------------------------------------------------ their data
 
 
-def _lists(entry: Entry, command: str) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
+def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
     """(event, what it lists), each event once."""
     lists: dict[str, list[dict[str, str | None]]] = {}
     for made in entry.made:
@@ -169,12 +158,10 @@ def _lists(entry: Entry, command: str) -> Iterator[tuple[str, list[dict[str, str
             "kind": finding.kind,
         }
         lists.setdefault("finding.opened", []).append(ids_of)
-    if command in _REVIEWS:
-        lists[_REVIEWS[command]] = _named(entry)
-    elif command in _FINDINGS:
-        lists[_FINDINGS[command]] = [{"id": finding} for finding in _decided(entry.told or {})]
-    elif command in _REDACTIONS:
-        lists["memory_version.redacted"] = _named(entry)
+    if entry.event in (*GROUPS["review"], *GROUPS["memory_version"]):
+        lists[entry.event] = _named(entry)
+    elif entry.event in GROUPS["finding"]:
+        lists[entry.event] = [{"id": finding} for finding in _decided(entry.told or {})]
     yield from lists.items()
 
 

@@ -57,7 +57,7 @@ def _remove(store: MemoryStore, number: int) -> None:
     gone = version(store, number)
     with tree.locked(store.pk, Act(BY_HUB, Door.COMMAND, LATER)) as locked:
         removed = removal.remove_versions(locked, gone.memory_id, [gone.pk])
-        tree.commit(locked, Record("remove_versions", memory=gone.memory_id, redactions=removed.redactions))
+        tree.commit(locked, Record("prune_versions", memory=gone.memory_id, redactions=removed.redactions))
 
 
 def _purge(store: MemoryStore) -> None:

@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+from memoryhub.actions.core import commands
 from memoryhub.webhook_rules import events as webhook_events
 from memoryhub.webhook_rules.events import EVENTS, GROUPS, LISTED, OFFICIAL, Entry, Found, Made
 
@@ -13,7 +14,7 @@ KEY = b"key"
 
 def entry(command: str, **more: Any) -> Entry:
     given = {"actor_kind": "user", "actor_id": "user_1", "session": None} | more
-    return Entry("memstore_1", 7, AT, command=command, **given)
+    return Entry("memstore_1", 7, AT, event=commands.EVENTS.get(command), **given)
 
 
 def events(of: Entry) -> list[tuple[str, dict[str, Any]]]:

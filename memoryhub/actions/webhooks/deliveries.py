@@ -15,6 +15,7 @@ from django.db.models import Case, CharField, F, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
 
 from memoryhub import ids
+from memoryhub.actions.core import commands
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.transactions import my_turn, together, writing
 from memoryhub.models import (
@@ -35,6 +36,8 @@ from memoryhub.webhook_rules.events import Entry, Event, Found, Made
 
 ENTRIES = 250
 """So many entries are read for one transaction."""
+
+_TELLING = [command for command, event in commands.EVENTS.items() if event in webhook_events.TELLING]
 
 ROWS = 12
 """About so many deliveries are made in one transaction, unless a single entry makes more: tool calls wait for it."""
@@ -234,7 +237,7 @@ def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entr
     """What has been done, without views, repeated calls and what was refused."""
     found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).oldest()
     found = found.filter(ok=True, replay_of=None).exclude(command="view")
-    input = Case(When(command__in=webhook_events.TELLING, then=F("input")), output_field=CharField())
+    input = Case(When(command__in=_TELLING, then=F("input")), output_field=CharField())
     rows = list(
         found.annotate(asked=input).values_list(
             "seq", "at", "actor_kind", "actor_id", "session", "command", "memory", "version", "asked"
@@ -254,7 +257,7 @@ def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entr
             kind,
             actor,
             session,
-            command,
+            commands.EVENTS.get(command),
             memory,
             version,
             told,

@@ -11,9 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from memoryhub.actions.core import commands
+from memoryhub.actions.core.commands import Scope
 from memoryhub.actions.verification.entries import MOST
 from memoryhub.models import HUB, Agent, Door, MemoryStore, Role, User
-from memoryhub.web.audit.filters import COMMANDS, HUB_COMMANDS, Filter, Malformed, named, resolved
+from memoryhub.web.audit.filters import Filter, Malformed, named, resolved
 from memoryhub.web.audit.queries import FURTHER, BadPlace, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
 from memoryhub.web.common import pages, removed_history
@@ -118,6 +120,6 @@ def _choices(user: User, chains: Sequence[str], store: MemoryStore | None) -> di
         "hub": HUB if hub else None,
         "agents": agents[:SUGGESTED],
         "people": people[:SUGGESTED],
-        "commands": COMMANDS + HUB_COMMANDS if hub else COMMANDS,
+        "commands": commands.of(Scope.BOTH if hub else Scope.STORE),
         "doors": Door.values,
     }

@@ -12,34 +12,12 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.accounts.keys_and_roles import fold_name
+from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import Agent, Door, MemoryStore, Session, User
 from memoryhub.models.access import fold_email
 from memoryhub.web.audit.queries import Search
 
 KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "from", "to")
-COMMANDS = (
-    "view", "create", "str_replace", "insert", "delete", "rename", "search", "history", "edit", "restore",
-    "restore_moment", "undo",
-    "approve", "revert", "flag", "unflag", "reopen", "create_store", "edit_store", "archive_store", "unarchive_store",
-    "delete_store",
-    "set_role", "move", "download", "export", "export_audit", "export_table", "share_view", "rename_view",
-    "delete_view", "edit_rules", "dismiss_finding", "resolve_finding", "reopen_finding", "reveal",
-    "redact", "erase", "start_scan", "cancel_scan", "end_scan", "note_findings", "seal_rows",
-    "set_policy", "delete_policy", "hold", "release", "expire", "purge", "prune_versions", "remove_entries",
-    "start_run", "allow_run", "cancel_run", "undo_run",
-    "create_webhook", "edit_webhook", "pause_webhook", "resume_webhook", "rotate_webhook", "reveal_webhook",
-    "delete_webhook", "test_webhook", "replay_webhook",
-    "prepare_import", "start_import", "import", "cancel_import",
-)  # fmt: skip
-HUB_COMMANDS = (
-    "sign_in", "sign_out", "create_user", "invite", "accept_invitation", "withdraw_invitation", "set_password",
-    "edit_profile", "activate_user", "deactivate_user", "create_agent", "edit_agent", "issue_key", "revoke_key",
-    "refused", "refused_more", "set_limits", "set_scrub_hour", "ask_scrub", "accept_missing",
-    "accept_secret_key", "set_policy", "delete_policy",
-    "remove_entries", "start_run", "allow_run", "cancel_run", "create_webhook", "edit_webhook", "pause_webhook",
-    "resume_webhook", "rotate_webhook", "reveal_webhook", "delete_webhook", "test_webhook", "replay_webhook",
-    "seal_rows",
-)  # fmt: skip
 LONGEST = 2000
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WORD = re.compile(r'(?:(\w+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))')
@@ -131,7 +109,7 @@ def _guessed(value: str) -> str:
         return "path"
     if value in ("ok", "error"):
         return "outcome"
-    if value in COMMANDS or value in HUB_COMMANDS:
+    if value in COMMANDS:
         return "command"
     if ":" in value:
         raise Malformed(unknown_key(value.partition(":")[0]))

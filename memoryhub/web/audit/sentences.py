@@ -1,28 +1,25 @@
 """Audit entries in words: what a person or the hub did, as a sentence for people."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import ids as ids_of
-from memoryhub.models import Agent, AuditEntry, Door, MemoryStore
+from memoryhub.actions.core.commands import COMMANDS, Command
+from memoryhub.models import Agent, AuditEntry, Door, MemoryStore, Pause
 from memoryhub.text import keeping
-from memoryhub.web.audit import (
-    sentences_erasure,
-    sentences_imports as imports,
-    sentences_reading as further,
-    sentences_retention,
-    sentences_rules,
-    sentences_stores as stores,
-    sentences_webhooks,
-)
-from memoryhub.web.audit.sentences_limits import name_of, of_hour, of_limits
-from memoryhub.web.audit.sentences_refused import of_refused
-from memoryhub.web.audit.sentences_selection import of_selection, of_table, of_view
+from memoryhub.web.audit import settings_changed as changed
+from memoryhub.web.common import kinds
+from memoryhub.web.retention import sentences as retention
 
 Told = Mapping[str, Any]
+NOTHING = "–"
+_OF_TOOL = frozenset((Door.TOOL, Door.MCP))
+_NAMED = 3
+_NAMES = re.compile(r"%\((\w+)\)s")
 
 
 def told_of(input: str | None) -> dict[str, Any]:
@@ -48,231 +45,235 @@ def names_in(inputs: Iterable[Told]) -> dict[str, str]:
 def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
     """What happened, without who did it and when; for a command that has no words its name.
 
-    `names` stand for ids, as `names_in` gives them.
+    `names` stand for ids, as `names_in` gives them. An entry of an error says of nothing that it happened.
     """
-    words = _WORDS.get(entry.command or "")
-    if words is None or (entry.door in _OF_TOOL and entry.command not in _OF_AGENTS):
+    command = COMMANDS.get(entry.command or "")
+    if command is None or (entry.door in _OF_TOOL and not command.by_agents):
         return entry.command or _("a call without a command")
-    values = _Told(told, entry, names)
-    done = of_selection(entry, told) or words(values)
-    return done if entry.ok else of_refused(entry.command or "", values, done)
+    values = Values(told, entry, names)
+    if not entry.ok and command.refused:
+        return str(command.refused) % values
+    done = FUNCTIONS.get(command.name, _plainly)(values, command)
+    return done if entry.ok else _("tried, and it was refused: %(words)s") % {"words": done}
 
 
-class _Told:
-    """What an entry tells, each value as text."""
+class Values(dict[str, str]):
+    """What an entry tells, each value as text; some are made of several that it tells (_MADE)."""
 
     def __init__(self, told: Told, entry: AuditEntry, names: Mapping[str, str]) -> None:
+        super().__init__()
         self.told, self.entry, self.names = told, entry, names
 
-    def __getitem__(self, name: str) -> str:
-        if name in ("path", "new_path"):
-            value = getattr(self.entry, name)
-            value = "/" if value == "" else value  # the root's
-        else:
-            value = self.told.get(name)
-        return "–" if value in (None, "", []) else self.in_words(value)
+    def __missing__(self, name: str) -> str:
+        made = _MADE.get(name)
+        return self.in_words(made(self) if made else self.told.get(name))
 
     def in_words(self, value: object) -> str:
+        if value in (None, "", []) or isinstance(value, dict):
+            return NOTHING
         if isinstance(value, bool):
             return _("yes") if value else _("no")
         if isinstance(value, list):
             return ", ".join(map(self.in_words, value))
         return self.names.get(str(value), str(value))
 
-    def __bool__(self) -> bool:
-        return self.entry.ok
+    def side(self, name: str, at: int) -> object:
+        """Of a value that changed what was before (0) or after (1); any other as it is, before."""
+        value = self.told.get(name)
+        if isinstance(value, list) and len(value) == 2:
+            return value[at]
+        return None if at else value
+
+    def number(self, names: str) -> int | None:
+        """How many of something the entry tells; null where it does not. Of several values the sum."""
+        numbers = [_number(self.told.get(name)) for name in names.split()]
+        known = [number for number in numbers if number is not None]
+        return sum(known) if known else None
 
 
-def _sign_in(told: _Told) -> str:
-    if told:
-        return _("signed in from %(address)s") % {"address": told["address"]}
-    return _("failed to sign in as %(email)s from %(address)s") % {"email": told["email"], "address": told["address"]}
+def _number(value: object) -> int | None:
+    """A number, or how many a list has, a list that was too long, or lists by state."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, list):
+        return len(value)
+    if isinstance(value, dict):
+        return _number(value["count"]) if "count" in value else sum(_number(part) or 0 for part in value.values())
+    return None
 
 
-def _invite(told: _Told) -> str:
-    if told.told.get("email"):
-        return _("made the invitation %(invitation)s for %(email)s") % {
-            "invitation": told["invitation"],
-            "email": told["email"],
-        }
-    return _("made the invitation %(invitation)s for whoever opens it first") % {"invitation": told["invitation"]}
+def _plainly(values: Values, command: Command) -> str:
+    """In the words of the command: those for a count, or the first for which the entry has every value."""
+    count = values.number(command.counts)
+    if command.several and _is_of_several(values, command, count):
+        values["count"] = str(count or 0)
+        return command.several(count or 0) % values
+    choices = command.words if isinstance(command.words, tuple) else (command.words,)
+    texts = [str(words) for words in choices]
+    fit = (text for text in texts if all(values[name] != NOTHING for name in _NAMES.findall(text)))
+    return next(fit, texts[-1]) % values
 
 
-def _withdraw(told: _Told) -> str:
-    if told.told.get("maker"):
-        return _("withdrew the invitation %(invitation)s of %(maker)s, who may no longer invite") % {
-            "invitation": told["invitation"],
-            "maker": told["email_of_maker"],
-        }
-    return _("withdrew the invitation %(invitation)s") % {"invitation": told["invitation"]}
+def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
+    """A list of one is about the memory at the entry's path. What an agent's call tells is no count."""
+    if not command.words:
+        return True
+    if count is None or values.entry.door in _OF_TOOL:
+        return False
+    listed = isinstance(values.told.get(command.counts), list)
+    return not listed or count > 1 or values.entry.path is None
 
 
-def _set_role(told: _Told) -> str:
-    who = told["email"] if told["email"] != "–" else told["user"]
-    if told.told.get("role") is None:
-        return _("took the role %(role)s from %(person)s") % {"role": told["before"], "person": who}
-    return _("gave %(person)s the role %(role)s") % {"role": told["role"], "person": who}
+# ------------------------------------------------------------------------------------------------ values
 
 
-def _issue_key(told: _Told) -> str:
-    key = {"key": told["key"], "agent": told["agent"], "access": told["access"], "stores": told["stores"]}
-    if told.told.get("all_stores"):
-        return _("issued the key %(key)s to %(agent)s: %(access)s in all stores") % key
-    return _("issued the key %(key)s to %(agent)s: %(access)s in %(stores)s") % key
+def _path(values: Values) -> object:
+    path = values.entry.path
+    return "/" if path == "" else path if path is not None else _text(values.told.get("path"))
 
 
-def _changes(told: _Told) -> str:
-    """Names of what changed, with the values before and after."""
-    settings = stores.with_pairs(told.told)
-    pairs = [(name, value) for name, value in settings.items() if isinstance(value, list) and len(value) == 2]
-    shown = [(name, *("–" if side in (None, "") else told.in_words(side) for side in sides)) for name, sides in pairs]
-    changed = [f"{name_of(name)}: {old} → {new}" for name, old, new in shown if old != new]
-    return "; ".join(changed) or _("nothing")
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _undo(told: _Told) -> str:
+def _beneath(values: Values) -> str:
+    prefix = _text(values.told.get("path_prefix"))
+    return "" if prefix == "/" else prefix
+
+
+def _paths(values: Values) -> str:
+    paths, selected = values.told.get("paths"), values.told.get("selected")
+    if not isinstance(paths, list):
+        return NOTHING
+    named = ", ".join(map(str, paths[:_NAMED]))
+    more = (selected if isinstance(selected, int) else len(paths)) - _NAMED
+    if more <= 0:
+        return named
+    return ngettext("%(paths)s and %(count)s more", "%(paths)s and %(count)s more", more) % {
+        "paths": named,
+        "count": more,
+    }
+
+
+def _kinds(values: Values) -> list[str]:
+    told = values.told.get("kinds")
+    return [kinds.label(str(kind)) for kind in told] if isinstance(told, list) else []
+
+
+def _url(values: Values) -> object:
+    made = values.side("state", 1)
+    return made.get("url") if isinstance(made, dict) else None
+
+
+_MADE: dict[str, Callable[[Values], object]] = {
+    "path": _path,
+    "new_path": lambda values: "/" if values.entry.new_path == "" else values.entry.new_path,
+    "beneath": _beneath,
+    "version": lambda values: values.told.get("version") or values.entry.version,
+    "paths": _paths,
+    "place": lambda values: values.told.get("place") or "/",
+    "person": lambda values: values.told.get("email") or values.told.get("user"),
+    "stores": lambda values: _("all stores") if values.told.get("all_stores") else values.told.get("stores"),
+    "kinds": _kinds,
+    "url": _url,
+    "which": lambda values: retention.pattern_words(str(values.told.get("where") or "")),
+    "why": lambda values: (rule := values.told.get("rule")) and retention.rule_words(str(rule)),
+    "changes": lambda values: changed.changes(values.told, values.names),
+    "settings": lambda values: changed.of_new(values.told, values.names),
+    "rules": lambda values: changed.of_rules(values.told),
+    "name": lambda values: values.side("name", 0),
+    "new_name": lambda values: values.side("name", 1),
+    "hour": lambda values: values.side("hour", 0),
+    "new_hour": lambda values: values.side("hour", 1),
+}
+
+# ------------------------------------------------------------------------------------------------ functions
+
+
+def _undo(values: Values, command: Command) -> str:
     """Where one memory changed, the entry's path says which; the page of the entry lists all of them."""
-    if told.told.get("session"):
+    told = values.told
+    if told.get("session"):
         return _("undid what the session %(session)s wrote") % {
-            "session": told["session_name" if told.told.get("session_name") else "session"]
+            "session": values["session_name" if told.get("session_name") else "session"]
         }
-    if told.told.get("import"):
-        return _("undid the import %(import)s") % {"import": told["name" if told.told.get("name") else "import"]}
-    if told.told.get("entry"):
-        return _("undid entry %(entry)s") % {"entry": told["entry"]}
-    versions = told.told.get("versions")
+    if told.get("import"):
+        return _("undid the import %(import)s") % {"import": values["name" if told.get("name") else "import"]}
+    if told.get("entry"):
+        return _("undid entry %(entry)s") % values
+    versions = told.get("versions")
     if isinstance(versions, list) and len(versions) == 1:
-        return _("undid the version %(version)s of %(path)s") % {"version": versions[0], "path": told["path"]}
-    count = len(versions) if isinstance(versions, list) else dict(versions or {}).get("count", 0)
+        return _("undid the version %(versions)s of %(path)s") % values
+    count = values.number("versions") or 0
     return ngettext("undid %(count)s version", "undid %(count)s versions", count) % {"count": count}
 
 
-def _versions(told: _Told) -> int:
-    """How many versions the entry names."""
-    named = told.told.get("versions")
-    return len(named) if isinstance(named, list) else 0
-
-
-def _counted(one: Callable[[], str], many: Callable[[int], str]) -> Callable[[_Told], str]:
-    """What was decided: about the memory at the entry's path, or about several."""
-
-    def words(told: _Told) -> str:
-        count = _versions(told)
-        if told.entry.path is not None and count < 2:
-            return one() % {"path": told["path"]}
-        return many(count) % {"count": count}
-
-    return words
-
-
-def _reopen(told: _Told) -> str:
-    return _("took back the decision of entry %(entry)s") % {"entry": told["entry"]}
-
-
-def _restore_moment(told: _Told) -> str:
-    if told.told.get("memory"):
-        return _("restored %(path)s to what it was after entry %(seq)s") % {"path": told["path"], "seq": told["seq"]}
-    if told.told.get("path"):
-        directory = {"path": told.told["path"], "seq": told["seq"]}
+def _restore_moment(values: Values, command: Command) -> str:
+    if values.told.get("memory"):
+        return _("restored %(path)s to what it was after entry %(seq)s") % values
+    if values.told.get("path"):
+        directory = {"path": values.told["path"], "seq": values["seq"]}
         return _("restored the directory %(path)s to what it was after entry %(seq)s") % directory
-    return _("restored the whole store to what it was after entry %(seq)s") % {"seq": told["seq"]}
+    return _("restored the whole store to what it was after entry %(seq)s") % values
 
 
-def _sentence(text: Callable[[], str], *names: str) -> Callable[[_Told], str]:
-    return lambda told: text() % {name: told[name] for name in names}
+def _hold(values: Values, command: Command) -> str:
+    told, is_hold = values.told, values.told.get("what") == "hold"
+    where = values.entry.path or told.get("path") or told.get("memory") or _("the whole memory store")
+    if command.name == "release":
+        words = _("released the legal hold on %(where)s") if is_hold else _("took the pin off %(where)s")
+        return words % {"where": where}
+    words = _("put a legal hold on %(where)s: %(reason)s") if is_hold else _("pinned %(where)s: %(reason)s")
+    return words % {"where": where, "reason": values.side("reason", 1) or ""}
 
 
-def _erasure(command: str) -> Callable[[_Told], str]:
-    return lambda told: sentences_erasure.of_erasure(command, told.told)
+def _decided_findings(values: Values, command: Command) -> str:
+    said, seq = _plainly(values, command), values.told.get("entry")
+    if command.name == "dismiss_finding" or not isinstance(seq, int):
+        return said
+    if command.name == "resolve_finding":
+        return _("%(said)s: entry %(seq)s took the text out") % {"said": said, "seq": seq}
+    return _("%(said)s: entry %(seq)s wrote the text again") % {"said": said, "seq": seq}
 
 
-def _webhook(command: str) -> Callable[[_Told], str]:
-    return lambda told: sentences_webhooks.of_webhooks(command, told.told)
+def _erase(values: Values, command: Command) -> str:
+    texts, places = values.number("texts") or 0, values.number("places") or 0
+    said = ngettext("erased %(texts)s text", "erased %(texts)s texts", texts) % {"texts": texts}
+    where = ngettext("from %(count)s place", "from %(count)s places", places) % {"count": places}
+    return f"{said} {where}"
 
 
-def _retention(told: _Told) -> str:
-    return sentences_retention.of_retention(told.entry, told.told) or str(told.entry.command)
+def _export_table(values: Values, command: Command) -> str:
+    tables = {
+        "trash": _("the trash"),
+        "versions": _("the versions of %(path)s"),
+        "agents": _("the agents"),
+        "receipt": _("the receipt %(receipt)s"),
+    }
+    table = tables.get(values["table"], values["table"].replace("%", "%%")) % values
+    words = _("exported %(table)s as %(format)s") % {"table": table, "format": values["format"]}
+    return f"{words}, {_('filtered by: %(filter)s') % values}" if values.told.get("filter") else words
 
 
-_OF_TOOL = frozenset((Door.TOOL, Door.MCP))
-_OF_AGENTS = frozenset(
-    ("view", "create", "str_replace", "insert", "delete", "rename", "search", "history", "refused", "refused_more")
-)
-"""A tool call may name any command; only these are what they are called."""
+def _pause_webhook(values: Values, command: Command) -> str:
+    why = values.told.get("for")
+    if why == Pause.GONE:
+        return _("paused the webhook “%(name)s”: its receiver said that it is gone") % values
+    if why == Pause.FAILING:
+        return _("paused the webhook “%(name)s”: nothing had arrived for days") % values
+    return _("paused the webhook “%(name)s”") % values
 
-_WORDS: dict[str, Callable[[_Told], str]] = {
-    "create": _sentence(lambda: _("created %(path)s"), "path"),
-    "edit": _sentence(lambda: _("edited %(path)s"), "path"),
-    "view": _sentence(lambda: _("viewed %(path)s"), "path"),
-    "str_replace": _sentence(lambda: _("replaced text in %(path)s"), "path"),
-    "insert": _sentence(lambda: _("inserted text into %(path)s"), "path"),
-    "delete": _sentence(lambda: _("deleted %(path)s"), "path"),
-    "rename": _sentence(lambda: _("renamed %(path)s to %(new_path)s"), "path", "new_path"),
-    "move": _sentence(lambda: _("moved %(path)s to %(new_path)s"), "path", "new_path"),
-    "restore": _sentence(lambda: _("restored %(path)s to what it was in version %(version)s"), "path", "version"),
+
+FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "undo": _undo,
-    "approve": _counted(
-        lambda: _("approved a version of %(path)s"),
-        lambda count: ngettext("approved %(count)s version", "approved %(count)s versions", count),
-    ),
-    "revert": _counted(
-        lambda: _("reverted a version of %(path)s"),
-        lambda count: ngettext("reverted %(count)s version", "reverted %(count)s versions", count),
-    ),
-    "flag": _counted(
-        lambda: _("flagged %(path)s"),
-        lambda count: ngettext("flagged %(count)s memory", "flagged %(count)s memories", count),
-    ),
-    "unflag": _counted(
-        lambda: _("took the flag from %(path)s"),
-        lambda count: ngettext("took the flag from %(count)s memory", "took the flag from %(count)s memories", count),
-    ),
-    "reopen": _reopen,
     "restore_moment": _restore_moment,
-    "create_store": _sentence(lambda: _("created the store “%(name)s”"), "name"),
-    "edit_store": lambda told: _("changed the store’s settings: %(changes)s") % {"changes": _changes(told)},
-    "set_limits": lambda told: of_limits(told.told),
-    "set_scrub_hour": lambda told: of_hour(told.told),
-    "accept_missing": _sentence(lambda: _("accepted that entries are missing: %(reason)s"), "reason"),
-    "accept_secret_key": _sentence(lambda: _("accepted another SECRET_KEY")),
-    "ask_scrub": _sentence(lambda: _("asked for the database’s file to be written anew")),
-    "delete_store": _sentence(lambda: _("deleted the store “%(name)s”"), "name"),
-    "archive_store": _sentence(lambda: _("archived the store")),
-    "unarchive_store": _sentence(lambda: _("took the store out of the archive")),
-    "set_role": _set_role,
-    "sign_in": _sign_in,
-    "sign_out": _sentence(lambda: _("signed out")),
-    "create_user": _sentence(lambda: _("made an account for %(name)s (%(email)s)"), "name", "email"),
-    "invite": _invite,
-    "accept_invitation": _sentence(lambda: _("accepted an invitation as %(name)s (%(email)s)"), "name", "email"),
-    "withdraw_invitation": _withdraw,
-    "set_password": _sentence(lambda: _("set another password for %(email)s"), "email"),
-    "edit_profile": lambda told: _("changed their own settings: %(changes)s") % {"changes": _changes(told)},
-    "activate_user": _sentence(lambda: _("let %(name)s (%(email)s) in again"), "name", "email"),
-    "deactivate_user": _sentence(lambda: _("locked %(name)s (%(email)s) out"), "name", "email"),
-    "create_agent": _sentence(lambda: _("made the agent “%(name)s”"), "name"),
-    "edit_agent": lambda told: (
-        _("changed the agent %(agent)s: %(changes)s") % {"agent": told["agent"], "changes": _changes(told)}
-    ),
-    "issue_key": _issue_key,
-    "revoke_key": _sentence(lambda: _("revoked the key %(key)s (…%(hint)s) of %(agent)s"), "key", "hint", "agent"),
-    "refused_more": _sentence(lambda: _("was refused %(count)s more times within a minute"), "count"),
-    "refused": _sentence(lambda: _("was refused at %(memory_store)s with %(status)s"), "memory_store", "status"),
-    "export": _sentence(lambda: _("exported %(path)s"), "path"),
-    "export_table": lambda told: of_table(told.told),
-    "share_view": lambda told: of_view("share_view", told.told),
-    "rename_view": lambda told: of_view("rename_view", told.told),
-    "delete_view": lambda told: of_view("delete_view", told.told),
-    **{name: _erasure(name) for name in sentences_erasure.COMMANDS},
-    **{
-        name: lambda told: further.of_further(told.entry.command, told.told, told.entry.path)
-        for name in further.COMMANDS
-    },
-    **dict.fromkeys(sentences_retention.COMMANDS, _retention),
-    **{name: _webhook(name) for name in sentences_webhooks.COMMANDS},
-    **{name: lambda told: imports.of_imports(told.entry, told.told) for name in imports.COMMANDS},
-    **{name: lambda told: sentences_rules.of_rules(told.entry, told.told) for name in sentences_rules.COMMANDS},
-    "export_audit": _sentence(
-        lambda: _("exported the audit as %(format)s, filtered by: %(filter)s"), "format", "filter"
-    ),
+    "hold": _hold,
+    "release": _hold,
+    "dismiss_finding": _decided_findings,
+    "resolve_finding": _decided_findings,
+    "reopen_finding": _decided_findings,
+    "erase": _erase,
+    "export_table": _export_table,
+    "pause_webhook": _pause_webhook,
 }
+"""For commands whose words depend on more than which values there are."""

@@ -97,7 +97,7 @@ def _remove(store: MemoryStore, memory: Memory, gone: list[MemoryVersion], at: d
     with tree.locked(store.pk, _act(at)) as locked:
         removed = removal.remove_versions(locked, memory.pk, [version.pk for version in gone])
         told = audit.to_json({"numbers": [version.number for version in gone]})
-        tree.commit(locked, Record("remove_versions", memory=memory.pk, input=told, redactions=removed.redactions))
+        tree.commit(locked, Record("prune_versions", memory=memory.pk, input=told, redactions=removed.redactions))
 
 
 def _purge(store: MemoryStore, at: datetime) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import AuditEntry, Door
-from memoryhub.web.audit.sentences import _WORDS, words_of
-from memoryhub.web.audit.sentences_refused import SAYS_ITSELF
+from memoryhub.web.audit.sentences import words_of
 
 
 def words(command: str, told: dict[str, Any], *, ok: bool = True) -> str:
@@ -35,11 +35,11 @@ def test_each_pair_of_metadata_is_told_on_its_own() -> None:
     assert "metadata “a”: 1 → –" in said and "metadata “b”: 2 → 3" in said and "{" not in said
 
 
-@pytest.mark.parametrize("command", sorted(_WORDS.keys() - SAYS_ITSELF))
+@pytest.mark.parametrize("command", sorted(COMMANDS.keys() - {"refused", "refused_more"}))
 def test_the_words_of_an_entry_that_is_an_error_never_say_that_it_was_done(command: str) -> None:
     done, refused = words(command, {}), words(command, {}, ok=False)
     assert refused != done
-    assert refused.startswith(("tried to ", "could not ", "tried, and it was refused: "))
+    assert refused.startswith(("tried to ", "could not ", "failed to ", "tried, and it was refused: "))
 
 
 def test_a_refused_replacement_is_told_as_tried() -> None:

@@ -1,0 +1,335 @@
+"""Every command that an audit entry may name: in which chains, in which words, and what webhooks are sent of it.
+
+A command that is added needs its line here and the code that does it; the filters and sentences of the audit and the
+webhooks follow. Words hold `%(name)s` for what the entry has; of several, the first is used for which it has every
+value. A command without words has a function in `web.audit.sentences`, because they depend on more than that.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Flag, auto
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _, ngettext
+
+Words = str | Promise
+
+
+class Scope(Flag):
+    """In whose chains a command stands."""
+
+    STORE = auto()
+    HUB = auto()
+    BOTH = STORE | HUB
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`refused` is said where it was tried and not done; `event` is what webhooks are sent where it was done.
+
+    `several` are the words for a count, that of the values of the input which `counts` names. What agents do with a
+    tool may have any name: only those that are `by_agents` are called so.
+    """
+
+    name: str
+    words: Words | tuple[Words, ...] = ()
+    refused: Words = ""
+    several: Callable[[int], str] | None = None
+    counts: str = ""
+    scope: Scope = Scope.STORE
+    event: str = ""
+    by_agents: bool = False
+
+
+_REFUSED = _("was refused at %(memory_store)s with %(status)s")
+_REFUSED_MORE = _("was refused %(count)s more times within a minute")
+
+_ALL = (
+    # Memories
+    Command("view", _("viewed %(path)s"), _("tried to view %(path)s"), by_agents=True),
+    Command(
+        "create", _("created %(path)s"), _("tried to create %(path)s"), by_agents=True
+    ),
+    Command(
+        "str_replace", _("replaced text in %(path)s"), _("tried to replace text in %(path)s"), by_agents=True
+    ),
+    Command("insert", _("inserted text into %(path)s"), _("tried to insert text into %(path)s"), by_agents=True),
+    Command(
+        "delete", _("deleted %(path)s"), _("tried to delete %(path)s"),
+        lambda n: ngettext("deleted %(count)s memory: %(paths)s", "deleted %(count)s memories: %(paths)s", n),
+        "memories", by_agents=True,
+    ),
+    Command(
+        "rename", _("renamed %(path)s to %(new_path)s"), _("tried to rename %(path)s to %(new_path)s"), by_agents=True
+    ),
+    Command(
+        "search", (_("searched for “%(query)s” beneath %(beneath)s"), _("searched for “%(query)s”")), by_agents=True
+    ),
+    Command("history", _("looked at the history of %(path)s"), by_agents=True),
+    Command("edit", _("edited %(path)s"), _("tried to edit %(path)s")),
+    Command(
+        "move", _("moved %(path)s to %(new_path)s"), _("tried to move %(path)s to %(new_path)s"),
+        lambda n: ngettext(
+            "moved %(count)s memory to %(into)s: %(paths)s", "moved %(count)s memories to %(into)s: %(paths)s", n
+        ),
+        "memories",
+    ),
+    Command(
+        "restore", _("restored %(path)s to what it was in version %(version)s"), _("tried to restore %(path)s"),
+        lambda n: ngettext(
+            "restored %(count)s memory from the trash: %(paths)s",
+            "restored %(count)s memories from the trash: %(paths)s", n,
+        ),
+        "memories",
+    ),
+    Command("restore_moment"),
+    Command("undo"),
+    Command("download", _("downloaded %(path)s")),
+    # Review
+    Command(
+        "approve", _("approved a version of %(path)s"),
+        several=lambda n: ngettext("approved %(count)s version", "approved %(count)s versions", n),
+        counts="versions", event="review.approved",
+    ),
+    Command(
+        "revert", _("reverted a version of %(path)s"),
+        several=lambda n: ngettext("reverted %(count)s version", "reverted %(count)s versions", n),
+        counts="versions", event="review.reverted",
+    ),
+    Command(
+        "flag", _("flagged %(path)s"),
+        several=lambda n: ngettext("flagged %(count)s memory", "flagged %(count)s memories", n),
+        counts="versions", event="review.flagged",
+    ),
+    Command(
+        "unflag", _("took the flag from %(path)s"),
+        several=lambda n: ngettext(
+            "took the flag from %(count)s memory", "took the flag from %(count)s memories", n
+        ),
+        counts="versions",
+    ),
+    Command("reopen", _("took back the decision of entry %(entry)s")),
+    # The store
+    Command("create_store", _("created the store “%(name)s”"), event="memory_store.created"),
+    Command(
+        "edit_store", _("changed the store’s settings: %(changes)s"), _("could not change the store’s settings"),
+        event="memory_store.updated",
+    ),
+    Command(
+        "archive_store", _("archived the store"), _("tried to archive the store"), event="memory_store.archived"
+    ),
+    Command(
+        "unarchive_store", _("took the store out of the archive"), _("tried to take the store out of the archive"),
+        event="memory_store.unarchived",
+    ),
+    Command(
+        "delete_store", _("deleted the store “%(name)s”"), _("could not delete the store"),
+        event="memory_store.deleted",
+    ),
+    Command("set_role", (_("gave %(person)s the role %(role)s"), _("took the role %(before)s from %(person)s"))),
+    Command("share_view", _("shared the view “%(name)s” with the members of the store")),
+    Command("rename_view", _("renamed the shared view “%(name)s” to “%(new_name)s”")),
+    Command("delete_view", _("deleted the shared view “%(name)s”")),
+    # What leaves it and what comes in
+    Command(
+        "export", _("exported %(path)s"), _("tried to export %(path)s"),
+        lambda n: ngettext(
+            "exported %(count)s memory as %(format)s: %(paths)s",
+            "exported %(count)s memories as %(format)s: %(paths)s", n,
+        ),
+        "memories",
+    ),
+    Command(
+        "export_audit", _("exported the audit as %(format)s, filtered by: %(filter)s"), scope=Scope.BOTH
+    ),
+    Command("export_table", scope=Scope.BOTH),
+    Command(
+        "prepare_import",
+        several=lambda n: ngettext(
+            "brought %(name)s with %(count)s memory, to be imported into %(place)s",
+            "brought %(name)s with %(count)s memories, to be imported into %(place)s", n,
+        ),
+        counts="memories",
+    ),
+    Command(
+        "start_import",
+        several=lambda n: ngettext(
+            "started the import of %(name)s: %(count)s memory into %(place)s",
+            "started the import of %(name)s: %(count)s memories into %(place)s", n,
+        ),
+        counts="take beside",
+    ),
+    Command(
+        "import", _("imported %(path)s"), _("tried to import %(path)s"),
+        lambda n: ngettext(
+            "imported %(path)s", "imported %(path)s with its history of %(count)s versions", n
+        ),
+        "versions",
+    ),
+    Command("cancel_import", _("cancelled the import %(import)s")),
+    # Sensitive text
+    Command("edit_rules", _("changed the rules for sensitive text: %(rules)s"), scope=Scope.BOTH),
+    Command(
+        "dismiss_finding",
+        several=lambda n: ngettext(
+            "dismissed %(count)s finding: %(kinds)s", "dismissed %(count)s findings: %(kinds)s", n
+        ),
+        counts="before", event="finding.dismissed",
+    ),
+    Command(
+        "resolve_finding",
+        several=lambda n: ngettext(
+            "resolved %(count)s finding: %(kinds)s", "resolved %(count)s findings: %(kinds)s", n
+        ),
+        counts="before", event="finding.resolved",
+    ),
+    Command(
+        "reopen_finding",
+        several=lambda n: ngettext(
+            "opened %(count)s finding again: %(kinds)s", "opened %(count)s findings again: %(kinds)s", n
+        ),
+        counts="before", event="finding.opened",
+    ),
+    Command("reveal", _("revealed the text of %(path)s in version %(version)s")),
+    Command("redact", _("redacted version %(number)s of a memory"), event="memory_version.redacted"),
+    Command("erase", event="memory_version.redacted"),
+    Command("start_scan", _("began to scan the history for: %(kinds)s")),
+    Command(
+        "cancel_scan",
+        several=lambda n: ngettext(
+            "stopped the scan of the history after %(checked)s versions, with %(count)s new finding",
+            "stopped the scan of the history after %(checked)s versions, with %(count)s new findings", n,
+        ),
+        counts="found",
+    ),
+    Command(
+        "end_scan",
+        several=lambda n: ngettext(
+            "scanned the history, %(checked)s versions, with %(count)s new finding",
+            "scanned the history, %(checked)s versions, with %(count)s new findings", n,
+        ),
+        counts="found",
+    ),
+    Command(
+        "note_findings",
+        several=lambda n: ngettext(
+            "found %(count)s new finding in the history", "found %(count)s new findings in the history", n
+        ),
+        counts="found",
+    ),
+    # Retention
+    Command(
+        "set_policy",
+        (
+            _("made the retention policy “%(label)s” of %(which)s: %(settings)s"),
+            _("changed the retention policy “%(label)s”: %(changes)s"),
+        ),
+        scope=Scope.BOTH,
+    ),
+    Command("delete_policy", _("deleted the retention policy “%(label)s” of %(which)s"), scope=Scope.BOTH),
+    Command("hold"),
+    Command("release"),
+    Command("expire", _("put %(path)s into the trash: %(why)s")),
+    Command("purge", _("removed %(path)s for good: %(why)s")),
+    Command(
+        "prune_versions",
+        several=lambda n: ngettext(
+            "removed %(count)s old version of %(path)s", "removed %(count)s old versions of %(path)s", n
+        ),
+        counts="versions",
+    ),
+    Command(
+        "remove_entries",
+        several=lambda n: ngettext(
+            "removed %(count)s audit entry, up to %(up_to)s", "removed %(count)s audit entries, up to %(up_to)s", n
+        ),
+        counts="entries", scope=Scope.BOTH,
+    ),
+    Command("start_run", _("started a run of the policies"), scope=Scope.BOTH),
+    Command("allow_run", _("let a run of the policies go on"), scope=Scope.BOTH),
+    Command("cancel_run", _("cancelled a run of the policies"), scope=Scope.BOTH),
+    Command(
+        "undo_run",
+        several=lambda n: ngettext(
+            "undid a run of the policies: %(count)s memory is back",
+            "undid a run of the policies: %(count)s memories are back", n,
+        ),
+        counts="memories",
+    ),
+    # Webhooks
+    Command("create_webhook", _("made the webhook “%(name)s” to %(url)s"), scope=Scope.BOTH),
+    Command("edit_webhook", _("changed the webhook “%(name)s”: %(changes)s"), scope=Scope.BOTH),
+    Command("pause_webhook", scope=Scope.BOTH),
+    Command("resume_webhook", _("let the webhook “%(name)s” go on"), scope=Scope.BOTH),
+    Command("rotate_webhook", _("gave the webhook “%(name)s” another secret"), scope=Scope.BOTH),
+    Command("reveal_webhook", _("looked at the secret of the webhook “%(name)s”"), scope=Scope.BOTH),
+    Command("delete_webhook", _("deleted the webhook “%(name)s”"), scope=Scope.BOTH),
+    Command("test_webhook", _("sent a test event to the webhook “%(name)s”"), scope=Scope.BOTH),
+    Command(
+        "replay_webhook", _("sent a delivery of the webhook “%(name)s” again"),
+        several=lambda n: ngettext(
+            "sent %(count)s failed delivery of the webhook “%(name)s” again",
+            "sent %(count)s failed deliveries of the webhook “%(name)s” again", n,
+        ),
+        counts="deliveries", scope=Scope.BOTH,
+    ),
+    # People, agents and keys
+    Command(
+        "sign_in", _("signed in from %(address)s"), _("failed to sign in as %(email)s from %(address)s"),
+        scope=Scope.HUB,
+    ),
+    Command("sign_out", _("signed out"), scope=Scope.HUB),
+    Command("create_user", _("made an account for %(name)s (%(email)s)"), scope=Scope.HUB),
+    Command(
+        "invite",
+        (
+            _("made the invitation %(invitation)s for %(email)s"),
+            _("made the invitation %(invitation)s for whoever opens it first"),
+        ),
+        scope=Scope.BOTH,
+    ),
+    Command("accept_invitation", _("accepted an invitation as %(name)s (%(email)s)"), scope=Scope.HUB),
+    Command(
+        "withdraw_invitation",
+        (
+            _("withdrew the invitation %(invitation)s of %(email_of_maker)s, who may no longer invite"),
+            _("withdrew the invitation %(invitation)s"),
+        ),
+        scope=Scope.BOTH,
+    ),
+    Command("set_password", _("set another password for %(email)s"), scope=Scope.HUB),
+    Command("edit_profile", _("changed their own settings: %(changes)s"), scope=Scope.HUB),
+    Command("activate_user", _("let %(name)s (%(email)s) in again"), scope=Scope.HUB),
+    Command("deactivate_user", _("locked %(name)s (%(email)s) out"), scope=Scope.HUB),
+    Command("create_agent", _("made the agent “%(name)s”"), scope=Scope.HUB),
+    Command("edit_agent", _("changed the agent %(agent)s: %(changes)s"), scope=Scope.HUB),
+    Command("issue_key", _("issued the key %(key)s to %(agent)s: %(access)s in %(stores)s"), scope=Scope.HUB),
+    Command("revoke_key", _("revoked the key %(key)s (…%(hint)s) of %(agent)s"), scope=Scope.HUB),
+    Command("refused", _REFUSED, _REFUSED, scope=Scope.HUB, by_agents=True),
+    Command("refused_more", _REFUSED_MORE, _REFUSED_MORE, scope=Scope.HUB, by_agents=True),
+    # The hub
+    Command("set_limits", _("changed the hub’s limits: %(changes)s"), scope=Scope.HUB),
+    Command(
+        "set_scrub_hour", _("changed the hour of scrubbing from %(hour)s:00 to %(new_hour)s:00 UTC"), scope=Scope.HUB
+    ),
+    Command("ask_scrub", _("asked for the database’s file to be written anew"), scope=Scope.HUB),
+    Command("accept_missing", _("accepted that entries are missing: %(reason)s"), scope=Scope.HUB),
+    Command("accept_secret_key", _("accepted another SECRET_KEY"), scope=Scope.HUB),
+    Command(
+        "seal_rows",
+        several=lambda n: ngettext(
+            "sealed %(count)s row of people, roles, keys, settings and rules as it stood",
+            "sealed %(count)s rows of people, roles, keys, settings and rules as they stood", n,
+        ),
+        counts="rows", scope=Scope.BOTH,
+    ),
+)  # fmt: skip
+
+COMMANDS = {command.name: command for command in _ALL}
+EVENTS = {command.name: command.event for command in _ALL if command.event}
+"""The event that each command is; what memories were changed by any of them is told besides."""
+
+
+def of(scope: Scope) -> tuple[str, ...]:
+    """The names of the commands in chains of this kind."""
+    return tuple(command.name for command in _ALL if command.scope & scope)

@@ -1,0 +1,94 @@
+"""Settings before and after in words: of stores, agents, people, policies, webhooks and the hub."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from memoryhub.web.common import kinds
+from memoryhub.web.common.limit_fields import FIELDS
+
+Told = Mapping[str, Any]
+
+
+def changes(told: Told, names: Mapping[str, str]) -> str:
+    """What each setting was and is; `names` stand for ids."""
+    pairs = {name: sides for name, sides in _with_pairs(told).items() if _is_pair(sides)}
+    shown = {name: [_value(name, side, names) for side in sides] for name, sides in pairs.items()}
+    said = [f"{setting_name(name)}: {old} → {new}" for name, (old, new) in shown.items() if old != new]
+    return "; ".join(said) or _("nothing")
+
+
+def of_new(told: Told, names: Mapping[str, str]) -> str:
+    """What is set of something that was made; empty where it was there before."""
+    pairs = {name: sides for name, sides in told.items() if _is_pair(sides)}
+    if pairs.get("name", [""])[0] is not None:
+        return ""
+    given = {name: new for name, (_old, new) in pairs.items() if new and name not in ("name", "pattern")}
+    return "; ".join(f"{setting_name(name)}: {_value(name, new, names)}" for name, new in given.items()) or _("nothing")
+
+
+def of_rules(told: Told) -> str:
+    """What is done from now on with which kinds of sensitive text."""
+    before, after = (value if isinstance(value, dict) else {} for value in (told.get("before"), told.get("after")))
+    actions = {"off": _("off"), "flag": _("flag"), "mask": _("mask"), "block": _("block"), None: _("default")}
+    changed = [
+        f"{kinds.label(kind)}: {actions.get(before.get(kind))} → {actions.get(after.get(kind))}"
+        for kind in sorted({*before, *after})
+        if before.get(kind) != after.get(kind)
+    ]
+    return "; ".join(changed) or _("nothing")
+
+
+def setting_name(name: str) -> str:
+    """What a setting is called; one without words, its own name."""
+    words = {
+        "name": _("name"),
+        "pattern": _("which memories"),
+        "expire_unread_days": _("expire unread after days"),
+        "expire_unchanged_days": _("expire unchanged after days"),
+        "expire_older_days": _("expire after days"),
+        "keep_versions": _("newest versions kept"),
+        "keep_version_days": _("days of versions kept"),
+        "keep_entry_days": _("days of audit entries kept"),
+        "grace_days": _("days in the trash"),
+        "trash_days": _("days of what others deleted in the trash"),
+        "paused": _("paused"),
+        "url": _("address"),
+        "events": _("events"),
+        "may_be_private": _("private address allowed"),
+    }
+    return str(FIELDS[name][0]) if name in FIELDS else words.get(name, name)
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2
+
+
+def _with_pairs(told: Told) -> Told:
+    """Settings before and after, with each pair of metadata that changed on its own."""
+    sides = told.get("metadata")
+    if not (isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, dict) for side in sides)):
+        return told
+    before, after = sides
+    pairs = {
+        _("metadata “%(name)s”") % {"name": name}: [before.get(name), after.get(name)]
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+    }
+    return {**{name: value for name, value in told.items() if name != "metadata"}, **pairs}
+
+
+def _value(setting: str, value: object, names: Mapping[str, str]) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if value is None and setting in FIELDS:
+        return _("default")
+    if value in (None, "", []):
+        return "–"
+    if isinstance(value, list):
+        return ", ".join(_value(setting, one, names) for one in value)
+    if isinstance(value, int):
+        return number_format(value, use_l10n=True, force_grouping=True)
+    return names.get(str(value), str(value))
