@@ -4,6 +4,7 @@ from django import template
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
+from memoryhub.actions.review.verbs import OF_DECISION, OF_SEVERAL, OF_STATE, VERBS, Verb
 from memoryhub.models import Decision, Member, Memory, MemoryVersion, Review, User
 from memoryhub.web.review.items import Item, items_of
 from memoryhub.web.review.queries import Row
@@ -30,6 +31,27 @@ def review_of(context: template.Context, version: MemoryVersion) -> Item:
     """A version with what its page shows of its review; without what it changed."""
     row = Row(version.store_id, version.seq, version.pk, version.memory_id, version.path, version.created_at)
     return items_of([row], context["request"].user, timezone.now(), compares=False)[0]
+
+
+@register.simple_tag
+def verb(name: str) -> Verb:
+    return VERBS[name]
+
+
+@register.simple_tag
+def verbs_of_several() -> list[Verb]:
+    """Those that the inbox offers for the versions that are selected."""
+    return OF_SEVERAL
+
+
+@register.filter
+def verb_of_state(state: str | None) -> Verb | None:
+    return OF_STATE.get(state or "")
+
+
+@register.filter
+def verb_of_decision(decision: str) -> Verb:
+    return OF_DECISION[decision]
 
 
 @register.simple_tag

@@ -1,5 +1,5 @@
-// The review inbox: claims, the selection, and its keys, which act on the item that has the focus: `x` selects, `a` `r` `e`
-// `f` decide. After a decision the focus goes on to the next item.
+// The review inbox: claims, the selection, and its keys, which act on the item that has the focus: `x` selects, those of the
+// buttons decide. After a decision the focus goes on to the next item.
 
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]:not([contenteditable=false])";
 const RENEW = 120_000; // milliseconds after which a claim is taken again; it expires after five minutes
@@ -29,9 +29,9 @@ function act(item, key) {
     box?.click();
     return box != null;
   }
-  const button = item.querySelector(`[data-review-key="${key}"]`);
+  const button = item.querySelector(`[data-review-key="${CSS.escape(key)}"]`);
   if (!button) return false;
-  if (key === "f") {
+  if (button.matches("summary")) {
     button.parentElement.open = true;
     button.parentElement.querySelector("input[name=note]").focus();
   } else {
@@ -85,7 +85,7 @@ document.addEventListener("change", (event) => {
 document.addEventListener("keydown", (event) => {
   if (!inbox() || event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.body.dataset.singleKeys === "off" || document.querySelector("dialog[open]")) return;
-  if (!"xaref".includes(event.key) || event.key.length !== 1 || event.target.closest?.(FIELDS)) return;
+  if (event.key.length !== 1 || event.target.closest?.(FIELDS)) return;
   const item = itemOf(document.activeElement) ?? items()[0];
   if (item && act(item, event.key)) event.preventDefault();
 });

@@ -9,6 +9,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice, Plan
 from memoryhub.actions.review import decisions
+from memoryhub.actions.review.verbs import ANSWERS
 from memoryhub.models import AuditEntry, MemoryVersion, ReviewState
 
 
@@ -72,7 +73,7 @@ def take_back(store_id: str, seq: int, act: Act) -> int | None:
     with writing():
         tree.lock(store_id, act)
         entry = AuditEntry.objects.of_chain(store_id).of_seqs([seq]).only("chain", "seq", "command").first()
-        if entry is None or entry.command not in ("approve", "revert"):
+        if entry is None or entry.command not in {verb.name for verb in ANSWERS}:
             return None
         if entry.command == "revert" and (made := apply_plan.entry_versions(store_id, seq)):
             plan = apply_plan.undo_plan(store_id, made)

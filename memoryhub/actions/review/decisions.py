@@ -10,18 +10,11 @@ from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.review.verbs import STATES
 from memoryhub.models import Claim, Decision, Memory, MemoryVersion, Review, ReviewState, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.models.review import CLAIM
-
-STATES = {
-    Decision.APPROVED: ReviewState.APPROVED,
-    Decision.REVERTED: ReviewState.REVERTED,
-    Decision.EDITED: ReviewState.EDITED,
-    Decision.REOPENED: ReviewState.UNREVIEWED,
-}
-"""What a decision makes of a version; a flag leaves it as it is."""
 
 LOOK_BACK = 500
 """Approving a version approves the memory's earlier unreviewed ones, of so many numbers before it."""

@@ -9,13 +9,10 @@ from django.db.models import F, OuterRef, Subquery
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.apply_plan import named_ids
-from memoryhub.actions.review.decisions import STATES
+from memoryhub.actions.review.verbs import STATES, VERBS
 from memoryhub.models import AuditChain, AuditEntry, Decision, Memory, MemoryVersion, Review, ReviewState
 
-_DECISIONS = {
-    "approve": Decision.APPROVED, "revert": Decision.REVERTED, "undo": Decision.REVERTED, "edit": Decision.EDITED,
-    "flag": Decision.FLAGGED, "unflag": Decision.UNFLAGGED, "reopen": Decision.REOPENED,
-}  # fmt: skip
+_DECISIONS = {"undo": Decision.REVERTED} | {verb.name: verb.decision for verb in VERBS.values()}
 _TOLD = ("chain", "seq", "actor_id", "actor_kind", "session", "command", "input", "note")
 
 

@@ -16,7 +16,8 @@ def memory_of(store: MemoryStore, memory_id: str) -> Memory:
 
 def version_of(store: MemoryStore, version_id: str) -> MemoryVersion:
     """A version of the store with its text, else 404."""
-    found = MemoryVersion.objects.filter(store=store, pk=version_id).select_related("text").first()
+    versions = MemoryVersion.objects.filter(store=store).select_related("text")
+    found = None if "\0" in version_id else versions.filter(pk=version_id).first()
     if found is None:
         raise Http404
     return found

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
 from memoryhub import ids
-from memoryhub.actions.history import revert
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.decisions import MOST
+from memoryhub.actions.review.verbs import OF_SEVERAL, VERBS, WHO, Verb
 from memoryhub.models import Claim, MemoryStore, MemoryVersion, Role, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.audit.filters import Malformed
@@ -25,13 +25,13 @@ from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.review import acts
 from memoryhub.web.review.decide import next_of, with_links
 from memoryhub.web.review.filters import Filter, resolved
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.queries import page
 
-DECISIONS = ("approve", "revert", "flag")
 WALK_ALL = 50_000
 """So many versions are looked at for an act on all that match."""
 
@@ -62,8 +62,8 @@ class Chosen:
 @signed_in
 def decide_many(request: Request) -> HttpResponse:
     """Says first what will be done, where that is more than was chosen; then does it, with one entry a store."""
-    decision = request.POST.get("all") or request.POST.get("decision", "")
-    if decision not in DECISIONS:
+    verb = VERBS.get(request.POST.get("all") or request.POST.get("decision", ""))
+    if verb is None or verb not in OF_SEVERAL:
         return HttpResponseBadRequest(_("There is no such decision."))
     try:
         chosen = _chosen(request)
@@ -73,18 +73,18 @@ def decide_many(request: Request) -> HttpResponse:
     if not chosen.ids:
         messages.info(request, _("Nothing was chosen, so nothing was done."))
         return see_other(next_of(request))
-    parts = _parts(chosen.ids, decision, person(request))
+    parts = _parts(chosen.ids, verb, person(request))
     if not parts:
         messages.warning(request, _("No version that you chose awaits your decision any more."))
         return see_other(next_of(request))
     note, problem = request.POST.get("note", "").strip(), ""
     if len(note) > LONGEST_NOTE:
         problem = _("The note is too long: 1,000 characters are possible.")
-    elif decision == "flag" and not note and request.POST.get("confirmed"):
+    elif verb.needs_note and not note and request.POST.get("confirmed"):
         problem = _("Say in the note what is wrong.")
-    if problem or _has_to_be_said(request, decision, chosen, parts):
-        return _page(request, decision, chosen, parts, note, problem)
-    return _done(request, decision, parts, note)
+    if problem or _has_to_be_said(request, verb, chosen, parts):
+        return _page(request, verb, chosen, parts, note, problem)
+    return _done(request, verb, parts, note)
 
 
 def _chosen(request: Request) -> Chosen:
@@ -101,37 +101,37 @@ def _chosen(request: Request) -> Chosen:
     return Chosen(clean[:MOST], len(clean) > MOST)
 
 
-def _parts(chosen: Sequence[str], decision: str, user: User) -> list[Part]:
+def _parts(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
     """What is left of it by store: versions that await review (of a flag: any) where the person may decide."""
     found = MemoryVersion.objects.filter(pk__in=chosen)
     if not user.is_superuser:
         found = found.filter(store_id__in=visible_stores(user))
-    if decision != "flag":
+    if verb.state:
         found = found.unreviewed()
     by_store: dict[str, dict[str, str]] = defaultdict(dict)
     for store, version, memory in found.values_list("store_id", "pk", "memory_id"):
         by_store[store][version] = memory
     roles = roles_in(user, by_store)
-    mine = [s for s in by_store if user.is_superuser or roles.get(s, Role.VIEWER).includes(Role.CURATOR)]
+    mine = [s for s in by_store if user.is_superuser or roles.get(s, Role.VIEWER).includes(WHO)]
     if by_store and not mine:
         raise PermissionDenied
     stores = MemoryStore.objects.in_bulk(mine)
-    return [_part(stores[store], by_store[store], decision) for store in sorted(mine)]
+    return [_part(stores[store], by_store[store], verb) for store in sorted(mine)]
 
 
-def _part(store: MemoryStore, versions: Mapping[str, str], decision: str) -> Part:
+def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
     """What is chosen may be one page of a memory's versions: approving them approves the earlier ones too."""
     earlier = 0
-    if decision == "approve":
+    if verb.takes_earlier:
         earlier = len(decisions.with_earlier(store.pk, list(versions))) - len(versions)
     return Part(store, sorted(versions), sorted(set(versions.values())), earlier)
 
 
-def _has_to_be_said(request: Request, decision: str, chosen: Chosen, parts: Sequence[Part]) -> bool:
+def _has_to_be_said(request: Request, verb: Verb, chosen: Chosen, parts: Sequence[Part]) -> bool:
     if request.POST.get("confirmed"):
         return False
     more = any(part.earlier for part in parts) or sum(len(part.versions) for part in parts) < len(chosen.ids)
-    return bool(request.POST.get("all")) or decision == "flag" or more or bool(_claims(parts, person(request)))
+    return bool(request.POST.get("all")) or verb.needs_note or more or bool(_claims(parts, person(request)))
 
 
 def _claims(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
@@ -143,19 +143,17 @@ def _claims(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
     return [{"by": by, "count": count} for by, count in people.items()]
 
 
-def _page(
-    request: Request, decision: str, chosen: Chosen, parts: Sequence[Part], note: str, problem: str
-) -> HttpResponse:
-    total = sum(len(part.memories) if decision == "flag" else part.count for part in parts)
-    question, button = _question(decision, total)
+def _page(request: Request, verb: Verb, chosen: Chosen, parts: Sequence[Part], note: str, problem: str) -> HttpResponse:
+    total = sum(part.count if verb.state else len(part.memories) for part in parts)
+    button = verb.ask(total) % {"count": total} if verb.ask else ""
     return render(
         request,
         "review/many.html",
         {
-            "decision": decision,
+            "verb": verb,
             "parts": parts,
             "total": total,
-            "question": question,
+            "question": _("%(act)s?") % {"act": button},
             "button": button,
             "note": note,
             "problem": problem,
@@ -168,52 +166,28 @@ def _page(
     )
 
 
-def _question(decision: str, total: int) -> tuple[str, str]:
-    number = {"count": total}
-    if decision == "approve":
-        button = ngettext("Approve %(count)s version", "Approve %(count)s versions", total) % number
-    elif decision == "revert":
-        button = ngettext("Revert %(count)s version", "Revert %(count)s versions", total) % number
-    else:
-        button = ngettext("Flag %(count)s memory", "Flag %(count)s memories", total) % number
-    return _("%(act)s?") % {"act": button}, button
-
-
-def _done(request: Request, decision: str, parts: Sequence[Part], note: str) -> HttpResponse:
+def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> HttpResponse:
     """One entry a store, all of one group."""
     now = timezone.now()
     doing = act(request, note, group=ids.new_id(ids.GROUP, now) if len(parts) > 1 else None)
     for part in parts:
         try:
-            done, left = _do(part, decision, doing)
+            done, left = acts.MANY[verb.name](part.store.pk, part.versions, doing)
         except ToolError as error:
             messages.error(request, f"{part.store.name}: {for_people(error)}")
             continue
         decisions.release(part.store.pk, part.memories, person(request))
-        _tell(request, part, decision, done, left)
+        _tell(request, part, verb, done, left)
     return see_other(next_of(request))
 
 
-def _do(part: Part, decision: str, doing: Any) -> tuple[decisions.Done | None, int]:
-    if decision == "approve":
-        return decisions.approve_many(part.store.pk, part.versions, doing), 0
-    if decision == "revert":
-        return revert.revert_many(part.store.pk, part.versions, doing)
-    return decisions.flag(part.store.pk, part.versions, doing), 0
-
-
-def _tell(request: Request, part: Part, decision: str, done: decisions.Done | None, left: int) -> None:
-    if done is not None:
+def _tell(request: Request, part: Part, verb: Verb, done: decisions.Done | None, left: int) -> None:
+    if done is not None and verb.did:
         count = len(done.versions)
-        told = {
-            "approve": ngettext("Approved %(count)s version.", "Approved %(count)s versions.", count),
-            "revert": ngettext("Reverted %(count)s version.", "Reverted %(count)s versions.", count),
-            "flag": ngettext("Flagged %(count)s memory.", "Flagged %(count)s memories.", count),
-        }[decision] % {"count": count}
-        said = f"{part.store.name}: {told}"
-        messages.success(request, with_links(part.store.pk, said, done.seq, decision, next_of(request)))
+        said = f"{part.store.name}: {verb.did(count) % {'count': count}}"
+        messages.success(request, with_links(part.store.pk, said, done.seq, verb, next_of(request)))
     decided = len(part.versions) - left - (len(done.versions) if done else 0)
-    if decision != "flag" and decided > 0:
+    if verb.state and decided > 0:
         said = ngettext(
             "Somebody else had decided about %(count)s of them meanwhile.",
             "Somebody else had decided about %(count)s of them meanwhile.",

@@ -16,7 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions.history import revert
 from memoryhub.actions.review import decisions
-from memoryhub.models import Decision, MemoryStore, MemoryVersion, Role
+from memoryhub.actions.review.verbs import VERBS, WHO, Verb
+from memoryhub.models import MemoryStore, MemoryVersion
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.protocol.errors import ToolError
 from memoryhub.templatetags.visible import visible
@@ -25,18 +26,18 @@ from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people, in_words
+from memoryhub.web.common.versions import version_of
+from memoryhub.web.review import acts
 from memoryhub.web.review.items import Item, items_of
 from memoryhub.web.review.queries import Row
-
-DECISIONS = ("approve", "revert", "flag", "unflag")
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing was done: a sentence; `again` names the decision that may be made all the same."""
+    """Why nothing was done: a sentence; `again` is the decision that may be made all the same."""
 
     sentence: str = ""
-    again: str = ""
+    again: Verb | None = None
     claimed_by: str = ""
 
 
@@ -44,25 +45,28 @@ class Refusal:
 class Given:
     """What the form of a decision said."""
 
-    decision: str
+    verb: Verb
     note: str
     earlier: int
     anyway: bool
 
     @classmethod
-    def of(cls, request: Request) -> "Given":
+    def of(cls, request: Request) -> "Given | None":
+        """Null where there is no such decision."""
+        if (decision := request.POST.get("decision", "")) not in acts.ONE:
+            return None
         earlier = request.POST.get("earlier", "0")
         number = int(earlier) if earlier.isascii() and earlier.isdigit() and len(earlier) < 10 else 0
         note = request.POST.get("note", "").strip()
-        return cls(request.POST.get("decision", ""), note, number, bool(request.POST.get("anyway")))
+        return cls(VERBS[decision], note, number, bool(request.POST.get("anyway")))
 
 
 @require_POST
-@in_store(Role.CURATOR)
+@in_store(WHO)
 def decide(request: Request, store: MemoryStore) -> HttpResponse:
     """Does it and says so in place of the item; or gives the item back with the sentence that says why not."""
     given = Given.of(request)
-    if given.decision not in DECISIONS:
+    if given is None:
         return HttpResponseBadRequest(_("There is no such decision."))
     version = version_of(store, request.POST.get("version", ""))
     refusal = _refusal(request, version, given)
@@ -70,7 +74,7 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
         try:
             return _done(request, version, given, _decided(request, version, given))
         except revert.NeedsChoice:
-            return _choose(request, store, version)
+            return _choose(request, store, version, given.note)
         except (decisions.Decided, decisions.Changed, ToolError) as error:
             if _is_done_already(request, given, error):
                 return _done_already(request, version)
@@ -79,7 +83,7 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 @require_POST
-@in_store(Role.CURATOR)
+@in_store(WHO)
 def claim(request: Request, store: MemoryStore) -> HttpResponse:
     """Says that the person is looking at a version's memory, and tells what others did with it meanwhile.
 
@@ -100,7 +104,7 @@ def claim(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@in_store(Role.CURATOR)
+@in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
     """Takes a decision back: what it approved or reverted awaits review again."""
     if seq > LAST_SEQ:
@@ -121,13 +125,6 @@ def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpRespons
     else:
         messages.success(request, _("The decision was undone: its versions await review again."))
     return see_other(next_of(request))
-
-
-def version_of(store: MemoryStore, version_id: str) -> MemoryVersion:
-    found = None if "\0" in version_id else MemoryVersion.objects.filter(store=store, pk=version_id).first()
-    if found is None:
-        raise Http404
-    return found
 
 
 def item_of(request: Request, version: MemoryVersion) -> Item:
@@ -155,34 +152,28 @@ def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal 
     """What stands against it before anything is done."""
     if len(given.note) > LONGEST_NOTE:
         return Refusal(_("The note is too long: 1,000 characters are possible."))
-    if given.decision == "flag" and not given.note:
+    if given.verb.needs_note and not given.note:
         return Refusal(_("Say in the note what is wrong."))
-    if given.decision in ("approve", "revert") and version.review_state == "unreviewed":
+    if given.verb.is_answer and version.review_state == "unreviewed":
         standing = decisions.claim(version.store_id, version.memory_id, person(request), timezone.now())
         if standing.by_id != person(request).pk and not given.anyway:
             said = _("%(name)s is looking at this right now.") % {"name": standing.by}
-            return Refusal(said, again=given.decision, claimed_by=str(standing.by))
+            return Refusal(said, again=given.verb, claimed_by=str(standing.by))
     return None
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
     """Raises what the actions raise."""
-    doing, store = act(request, given.note), version.store_id
-    if given.decision in ("flag", "unflag"):
-        return decisions.flag(store, [version.pk], doing, flagged=given.decision == "flag")
-    if given.decision == "approve":
-        done = decisions.approve(store, version.pk, doing, earlier=given.earlier)
-    else:
-        done = revert.revert(store, version.pk, doing)
-    decisions.release(store, [version.memory_id], person(request))
+    done = acts.ONE[given.verb.name](version, act(request, given.note), given.earlier)
+    if given.verb.is_answer:
+        decisions.release(version.store_id, [version.memory_id], person(request))
     return done
 
 
 def _is_done_already(request: Request, given: Given, error: Exception) -> bool:
     """Whether the same person has already decided the same, on another page or together with a later version."""
     done = error.review if isinstance(error, decisions.Decided) else None
-    meant = {"approve": Decision.APPROVED, "revert": Decision.REVERTED}.get(given.decision)
-    return done is not None and done.by_id == person(request).pk and done.decision == meant
+    return done is not None and done.by_id == person(request).pk and done.decision == given.verb.decision
 
 
 def _done_already(request: Request, version: MemoryVersion) -> HttpResponse:
@@ -205,7 +196,7 @@ def _why(error: Exception) -> Refusal:
 
 
 def _done(request: Request, version: MemoryVersion, given: Given, done: decisions.Done | None) -> HttpResponse:
-    said = words_of(given.decision, version, done)
+    said = words_of(given.verb, version, done)
     if request.htmx:
         answer = _answer(request, item_of(request, version), said=said, done=done)
         others = [pk for pk in done.versions if pk != version.pk] if done else []
@@ -223,46 +214,39 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     if done is None:
         messages.info(request, said)
     else:
-        messages.success(request, with_links(version.store_id, said, done.seq, given.decision, next_of(request)))
+        messages.success(request, with_links(version.store_id, said, done.seq, given.verb, next_of(request)))
     return see_other(next_of(request))
 
 
-def words_of(decision: str, version: MemoryVersion, done: decisions.Done | None) -> str:
+def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) -> str:
     """What was done, as a sentence."""
     named: dict[str, Any] = {"number": version.number, "path": version.path or ""}
     if done is None:
         return _("%(path)s has no flag.") % named
-    if decision == "approve" and (earlier := len(done.versions) - 1):
+    if verb.takes_earlier and (earlier := len(done.versions) - 1):
         told = ngettext(
             "Approved version %(number)s of %(path)s and %(count)s earlier version.",
             "Approved version %(number)s of %(path)s and %(count)s earlier versions.",
             earlier,
         )
         return told % {**named, "count": earlier}
-    sentences = {
-        "approve": _("Approved version %(number)s of %(path)s."),
-        "revert": _("Reverted version %(number)s of %(path)s."),
-        "flag": _("Flagged %(path)s."),
-        "unflag": _("Took the flag from %(path)s."),
-    }
-    return sentences[decision] % named
+    return str(verb.done) % named
 
 
-def with_links(store_id: str, said: str, seq: int, decision: str, back: str) -> str:
+def with_links(store_id: str, said: str, seq: int, verb: Verb, back: str) -> str:
     """A banner's words with the entry, and with the way back where there is one."""
     entry = format_html(
         '{} <a href="{}">{}</a>', visible(said), reverse("entry", args=[store_id, seq]), _("Audit entry")
     )
-    if decision not in ("approve", "revert"):
+    if not verb.is_answer:
         return entry
     undo = reverse("undo_decision", args=[store_id, seq], query={"next": back})
     return format_html('{} <a class="button button-small banner-undo" href="{}">{}</a>', entry, undo, _("Undo"))
 
 
-def _choose(request: Request, store: MemoryStore, version: MemoryVersion) -> HttpResponse:
+def _choose(request: Request, store: MemoryStore, version: MemoryVersion, note: str) -> HttpResponse:
     """To the page that shows what later changes met, and asks what is to become of it."""
     messages.warning(request, _("Later edits overlap this one. Nothing was done: choose what to keep."))
-    note = Given.of(request).note
     address = reverse("undo_version", args=[store.pk, version.pk], query={"note": note} if note else None)
     if request.htmx:
         return HttpResponse(headers={"HX-Redirect": address})

@@ -8,7 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.review import decisions
-from memoryhub.models import MemoryStore, Review, Role
+from memoryhub.actions.review.verbs import FLAG, UNFLAG, WHO
+from memoryhub.models import MemoryStore, Review
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import see_other
@@ -30,7 +31,7 @@ class FlagForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@in_store(Role.CURATOR)
+@in_store(WHO)
 def flag(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     """A flag needs a note; taking it away does not."""
     memory = memory_of(store, memory_id)
@@ -40,8 +41,8 @@ def flag(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         note = form.cleaned_data["note"].strip()
         done = decisions.flag(store.pk, [memory.head_id], act(request, note), flagged=sets)
-        said = words_of("flag" if sets else "unflag", memory.head, done)
-        messages.success(request, said if done is None else with_links(store.pk, said, done.seq, "flag", ""))
+        said = words_of(FLAG if sets else UNFLAG, memory.head, done)
+        messages.success(request, said if done is None else with_links(store.pk, said, done.seq, FLAG, ""))
         return see_other("memory", store.pk, memory.pk)
     reviews = Review.objects.of_memory(store.pk, memory.pk).newest().select_related("by", "version")[:MOST_SHOWN]
     return render(request, "review/flag.html", page_context(request, store, memory, form=form, reviews=reviews))

@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from memoryhub.actions.core.holds import holds_of
 from memoryhub.actions.history.blame import line_counts
 from memoryhub.actions.review.decisions import LOOK_BACK
+from memoryhub.actions.review.verbs import ANSWERS, WHO, Verb
 from memoryhub.models import (
     AuditEntry,
     Claim,
@@ -96,6 +97,17 @@ class Item:
         return self.earlier + 1
 
     @property
+    def offers(self) -> list[tuple[Verb, str]]:
+        """What may be decided about it, and the words of each button."""
+        return [
+            (verb, verb.ask(self.together) % {"count": self.together})
+            if verb.takes_earlier and self.earlier and verb.ask
+            else (verb, str(verb.label))
+            for verb in ANSWERS
+            if not (verb.changes_text and self.frozen)
+        ]
+
+    @property
     def may_edit(self) -> bool:
         return self.may_decide and self.memory.is_live and not self.store.is_archived and self.frozen is None
 
@@ -130,7 +142,7 @@ def roles_in(user: User, stores: Collection[str]) -> dict[str, Role]:
 
 
 def _may_decide(user: User, role: Role | None) -> bool:
-    return user.is_superuser or (role is not None and role.includes(Role.CURATOR))
+    return user.is_superuser or (role is not None and role.includes(WHO))
 
 
 def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: User, at: datetime) -> list[Item]:

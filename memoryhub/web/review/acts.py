@@ -1,0 +1,24 @@
+"""What each verb of the review does: to one version, and to several of one memory store."""
+
+from collections.abc import Callable, Sequence
+
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.history.revert import revert, revert_many
+from memoryhub.actions.review import decisions
+from memoryhub.actions.review.decisions import Done
+from memoryhub.models import MemoryVersion
+
+ONE: dict[str, Callable[[MemoryVersion, Act, int], Done | None]] = {
+    "approve": lambda version, act, earlier: decisions.approve(version.store_id, version.pk, act, earlier=earlier),
+    "revert": lambda version, act, _: revert(version.store_id, version.pk, act),
+    "flag": lambda version, act, _: decisions.flag(version.store_id, [version.pk], act),
+    "unflag": lambda version, act, _: decisions.flag(version.store_id, [version.pk], act, flagged=False),
+}
+"""The last argument is how many earlier versions the person was told of."""
+
+MANY: dict[str, Callable[[str, Sequence[str], Act], tuple[Done | None, int]]] = {
+    "approve": lambda store, versions, act: (decisions.approve_many(store, versions, act), 0),
+    "revert": revert_many,
+    "flag": lambda store, versions, act: (decisions.flag(store, versions, act), 0),
+}
+"""Each gives what was done, and how many versions were left because a person has to choose there."""
