@@ -10,7 +10,7 @@ SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
     "fsync": "off",  # tests end processes, never the power: the machine keeps what was written
-    "autovacuum": "off",  # while one of its transactions is open, VACUUM FULL keeps rows that were erased after it began
+    "autovacuum": "off",  # while one of its transactions is open, VACUUM FULL keeps what was erased since
     "log_min_messages": "fatal",
     "timezone": "UTC",
 }

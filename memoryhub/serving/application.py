@@ -138,7 +138,7 @@ class Application:
         if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
             return True
         secret = requests.secret_in(environ)
-        return self.django.keys.has(secret) or await self._ask(partial(self.django.keys.look_up, secret))
+        return self.django.keys.id_of(secret) is not None or await self._ask(partial(self.django.keys.look_up, secret))
 
     async def _make_room_for_file(self, environ: dict[str, Any], body: Body) -> None:
         """Somebody who has signed in may bring a file; of anybody else a form is read and no more."""
@@ -206,7 +206,8 @@ class Application:
         taken = False
         if body is not None and is_tool_call(environ, body):
             taken = self.django.answer_together(protocol, environ, body, done, self.pool)
-        if taken or (pool or self.pool).offer(partial(self.django.answer, protocol, environ, body, done)):
+        answer = partial(self.django.answer, protocol, environ, body, done)
+        if taken or (pool or self.pool).offer(answer, self.django.whose(environ)):
             await answered
         else:
             refuse(protocol, environ, refusals.BUSY)

@@ -57,7 +57,7 @@ class DjangoSide:
 
         What it does not answer (several calls in one message) a thread of the pool answers.
         """
-        offered = time.monotonic()
+        offered, whose = time.monotonic(), self.whose(environ)
 
         def work() -> HttpResponseBase | None:
             if time.monotonic() - offered > pool.longest_wait:
@@ -66,7 +66,8 @@ class DjangoSide:
             return self._handler.get_response(WSGIRequest(_with_body(environ, body)))
 
         def done(response: HttpResponseBase | None, error: BaseException | None) -> None:
-            if isinstance(error, NotTogether) and pool.offer(partial(self.answer, protocol, environ, body, finished)):
+            answer = partial(self.answer, protocol, environ, body, finished)
+            if isinstance(error, NotTogether) and pool.offer(answer, whose):
                 return
             try:
                 if error is None and response is not None:
@@ -80,11 +81,21 @@ class DjangoSide:
             finally:
                 finished()
 
-        return answer_together(work, done, whose=requests.secret_in(environ), most_waiting=pool.most_waiting)
+        return answer_together(work, done, whose=whose, most_waiting=pool.most_waiting)
+
+    def whose(self, environ: dict[str, Any]) -> object:
+        """Which key, or which browser, asks, the same for all its requests; None where neither is named.
+
+        A key is its id, as elsewhere. What is not proven is told apart: nobody takes a key's turns with a guess.
+        """
+        if secret := requests.secret_in(environ):
+            return self.keys.id_of(secret) or ("unproven", secret)
+        session = _session_of(environ)
+        return session and ("session", session)
 
     def is_signed_in(self, environ: dict[str, Any]) -> bool:
         """Whether the request's cookie is that of somebody's session."""
-        session = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
+        session = _session_of(environ)
         store = import_module(settings.SESSION_ENGINE).SessionStore
         return session is not None and SESSION_KEY in store(session)
 
@@ -98,6 +109,11 @@ class DjangoSide:
             self._answers.send(protocol, response, is_head=environ["REQUEST_METHOD"] == "HEAD")
         finally:
             response.close()
+
+
+def _session_of(environ: dict[str, Any]) -> str | None:
+    """What the request's cookie says that its session is."""
+    return parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
 
 
 def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:

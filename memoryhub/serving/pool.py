@@ -4,7 +4,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from queue import SimpleQueue
+
+from memoryhub.actions.core.turns import Lines
 
 logger = logging.getLogger(__name__)
 
@@ -16,7 +17,7 @@ Job = Callable[[bool], None]
 
 
 class Pool:
-    """Hands jobs to its threads in the order in which they were offered.
+    """Hands jobs to its threads; keys and people take turns, and each has at most half of the threads and places.
 
     No job may wait for a client: whatever it needs of the request is in memory or in a file before it is offered, and
     its answer is handed to the server whole. So a thread is held for as long as the hub itself needs.
@@ -25,24 +26,28 @@ class Pool:
     def __init__(self, threads: int, *, most_waiting: int | None = None, longest_wait: float = LONGEST_WAIT) -> None:
         self.threads, self.longest_wait = threads, longest_wait
         self.most_waiting = threads * WAITING_PER_THREAD if most_waiting is None else most_waiting
-        self._jobs: SimpleQueue[tuple[float, Job]] = SimpleQueue()
+        self._jobs: Lines[tuple[float, Job]] = Lines(most_at_once=max(1, threads // 2))
 
     def start(self) -> None:
         for number in range(self.threads):
             threading.Thread(target=self._run, name=f"request-{number + 1}", daemon=True).start()
 
-    def offer(self, job: Job) -> bool:
-        """Whether the job will be run; it is not where too many wait already."""
-        if self._jobs.qsize() >= self.most_waiting:
+    def offer(self, job: Job, whose: object = None) -> bool:
+        """Whether the job will be run; it is not where too many wait already, of all or of this key or person."""
+        if self._jobs.all_waiting() >= self.most_waiting:
             return False
-        self._jobs.put((time.monotonic(), job))
+        if whose is not None and self._jobs.waiting(whose) * 2 >= self.most_waiting:
+            return False
+        self._jobs.put((time.monotonic(), job), whose)
         return True
 
     def _run(self) -> None:
         while True:
-            offered, job = self._jobs.get()
+            whose, (offered, job) = self._jobs.get()
+            began = time.monotonic()
             try:
-                job(time.monotonic() - offered > self.longest_wait)
+                job(began - offered > self.longest_wait)
             except Exception:  # without its threads the hub would answer nobody
                 logger.exception("A request failed outside Django")
-            del job  # or the last request stays in memory until the next one
+            self._jobs.took(whose, time.monotonic() - began)
+            del job, whose  # or the last request stays in memory until the next one

@@ -146,10 +146,10 @@ def prove_commit() -> None:
 class _Job(Generic[T]):
     """A piece of work that waits for its turn, then for the commit."""
 
-    __slots__ = ("arrived", "committed", "error", "result", "work")
+    __slots__ = ("arrived", "committed", "error", "result", "whose", "work")
 
-    def __init__(self, work: Callable[[], T]) -> None:
-        self.work = work
+    def __init__(self, work: Callable[[], T], whose: object = None) -> None:
+        self.work, self.whose = work, whose
         self.arrived = time.monotonic()
         self.result: T | None = None
         self.error: BaseException | None = None
@@ -187,8 +187,10 @@ class _Request(_Job[T]):
 
     __slots__ = ("done",)
 
-    def __init__(self, work: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
-        super().__init__(work)
+    def __init__(
+        self, work: Callable[[], T], done: Callable[[T | None, BaseException | None], None], whose: object = None
+    ) -> None:
+        super().__init__(work, whose)
         self.done = done
 
     def run_in_group(self) -> None:
@@ -224,7 +226,7 @@ class _Request(_Job[T]):
             logger.exception("An answer could not be sent")
 
 
-_jobs: Lines[_Job[Any]] = Lines()
+_jobs: Lines[_Job[Any]] = Lines(slow_ones_rest=True)
 _turn = threading.Lock()
 _committer_runs = threading.Event()
 
@@ -264,8 +266,8 @@ def _give_up_turn() -> None:
         _turn.release()
 
 
-def together(work: Callable[[], T]) -> T:
-    """Runs work that uses `writing` and returns when it is committed.
+def together(work: Callable[[], T], whose: object = None) -> T:
+    """Runs work that uses `writing` and returns when it is committed; `whose` is the id of the key that asks.
 
     Where the committer runs, work that has queued up meanwhile is committed in one transaction: the wait for the disk
     is shared, and still nobody is answered before it is over. Work must be repeatable: where one piece fails, each is
@@ -273,8 +275,8 @@ def together(work: Callable[[], T]) -> T:
     """
     if not _committer_runs.is_set() or getattr(_thread, "is_committer", False):
         return work()
-    job = _Job(work)
-    _jobs.put(job, threading.get_ident())
+    job = _Job(work, whose)
+    _jobs.put(job, whose)
     _give_up_turn()
     job.committed.acquire()
     if job.error is not None:
@@ -283,7 +285,11 @@ def together(work: Callable[[], T]) -> T:
 
 
 def answer_together(
-    work: Callable[[], T], done: Callable[[T | None, BaseException | None], None], *, whose: str = "", most_waiting: int
+    work: Callable[[], T],
+    done: Callable[[T | None, BaseException | None], None],
+    *,
+    whose: object = None,
+    most_waiting: int,
 ) -> bool:
     """Has the committer answer a whole request, and says `done` with the answer or the error once it is committed.
 
@@ -293,9 +299,13 @@ def answer_together(
     wait for it, or three quarters of so many with the same key (`whose`): the rest is for others. Work must be
     repeatable, as in `together`, up to what it changes outside the database.
     """
-    if not _committer_runs.is_set() or _jobs.qsize() >= most_waiting or _jobs.length(whose) * 4 >= most_waiting * 3:
+    if (
+        not _committer_runs.is_set()
+        or _jobs.all_waiting() >= most_waiting
+        or _jobs.waiting(whose) * 4 >= most_waiting * 3
+    ):
         return False
-    _jobs.put(_Request(work, done), whose)
+    _jobs.put(_Request(work, done, whose), whose)
     return True
 
 
@@ -327,7 +337,7 @@ def start_committer() -> None:
 def _commit_forever() -> None:
     _thread.is_committer = True
     while True:
-        jobs = [_jobs.get()]
+        jobs = [_jobs.get()[1]]
         _answer(jobs)
         del jobs  # or the last requests stay in memory until the next one
 
@@ -350,14 +360,15 @@ def _commit(jobs: list[_Job[Any]]) -> None:
     """Commits the jobs, those that wait, and those that come while they run."""
     try:
         with writing(), _turn:
-            began, waiting = time.monotonic(), len(jobs) + _jobs.qsize()
+            began, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
             for job in jobs:
-                job.run_in_group()
+                with _time_of(job):
+                    job.run_in_group()
                 seals.require_none_left()
-                if job is jobs[-1] and len(jobs) < MOST_TOGETHER and not _jobs.empty():
+                if job is jobs[-1] and len(jobs) < MOST_TOGETHER and not _jobs.empty() and not _jobs.is_slow_next():
                     longest = LONGEST_WAIT if len(jobs) < waiting else LONGEST_GROUP
                     if time.monotonic() - began < longest:
-                        jobs.append(_jobs.get())
+                        jobs.append(_jobs.get()[1])
     except RoomMade:
         _commit_apart(jobs)
     except (OperationalError, InterfaceError) as error:
@@ -366,9 +377,20 @@ def _commit(jobs: list[_Job[Any]]) -> None:
         _commit_apart(jobs)
 
 
+@contextmanager
+def _time_of(job: _Job[Any]) -> Iterator[None]:
+    """The key of the job has had the time that this takes."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        _jobs.took(job.whose, time.monotonic() - began)
+
+
 def _commit_apart(jobs: list[_Job[Any]]) -> None:
     for position, job in enumerate(jobs):
-        error = job.run_alone()
+        with _time_of(job):
+            error = job.run_alone()
         if isinstance(error, OperationalError | InterfaceError):
             _fail(jobs[position + 1 :], error)
             return

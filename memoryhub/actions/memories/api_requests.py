@@ -38,7 +38,7 @@ def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tup
     `told` with the message, and is raised again when that is committed. An exception that `do` gives as its result is
     raised without an entry. Raises calls.TooManyCalls, calls.AuditFull and tree.NoSuchStore, too.
     """
-    outcome = together(lambda: _piece(store_id, asked, told, do))
+    outcome = together(lambda: _piece(store_id, asked, told, do), asked.caller.key)
     if isinstance(outcome, Exception):
         raise outcome
     return outcome

@@ -136,7 +136,7 @@ def call(
     """
     command = _parsed(input)
     text = audit.to_json(input)
-    outcome = together(lambda: _call(store_id, command, input, text, digest, caller, act, session, counts))
+    outcome = together(lambda: _call(store_id, command, input, text, digest, caller, act, session, counts), caller.key)
     if isinstance(outcome, NotRun | TokenReused):
         raise outcome
     return outcome

@@ -21,7 +21,7 @@ MOST_PAIRS = 16
 
 def create_store(asked: Asked, settings: StoreSettings, metadata: Mapping[str, str]) -> MemoryStore:
     """A new, empty store, with the limits of the hub."""
-    return together(lambda: _create(asked, settings, metadata))
+    return together(lambda: _create(asked, settings, metadata), asked.caller.key)
 
 
 def _create(asked: Asked, settings: StoreSettings, metadata: Mapping[str, str]) -> MemoryStore:

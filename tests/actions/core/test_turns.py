@@ -1,11 +1,12 @@
 """Keys take turns at the thread that commits, and leave places to others."""
 
 import threading
+import time
 from typing import Any
 
 import pytest
 
-from memoryhub.actions.core import transactions
+from memoryhub.actions.core import transactions, turns
 from memoryhub.actions.core.transactions import _Job
 from memoryhub.actions.core.turns import Lines
 
@@ -17,7 +18,111 @@ def test_keys_take_turns_however_many_calls_one_of_them_has_waiting() -> None:
         job = _Job(lambda: None)
         names[job] = name
         lines.put(job, whose)
-    assert [names[lines.get()] for _ in range(lines.qsize())] == ["a1", "b1", "c1", "a2", "b2", "a3"]
+    assert [names[lines.get()[1]] for _ in range(lines.all_waiting())] == ["a1", "b1", "c1", "a2", "b2", "a3"]
+
+
+def served(lines: Lines[str], seconds: dict[str, float], turns: int) -> list[str]:
+    """Who was served, where each job of a key takes so long and the key has another one at once."""
+    order = []
+    for _ in range(turns):
+        whose, job = lines.get()
+        order.append(job)
+        lines.took(whose, seconds[job])
+        lines.put(job, whose)
+    return order
+
+
+def test_a_key_whose_calls_take_long_gets_no_more_time_than_others() -> None:
+    lines: Lines[str] = Lines()
+    for whose in ("long", "one", "two"):
+        lines.put(whose, whose)
+    order = served(lines, {"long": 1.0, "one": 0.1, "two": 0.1}, 50)
+    assert order[0] == "long"
+    assert order.count("long") in (3, 4), order
+
+
+def test_whoever_comes_seldom_waits_for_the_call_that_runs_alone() -> None:
+    lines: Lines[str] = Lines()
+    for number in range(40):
+        lines.put(f"long {number}", "busy")
+    for number in range(5):
+        whose, job = lines.get()
+        assert job == f"long {number}"
+        lines.put("mine", "seldom")
+        lines.took(whose, 0.8)
+        whose, job = lines.get()
+        assert job == "mine"
+        lines.took(whose, 0.001)
+
+
+def test_nobody_saves_turns_up() -> None:
+    """A key that was away while another one worked for an hour does not get the next hour for itself."""
+    lines: Lines[str] = Lines()
+    lines.put("worker", "worker")
+    served(lines, {"worker": 1.0}, 3600)
+    lines.put("back", "back")
+    order = served(lines, {"worker": 1.0, "back": 1.0}, 20)
+    assert 9 <= order.count("back") <= 11, order
+
+
+def test_times_are_forgotten_where_they_no_longer_count() -> None:
+    lines: Lines[int] = Lines()
+    for number in range(5000):
+        lines.put(number, number)
+        whose, _ = lines.get()
+        lines.took(whose, 0.0)
+    assert len(lines._had) <= turns.MOST_KEPT
+
+
+def test_only_so_many_jobs_of_a_key_run_at_once_and_each_gets_its_turn() -> None:
+    lines: Lines[int] = Lines(most_at_once=2)
+    for number in range(5):
+        lines.put(number, "busy")
+    assert lines.waiting("busy") == lines.all_waiting() == 5
+    running = [lines.get()[1], lines.get()[1]]
+    assert lines.empty()
+    lines.put(99, None)
+    running.append(lines.get()[1])
+    for _ in range(3):
+        lines.took("busy", 1.0)
+        running.append(lines.get()[1])
+    assert running == [0, 1, 99, 2, 3, 4]
+    for whose in ("busy", "busy", None):
+        lines.took(whose, 1.0)
+    assert not lines._at_once and not lines._beside
+
+
+def test_a_key_of_slow_jobs_rests_and_all_of_its_jobs_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else whoever calls once a second would each time find a slow job running, which cannot be interrupted."""
+    monkeypatch.setattr(turns, "LONGEST_REST", 0.3)
+    lines: Lines[int] = Lines(slow_ones_rest=True)
+    for number in range(6):
+        lines.put(number, "slow")
+    order = []
+    while not lines.empty():
+        whose, job = lines.get()
+        order.append(job)
+        lines.took(whose, 0.8)
+    assert order == [0, 1, 2], "so much is everybody's right at once"
+    lines.put(99, "other")
+    assert lines.get() == ("other", 99)
+    lines.took("other", 0.001)
+    began = time.monotonic()
+    assert lines.get() == ("slow", 3)
+    assert time.monotonic() - began > 0.1
+    for number in (3, 4):
+        lines.took("slow", 0.8)
+        assert lines.get() == ("slow", number + 1)
+    lines.took("slow", 0.8)
+    assert lines.all_waiting() == 0 and not lines._at_once
+
+
+def test_quick_jobs_never_rest() -> None:
+    lines: Lines[int] = Lines(slow_ones_rest=True)
+    for number in range(1000):
+        lines.put(number, "quick")
+        assert lines.get() == ("quick", number)
+        lines.took("quick", turns.SLOW / 2)
 
 
 def test_a_key_leaves_places_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
