@@ -40,6 +40,7 @@ class Lines(Generic[T]):
         self._had: dict[object, float] = {}
         self._slow: dict[object, float] = {}
         """Until when, by the monotonic clock, what a key had in slow jobs counts."""
+        self._slow_last: set[object] = set()
         self._resting: set[object] = set()
         self._served = 0.0
         self._count = 0
@@ -93,6 +94,7 @@ class Lines(Generic[T]):
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in kept}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}
+        self._slow_last.intersection_update(self._slow)
 
     def took(self, whose: object, seconds: float) -> None:
         """A job of this key is done."""
@@ -105,8 +107,11 @@ class Lines(Generic[T]):
                 del self._at_once[whose]
 
     def _note_slow(self, whose: object, seconds: float) -> None:
-        if not self._slow_ones_rest or seconds < SLOW or whose is None:
+        if seconds < SLOW:
+            self._slow_last.discard(whose)
+        if seconds < SLOW or not self._slow_ones_rest or whose is None:
             return
+        self._slow_last.add(whose)
         now, at_once = time.monotonic(), SLOW_AT_ONCE / SLOW_SHARE
         self._slow[whose] = min(
             max(self._slow.get(whose, now), now) + seconds / SLOW_SHARE, now + at_once + LONGEST_REST
@@ -127,9 +132,9 @@ class Lines(Generic[T]):
             self._let_in(whose)
 
     def is_slow_next(self) -> bool:
-        """Whether something is ready, and it belongs to a key that had slow jobs lately."""
+        """Whether something is ready, and it belongs to a key whose last job was slow."""
         with self._lock:
-            return bool(self._ready) and self._slow.get(self._next(), 0.0) > time.monotonic()
+            return bool(self._ready) and bool(self._slow_last) and self._next() in self._slow_last
 
     def empty(self) -> bool:
         """Whether nothing is ready."""
