@@ -15,6 +15,7 @@ from memoryhub.models.figures import ALL, OK
 from tests.actions.history.histories import History
 from tests.api.harness import AT, BY, Hub, new_hub, row_counts
 from tests.api.test_concurrency import together
+from tests.long import tried
 from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +33,7 @@ def grown(store: MemoryStore) -> tuple[int, int, int]:
     return sums["a"], sums["b"], sums["c"]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(tried(20)))
 def test_what_is_counted_step_by_step_is_what_counting_again_gives(seed: int) -> None:
     random = Random(seed)
     history = History(random)

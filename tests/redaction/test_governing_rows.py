@@ -46,6 +46,7 @@ from memoryhub.models import (
 )
 from memoryhub.models.sealed import Sealed, SealedQuerySet
 from tests.fixtures import AT, BY
+from tests.long import LONG
 from tests.tampering import cells, edited, undone
 from tests.web.history.versions import Caller
 from tests.write_guard import tampering
@@ -96,23 +97,26 @@ def test_every_governing_table_has_a_row_to_try(governed: MemoryStore) -> None:
 
 @pytest.mark.parametrize("model", SEALED, ids=lambda model: model.__name__)
 def test_an_edit_of_any_sealed_column_is_named(governed: MemoryStore, model: type[Sealed]) -> None:
-    """Any byte of any column of every row; where the value reads as it did, nothing has been changed."""
+    """A byte of any column of a row, or the whole value, and in the long form both, of two rows; where the value reads
+    as it did, nothing has been changed."""
     outside = {field.column for field in model._meta.concrete_fields if field.name in model.OUTSIDE}
     unnoticed = set()
-    for cell in _cells(model):
-        if cell.column in outside:
-            continue
-        for kind in (1, 10):
+    for number, cell in enumerate(cell for cell in _cells(model) if cell.column not in outside):
+        for kind in ((1, 10), (10, 1))[number % 2]:
             before = _as_read(model)
             with undone(), tampering():
-                if edited(cell, 3, kind) and _as_read(model) != before and problems(governed) == []:
+                if not edited(cell, 3, kind) or _as_read(model) == before:
+                    continue
+                if problems(governed) == []:
                     unnoticed.add((cell.column, kind))
+            if not LONG:
+                break
     assert not unnoticed
 
 
 def _cells(model: type[models.Model]) -> Iterator[Any]:
     keys = list(model._base_manager.values_list("pk", flat=True).order_by("pk"))
-    for key in (keys[0], keys[-1]):
+    for key in (keys[0], keys[-1]) if LONG else (keys[-1],):
         yield from cells(model, pk=key)
 
 

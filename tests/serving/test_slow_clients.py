@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,9 +52,10 @@ class Readers:
         return b'"end"' in self.taken[-200:]
 
     def take(self) -> None:
-        while not self.is_whole and (more := self.slow.recv(1 << 20 if self.hurry.is_set() else 2048)):
-            self.taken += more
-            self.hurry.wait(0.1)
+        with suppress(OSError):  # the connection is closed when the tests are over
+            while not self.is_whole and (more := self.slow.recv(1 << 20 if self.hurry.is_set() else 2048)):
+                self.taken += more
+                self.hurry.wait(0.1)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,12 +4,15 @@ A browser that comes for the first time asks for two files and not for forty. Th
 so that they are kept for ever.
 """
 
+import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
+from whitenoise.compress import Compressor  # type: ignore[import-untyped]
 from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]
 
 STYLES, SCRIPTS = "css/hub.css", "js/hub.js"
@@ -30,6 +33,20 @@ JOINED = {
 """The parts of each joined file, in their order."""
 
 
+class UnchangedIsKept(Compressor):
+    """Compresses what is not there yet as it is: a hub that starts again does not compress every file again."""
+
+    def compress(self, path: str) -> list[str]:
+        """The names of the compressed files of a file."""
+        made = Path(f"{path}.gz")
+        try:
+            if gzip.decompress(made.read_bytes()) == Path(path).read_bytes():
+                return [str(made)]
+        except (OSError, EOFError, zlib.error):
+            pass  # there is none, or a half of one
+        return list(super().compress(path))
+
+
 class JoinedStaticFilesStorage(CompressedManifestStaticFilesStorage):
     """Static files with hashes in their names, compressed, and with the files of JOINED beside their parts."""
 
@@ -40,6 +57,9 @@ class JoinedStaticFilesStorage(CompressedManifestStaticFilesStorage):
                 Path(self.path(name)).write_text("".join(_part(*paths[part]) for part in parts), encoding="utf-8")
                 paths[name] = (self, name)
         yield from super().post_process(paths, dry_run=dry_run, **options)
+
+    def create_compressor(self, **options: Any) -> Compressor:
+        return UnchangedIsKept(**options)
 
 
 def _part(storage: Any, name: str) -> str:

@@ -29,6 +29,7 @@ from memoryhub.models import (
 from memoryhub.protocol.errors import ToolError
 from tests.actions.history.histories import PERSON, History, ids_after, tree_now
 from tests.api.harness import AT
+from tests.long import tried
 
 pytestmark = pytest.mark.django_db
 
@@ -135,7 +136,7 @@ def go_on(history: History) -> None:
     history.run(5)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(tried(30)))
 def test_the_audit_verifies_after_any_removal(seed: int) -> None:
     history = History(Random(seed)).run(20)
     before = tree_now(history.store)
@@ -151,7 +152,7 @@ def test_the_audit_verifies_after_any_removal(seed: int) -> None:
         before = tree_now(history.store)
 
 
-@pytest.mark.parametrize("seed", range(40, 46))
+@pytest.mark.parametrize("seed", range(40, 40 + tried(10)))
 def test_restoring_and_undoing_never_take_a_removed_version_for_one_that_was_never_there(seed: int) -> None:
     history = History(Random(seed)).run(25)
     then = {seq: ids_after(history.store, seq) for seq in history.trees}

@@ -22,10 +22,11 @@ from tests.actions.retention.stores import (
     plainly_due,
     random_rules,
 )  # fmt: skip
+from tests.long import tried
 
 pytestmark = pytest.mark.django_db
-STORES, ROUNDS = (20, 50) if connection.vendor == "sqlite" else (8, 25)
-"""A thousand rounds, fewer on the slower database: each has policies and a clock of its own, in a random store."""
+STORES, ROUNDS = (tried(20), 50) if connection.vendor == "sqlite" else (tried(10), 25)
+"""A thousand rounds in the long form, fewer on the slower database: each has policies and a clock of its own."""
 
 
 @pytest.mark.parametrize("seed", range(STORES))

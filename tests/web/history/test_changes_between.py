@@ -7,6 +7,7 @@ import pytest
 from memoryhub.models import Memory, MemoryStore
 from memoryhub.web.history import changes_between, past
 from memoryhub.web.history.changes_between import Difference, Kind, Wanted, page
+from tests.long import tried
 from tests.web.history.past import History, Tree
 from tests.web.history.versions import Caller
 
@@ -49,7 +50,7 @@ def found(rows: list[Difference]) -> dict[str, tuple[str | None, str | None, boo
     return told
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(tried(10)))
 @pytest.mark.parametrize("limits", [{}, {"SIZE": 1, "FEW": 1, "MANY": 2}, {"FEW": 2, "MANY": 3, "MOST_ROWS": 4}])
 def test_any_two_moments_differ_as_a_replay_says(
     seed: int, limits: dict[str, int], caller: Caller, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ from memoryhub.actions.history import past
 from memoryhub.models import MemoryStore
 from memoryhub.web.history import moment_listing as moments_listing
 from memoryhub.web.history.moment_listing import listing
+from tests.long import tried
 from tests.web.history.past import History, children, directories
 from tests.web.history.versions import Caller
 
@@ -29,7 +30,7 @@ def whole(store: MemoryStore, directory: str, seq: int) -> tuple[list[tuple[str,
         after = page.next
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(tried(10)))
 @pytest.mark.parametrize(
     "limits",
     [{}, {"SIZE": 3}, {"SIZE": 2, "MOST_STEPS": 3}, {"SLICE": 2}, {"MOST_STEPS": 1, "SLICE": 1, "MOST_ROWS": 3}],

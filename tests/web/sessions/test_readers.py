@@ -16,6 +16,7 @@ from memoryhub.actions.stores import stores
 from memoryhub.models import Agent, Door, Memory, MemoryStore, MemoryVersion, Role, Session, User
 from memoryhub.web.sessions import readers_query as readers_found
 from tests.fixtures import BY, new_person, signed_in
+from tests.long import tried
 from tests.web.history.versions import HOSTILE, Caller
 from tests.write_guard import tampering
 
@@ -126,7 +127,7 @@ class World:
             self.call(memory, "delete", path=path)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(tried(15)))
 def test_a_line_was_seen_by_whoever_was_answered_with_it(seed: int, store: MemoryStore, key: str, bob: User) -> None:
     chance = random.Random(seed)
     world = World(Caller(store, key), chance)
