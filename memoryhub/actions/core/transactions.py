@@ -362,7 +362,7 @@ def _commit(jobs: list[_Job[Any]]) -> None:
         with writing(), _turn:
             began, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
             for job in jobs:
-                with _time_of(job):
+                with _jobs.time_of(job.whose):
                     job.run_in_group()
                 seals.require_none_left()
                 if job is jobs[-1] and len(jobs) < MOST_TOGETHER and not _jobs.empty() and not _jobs.is_slow_next():
@@ -377,19 +377,9 @@ def _commit(jobs: list[_Job[Any]]) -> None:
         _commit_apart(jobs)
 
 
-@contextmanager
-def _time_of(job: _Job[Any]) -> Iterator[None]:
-    """The key of the job has had the processor time that this takes: that the machine is busy is nobody's doing."""
-    began = time.thread_time()
-    try:
-        yield
-    finally:
-        _jobs.took(job.whose, time.thread_time() - began)
-
-
 def _commit_apart(jobs: list[_Job[Any]]) -> None:
     for position, job in enumerate(jobs):
-        with _time_of(job):
+        with _jobs.time_of(job.whose):
             error = job.run_alone()
         if isinstance(error, OperationalError | InterfaceError):
             _fail(jobs[position + 1 :], error)

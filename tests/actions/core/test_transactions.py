@@ -319,17 +319,6 @@ def test_a_group_leaves_what_waits_where_its_calls_take_long(said: Said, monkeyp
     assert [job.result for job in jobs] == ["quick"], "what is known to take long is in no group with others"
 
 
-def test_more_requests_than_may_wait_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    committer_runs, jobs = threading.Event(), Lines()
-    monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
-    monkeypatch.setattr(transactions, "_jobs", jobs)
-    taken = [transactions.answer_together(lambda: None, lambda *_: None, most_waiting=2) for _ in range(2)]
-    assert taken == [False, False], "without a committer there is nobody to take them"
-    committer_runs.set()
-    taken = [transactions.answer_together(lambda: None, lambda *_: None, most_waiting=2) for _ in range(3)]
-    assert taken == [True, True, False]
-
-
 def test_a_disk_that_is_full_in_the_middle_of_a_request_gives_up_the_reserve(
     said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,3 +136,14 @@ def test_a_key_leaves_places_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert [taken("busy") for _ in range(8)] == [True] * 6 + [False] * 2
     assert [taken("other") for _ in range(3)] == [True, True, False]
+
+
+def test_more_requests_than_may_wait_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    committer_runs, jobs = threading.Event(), Lines()
+    monkeypatch.setattr(transactions, "_committer_runs", committer_runs)
+    monkeypatch.setattr(transactions, "_jobs", jobs)
+    taken = [transactions.answer_together(lambda: None, lambda *_: None, most_waiting=2) for _ in range(2)]
+    assert taken == [False, False], "without a committer there is nobody to take them"
+    committer_runs.set()
+    taken = [transactions.answer_together(lambda: None, lambda *_: None, most_waiting=2) for _ in range(3)]
+    assert taken == [True, True, False]
