@@ -2,13 +2,16 @@
 
 import gc
 import os
+import shutil
 import warnings
 from collections.abc import Iterator
 
 import pytest
+from django.db import connection, connections
 from django.urls import get_resolver
 
 from tests import cluster, store_guard, write_guard
+from tests.api import server
 from tests.directory import remove_run_directory, run_directory
 
 pytest_plugins = ["tests.fixtures", "tests.browser"]
@@ -72,6 +75,26 @@ def _is_about_the_browser(item: pytest.Item) -> bool:
 
 def _is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
+    """The file that is copied for a process of the run is there when the tests begin, and goes with the directory."""
+    return _is_worker(request.config) and connection.vendor == "sqlite"
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    request: pytest.FixtureRequest, django_db_modify_db_settings_parallel_suffix: None
+) -> None:
+    """The processes of a run copy a database that one of them has migrated."""
+    if not _is_worker(request.config):
+        return
+    own = connections.settings["default"]["TEST"]
+    if connection.vendor == "sqlite":
+        shutil.copy(server.migrated_sqlite() / "memoryhub.sqlite3", own["NAME"])
+    elif os.environ["MEMORYHUB_TEST_DATABASE"] == "postgres":
+        own["TEMPLATE"] = server.migrated_postgres().name
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -121,24 +121,13 @@ def served(
 def _migrated(directory: Path) -> Iterator[str]:
     """Puts a hub that was migrated once for all into a directory, and gives the URL of its database; empty for SQLite
     in the directory."""
-    default = settings.DATABASES["default"]
-    if "sqlite" in default["ENGINE"]:
+    if "sqlite" in settings.DATABASES["default"]["ENGINE"]:
         put_migrated(directory)
         yield ""
         return
-    import psycopg
-
-    place = {"host": default["HOST"], "port": default["PORT"] or 5432, "user": default["USER"]}
-    password = default["PASSWORD"]
-    user = quote(default["USER"]) + (f":{quote(password)}" if password else "")
-    server = f"postgres://{user}@{quote(default['HOST'], safe='')}:{place['port']}/"
-    name, template = f"served_{uuid4().hex[:12]}", run_directory() / "migrated-postgres"
-    with psycopg.connect(dbname="postgres", password=password or None, autocommit=True, **place) as connection:
-        with _only_one(template) as first:
-            if first:
-                connection.execute("create database served_template")
-                _migrate(template, server + "served_template")
-            connection.execute(f'create database "{name}" template served_template')
+    with _postgres() as (connection, server):
+        name, template = f"served_{uuid4().hex[:12]}", migrated_postgres()
+        connection.execute(f'create database "{name}" template {template.name}')
         shutil.copytree(template, directory, dirs_exist_ok=True)
         try:
             yield server + name
@@ -146,13 +135,43 @@ def _migrated(directory: Path) -> Iterator[str]:
             connection.execute(f'drop database "{name}" with (force)')
 
 
+@contextmanager
+def _postgres() -> Iterator[tuple[Any, str]]:
+    """A connection to the server of the tests on which databases can be made, and the beginning of their URLs."""
+    import psycopg
+
+    default = settings.DATABASES["default"]
+    place = {"host": default["HOST"], "port": default["PORT"] or 5432, "user": default["USER"]}
+    password = default["PASSWORD"]
+    user = quote(default["USER"]) + (f":{quote(password)}" if password else "")
+    with psycopg.connect(dbname="postgres", password=password or None, autocommit=True, **place) as connection:
+        yield connection, f"postgres://{user}@{quote(default['HOST'], safe='')}:{place['port']}/"
+
+
+def migrated_postgres() -> Path:
+    """The data directory of a hub on PostgreSQL that was migrated once for all tests of the run; a database has its
+    name."""
+    template = run_directory() / "migrated_postgres"
+    with _only_one(template) as first:
+        if first:
+            with _postgres() as (connection, server):
+                connection.execute(f"create database {template.name}")
+                _migrate(template, server + template.name)
+    return template
+
+
 def put_migrated(directory: Path) -> None:
     """Puts a hub on SQLite, which was migrated once for all tests of the run, into a directory."""
+    shutil.copytree(migrated_sqlite(), directory, dirs_exist_ok=True)
+
+
+def migrated_sqlite() -> Path:
+    """The data directory of that hub."""
     template = run_directory() / "migrated-sqlite"
     with _only_one(template) as first:
         if first:
             _migrate(template, "")
-    shutil.copytree(template, directory, dirs_exist_ok=True)
+    return template
 
 
 @contextmanager
