@@ -37,8 +37,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 PLACES = {"actions", "api", "doors", "faults", "mcp", "redaction", "serving", "web"}
 DATABASE = {"db", "transactional_db", "live_server"}
-LOOKS = {"test_look", "test_markdown"}
-"""Modules about pages that ask no database."""
+LOOKS = {
+    "test_compare", "test_conflict", "test_drafts", "test_edit", "test_look", "test_markdown", "test_masking",
+    "test_page_bounds", "test_right_to_left",
+}  # fmt: skip
+"""Modules about how pages show what they have read; `test_gaps` and `test_charlie` open all pages on both databases."""
 BROWSED_ON_BOTH = {"test_browser_day"}
 """A browser speaks HTTP to the hub: on PostgreSQL one module of what people do with it is enough."""
 

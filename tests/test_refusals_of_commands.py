@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from memoryhub import settings as shipped
 from tests.api.server import served
 from tests.test_starting import ROOT, change, code_of, manage, served_once
 
@@ -46,11 +47,13 @@ def test_a_command_whose_database_does_not_answer_says_so_and_verifying_ends_wit
     assert_refused(answer, code_of(command), "CommandError: The database does not answer, or refuses:")
 
 
-@pytest.mark.parametrize(
-    "url", ["mysql://host/name", "postgres//host", "postgres://host:port/name", "sqlite://:memory:"]
-)
-def test_serve_and_commands_say_that_a_database_address_is_none_of_theirs(url: str, tmp_path: Path) -> None:
-    said = "DATABASE_URL is not the address of a database that the hub runs on."
+@pytest.mark.parametrize("url", ["postgres//host", "postgres://host:port/name", "sqlite://:memory:"])
+def test_such_an_address_is_none_of_a_database_that_the_hub_runs_on(url: str) -> None:
+    assert shipped.database_of(url)["ENGINE"] == "django.db.backends.dummy"
+
+
+def test_serve_and_commands_say_that_a_database_address_is_none_of_theirs(tmp_path: Path) -> None:
+    said, url = "DATABASE_URL is not the address of a database that the hub runs on.", "mysql://host/name"
     assert_refused(served_once(tmp_path / "data", DATABASE_URL=url), 1, said)
     assert_refused(manage(tmp_path / "data", "verify_audit", DATABASE_URL=url), 2, said)
 

@@ -1,9 +1,11 @@
 """Starting the hub and its commands: the right directory, the right secrets, files that only it can read."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,33 @@ def manage(directory: Path, *arguments: str, **environment: str) -> subprocess.C
     )  # fmt: skip
 
 
+EACH = """
+import contextlib, io, json, sys
+import manage
+answers = []
+for arguments in json.loads(sys.argv[1]):
+    sys.argv, said, code = ["manage.py", *arguments], io.StringIO(), 0
+    with contextlib.redirect_stderr(said):
+        try:
+            manage.main()
+        except SystemExit as error:
+            code = error.code
+    answers.append([code, said.getvalue()])
+json.dump(answers, sys.stdout)
+"""
+
+
+def manage_each(directory: Path, commands: Sequence[list[str]]) -> list[subprocess.CompletedProcess[str]]:
+    """What each of some commands that print nothing answers; one after the other in one process."""
+    own = {"PATH": os.environ["PATH"], "MEMORYHUB_DATA_DIR": str(directory)}
+    done = subprocess.run(
+        [sys.executable, "-c", EACH, json.dumps(commands)], cwd=ROOT, env=own, capture_output=True, text=True,
+        check=True, timeout=120,
+    )  # fmt: skip
+    answers = zip(commands, json.loads(done.stdout), strict=True)
+    return [subprocess.CompletedProcess(command, code, "", said) for command, (code, said) in answers]
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -50,17 +79,17 @@ def served_once(directory: Path, *arguments: str, **environment: str) -> subproc
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_command_without_the_data_directory_of_the_hub_says_so_in_a_sentence_and_makes_nothing(
-    command: list[str], tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     directory = tmp_path / "forgotten"
-    answer = manage(directory, *command)
-    assert answer.returncode == code_of(command) and "Traceback" not in answer.stderr
-    assert f"There is no hub in {directory}, and nothing was made: MEMORYHUB_DATA_DIR is set to" in answer.stderr
+    for command, answer in zip(COMMANDS, manage_each(directory, COMMANDS), strict=True):
+        assert answer.returncode == code_of(command) and "Traceback" not in answer.stderr, command
+        assert f"There is no hub in {directory}, and nothing was made: MEMORYHUB_DATA_DIR is set to" in answer.stderr
     assert not directory.exists()
     directory.mkdir()
-    assert manage(directory, *command).returncode == code_of(command)
+    answers = manage_each(directory, COMMANDS)
+    assert [answer.returncode for answer in answers] == [code_of(command) for command in COMMANDS]
     assert list(directory.iterdir()) == []
 
 
@@ -135,24 +164,16 @@ class TestAHubThatIsThere:
         change(home, "delete from django_migrations where name = '9999_later'")
         assert manage(home, "create_store", "X").returncode == 0
 
-    @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-    def test_a_command_on_a_database_of_an_older_program_says_what_migrates_it(
-        self, home: Path, command: list[str]
-    ) -> None:
+    def test_a_command_on_a_database_of_an_older_program_says_what_migrates_it(self, home: Path) -> None:
         """A backup from before an upgrade, put back: `verify_audit` said that the database refused to answer."""
         newest = "app = 'memoryhub' and name = (select max(name) from django_migrations where app = 'memoryhub')"
         [(name, applied)] = change(home, f"select name, applied from django_migrations where {newest}")
         change(home, f"delete from django_migrations where {newest}")
-        try:
-            answer = manage(home, *command)
-            assert (
-                answer.returncode == code_of(command)
-                and "left by an older MemoryHub. Start `serve` once" in answer.stderr
-            )
-        finally:
-            change(
-                home, f"insert into django_migrations (app, name, applied) values ('memoryhub', '{name}', '{applied}')"
-            )
+        answers = manage_each(home, COMMANDS)
+        change(home, f"insert into django_migrations (app, name, applied) values ('memoryhub', '{name}', '{applied}')")
+        for command, answer in zip(COMMANDS, answers, strict=True):
+            assert answer.returncode == code_of(command), command
+            assert "left by an older MemoryHub. Start `serve` once" in answer.stderr, command
 
 
 def change(home: Path, text: str) -> list[tuple[object, ...]]:
