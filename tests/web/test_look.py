@@ -14,6 +14,7 @@ from django.utils import timezone
 from memoryhub.models import User
 from memoryhub.templatetags import look
 from memoryhub.web.common.assets import JOINED, STYLES
+from tests.layers import ROOMS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STATIC, TEMPLATES = ROOT / "static", ROOT / "templates"
@@ -47,7 +48,7 @@ def pairs() -> list[tuple[str, str, float]]:
 
 def colours() -> dict[str, dict[str, str]]:
     """The colours of the tokens, by theme and name."""
-    css = (STATIC / "css" / "tokens.css").read_text()
+    css = (STATIC / "css" / "common" / "tokens.css").read_text()
     found = re.findall(r"--([\w-]+): (?:light-dark\((#\w{6}), (#\w{6})\)|(#\w{6}))", css)
     return {theme: {name: (both[at] or both[2]) for name, *both in found} for at, theme in enumerate(THEMES)}
 
@@ -82,7 +83,7 @@ def test_every_icon_that_a_template_names_is_in_the_sprite() -> None:
 
 
 def test_every_token_that_a_sheet_or_the_editor_uses_exists() -> None:
-    sheets = {path: path.read_text() for path in [*STATIC.glob("css/*.css"), *STATIC.glob("js/*.js")]}
+    sheets = {path: path.read_text() for path in [*STATIC.glob("css/*/*.css"), *STATIC.glob("js/*/*.js")]}
     made = {name for text in sheets.values() for name in re.findall(r"(--[\w-]+):", text)}
     used = {name for text in sheets.values() for name in re.findall(r"var\((--[\w-]+)", text)}
     assert used <= made
@@ -91,11 +92,38 @@ def test_every_token_that_a_sheet_or_the_editor_uses_exists() -> None:
 def test_every_sheet_is_linked_and_stands_in_a_layer() -> None:
     """By the head of every page, or by the one page that needs it."""
     templates = [path.read_text() for path in TEMPLATES.rglob("*.html")]
-    linked = [name for template in templates for name in re.findall(r"'css/([\w-]+\.css)'", template)]
-    linked += [name.removeprefix("css/") for name in JOINED[STYLES]]
-    sheets = sorted(STATIC.glob("css/*.css"))
-    assert sorted(linked) == [sheet.name for sheet in sheets]
+    linked = [name for template in templates for name in re.findall(r"'(css/[\w/-]+\.css)'", template)]
+    linked += JOINED[STYLES]
+    sheets = sorted(STATIC.glob("css/**/*.css"))
+    assert sorted(linked) == [str(sheet.relative_to(STATIC)) for sheet in sheets]
     assert [sheet.name for sheet in sheets if "@layer" not in sheet.read_text()] == ["api.css"]  # as Swagger UI's own
+
+
+def test_sheets_and_scripts_stand_in_the_rooms_of_their_pages() -> None:
+    rooms = {*ROOMS["web"], "api"}
+    assert {path.name for kind in ("css", "js") for path in (STATIC / kind).iterdir()} <= rooms
+    drawn: dict[str, set[str]] = {room: set() for room in rooms}
+    for sheet in STATIC.glob("css/*/*.css"):
+        drawn[sheet.parent.name] |= _classes(sheet.read_text())
+    elsewhere = []
+    for room, text in _text_of_rooms().items():
+        near = set().union(*(drawn[name] for name in ("common", room, *ROOMS["web"][room].split())))
+        used = {name for names in re.findall(r'class="([^"]*)"', text) for name in names.split()}
+        elsewhere += [f"{name} of {room}" for name in used & set().union(*drawn.values()) - near]
+    assert elsewhere == []
+
+
+def _classes(sheet: str) -> set[str]:
+    """The classes in the selectors of a sheet."""
+    bare = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
+    return set(re.findall(r"\.([a-z][a-z0-9-]*)(?=[^{};]*\{)", bare))
+
+
+def _text_of_rooms() -> dict[str, str]:
+    """All templates of each room in one text, without what Django puts in."""
+    folders = [path for path in TEMPLATES.iterdir() if path.is_dir() and path.name != "common"]
+    texts = {room.name: "\n".join(path.read_text() for path in room.rglob("*.html")) for room in folders}
+    return {room: re.sub(r"{[%{].*?[%}]}", " ", text, flags=re.DOTALL) for room, text in texts.items()}
 
 
 def test_no_static_asset_names_a_source_map() -> None:

@@ -1,4 +1,4 @@
-// Everything of CodeMirror that static/js/editor.js uses, as one module. `markdownLanguage` rather than `markdown()`: that
+// Everything of CodeMirror that static/js/memories/editor.js uses, as one module. `markdownLanguage` rather than `markdown()`: that
 // would bring the languages of HTML, CSS and JavaScript with it, a third of the whole.
 export { EditorState, StateField } from "@codemirror/state";
 export {

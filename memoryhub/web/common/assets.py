@@ -18,16 +18,22 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ign
 STYLES, SCRIPTS = "css/hub.css", "js/hub.js"
 JOINED = {
     STYLES: (
-        "css/tokens.css", "css/base.css", "css/layout.css", "css/shapes.css", "css/controls.css", "css/menus.css",
-        "css/dialogs.css", "css/lists.css", "css/timeline.css", "css/marks.css", "css/memory.css", "css/prose.css",
-        "css/diff.css", "css/review.css", "css/blame.css", "css/moments.css", "css/search.css", "css/selection.css",
-        "css/editing.css", "css/charts.css", "css/dashboards.css", "css/limits.css", "css/erasure.css",
-        "css/findings.css", "css/retention.css", "css/transfer.css", "css/webhooks.css", "css/clients.css",
-        "css/utilities.css",
+        "css/common/tokens.css", "css/common/base.css", "css/common/layout.css", "css/common/shapes.css",
+        "css/common/controls.css", "css/common/menus.css", "css/common/dialogs.css", "css/common/lists.css",
+        "css/common/timeline.css", "css/common/marks.css", "css/memories/memory.css", "css/common/prose.css",
+        "css/common/diff.css", "css/review/review.css", "css/history/blame.css", "css/sessions/sessions.css",
+        "css/history/moments.css", "css/undo/undo.css", "css/search/search.css", "css/common/selection.css",
+        "css/common/saved_views.css", "css/memories/editing.css", "css/audit/tail.css", "css/common/charts.css",
+        "css/common/tiles.css", "css/dashboards/dashboards.css", "css/stores/limits.css", "css/erasure/erasure.css",
+        "css/findings/scans.css", "css/findings/findings.css", "css/retention/retention.css",
+        "css/transfer/transfer.css", "css/webhooks/webhooks.css", "css/agents/clients.css",
+        "css/common/utilities.css",
     ),
     SCRIPTS: (
-        "js/alerts.js", "js/panels.js", "js/copy.js", "js/lines.js", "js/changes.js", "js/tree.js", "js/review.js",
-        "js/moments.js", "js/palette.js", "js/selection.js", "js/drafts.js", "js/tail.js", "js/shortcuts.js",
+        "js/common/alerts.js", "js/common/panels.js", "js/common/copy.js", "js/common/lines.js",
+        "js/common/changes.js", "js/memories/tree.js", "js/review/review.js", "js/history/moments.js",
+        "js/search/palette.js", "js/memories/selection.js", "js/memories/drafts.js", "js/audit/tail.js",
+        "js/common/shortcuts.js",
     ),
 }  # fmt: skip
 """The parts of each joined file, in their order."""
