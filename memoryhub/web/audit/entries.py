@@ -15,11 +15,12 @@ from memoryhub.actions.core import commands
 from memoryhub.actions.core.commands import Scope
 from memoryhub.actions.verification.entries import MOST
 from memoryhub.models import HUB, Agent, Door, MemoryStore, Role, User
-from memoryhub.web.audit.filters import Filter, Malformed, named, resolved
+from memoryhub.web.audit.filters import Filter, named, resolved
 from memoryhub.web.audit.queries import FURTHER, BadPlace, Page, newer_page, older_page
 from memoryhub.web.audit.rows import rows_of, visible_chains
 from memoryhub.web.common import pages, removed_history
 from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 
 SUGGESTED = 200
@@ -100,12 +101,12 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
     """The query of the next page; where the look for this one ended before it was full, that of a longer look."""
     further = {"further": "1"} if page.reached else {}
-    return Filter({**wanted.values, key: place, **further}).query
+    return Filter({**wanted.values, key: place, **further}).query()
 
 
 def _chips(wanted: Filter, chains: Sequence[str]) -> list[Chip]:
     shown = named(wanted, chains)
-    return [Chip(key, LABELS[key](), shown[key], wanted.without(key).query) for key in wanted.values]
+    return [Chip(key, LABELS[key](), shown[key], wanted.query(**{key: None})) for key in wanted.values]
 
 
 def _choices(user: User, chains: Sequence[str], store: MemoryStore | None) -> dict[str, Any]:

@@ -14,11 +14,12 @@ from memoryhub.actions.transfer.export_entries import export_audit as note_expor
 from memoryhub.models import AuditEntry
 from memoryhub.models.audit import ActorKind
 from memoryhub.web.audit.answer import answers_of
-from memoryhub.web.audit.filters import Filter, Malformed, resolved
+from memoryhub.web.audit.filters import Filter, resolved
 from memoryhub.web.audit.masking import Entries, not_curated
 from memoryhub.web.audit.queries import Search, all_entries, heads
 from memoryhub.web.audit.rows import visible_chains
 from memoryhub.web.common.access import by, person, signed_in
+from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download
 

@@ -2,11 +2,10 @@
 
 import re
 import zoneinfo
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -16,104 +15,32 @@ from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import Agent, Door, MemoryStore, Session, User
 from memoryhub.models.access import fold_email
 from memoryhub.web.audit.queries import Search
+from memoryhub.web.common.filters import KeyValues, Malformed
 
 KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "from", "to")
-LONGEST = 2000
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_WORD = re.compile(r'(?:(\w+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))')
 _AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
 _NAME = re.compile(r"[a-z_]{1,64}", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
-class Malformed(ValueError):
-    """A filter that cannot be read; its text is a sentence for the person."""
-
-
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(KeyValues):
     """What a person typed for some of KEYS."""
 
-    values: Mapping[str, str]
+    KEYS = KEYS
+    EXAMPLE = "agent:%(word)s or session:%(word)s"
 
     @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> "Filter":
-        """From the parameters of an address; the words of the filter bar (`q`) come first. Raises Malformed."""
-        values = _words(parameters.get("q", ""))
-        values |= {key: parameters[key].strip() for key in KEYS if parameters.get(key, "").strip()}
-        for key, value in values.items():
-            if len(value) > LONGEST or "\0" in value:
-                raise Malformed(_("The value of “%(key)s” cannot be looked for.") % {"key": key})
-        return cls({key: values[key] for key in KEYS if key in values})
-
-    @classmethod
-    def as_typed(cls, parameters: Mapping[str, str]) -> "Filter":
-        """What the controls of the page show for an address whose filter may be malformed."""
-        return cls({key: parameters[key] for key in KEYS if parameters.get(key)})
-
-    def without(self, *keys: str) -> "Filter":
-        return Filter({key: value for key, value in self.values.items() if key not in keys})
-
-    def with_value(self, key: str, value: str) -> "Filter":
-        return Filter({**self.values, key: value})
-
-    @property
-    def query(self) -> str:
-        """As the query of an address, without the question mark."""
-        return urlencode(self.values)
-
-    @property
-    def words(self) -> str:
-        """As one writes it in the filter bar."""
-        return as_words(self.values)
+    def guessed(cls, value: str) -> str | None:
+        if value.startswith("/"):
+            return "path"
+        if value in ("ok", "error"):
+            return "outcome"
+        return "command" if value in COMMANDS else None
 
 
 NO_FILTER = Filter({})
-
-
-def as_words(values: Mapping[str, str]) -> str:
-    """Filters as one writes them in a filter bar."""
-    return " ".join(f"{key}:{_quoted(value)}" for key, value in values.items())
-
-
-def _quoted(value: str) -> str:
-    if re.search(r'[\s"]', value) or not value:
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return value
-
-
-def _words(written: str) -> dict[str, str]:
-    """The words of the filter bar; those without a key are guessed."""
-    values = {}
-    for key, value in words_in(written):
-        if key is not None and key not in KEYS:
-            raise Malformed(unknown_key(key))
-        values[key or _guessed(value)] = value
-    return values
-
-
-def words_in(written: str) -> Iterator[tuple[str | None, str]]:
-    """(key, value) of each `key:value`, `key:"a value"` or plain word (key null)."""
-    for match in _WORD.finditer(written):
-        key, quoted, plain = match.groups()
-        yield key, re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
-
-
-def unknown_key(key: str, keys: Sequence[str] = KEYS) -> str:
-    """The sentence for a filter that there is not."""
-    return _("There is no filter “%(key)s”; there are %(keys)s.") % {"key": key, "keys": ", ".join(keys)}
-
-
-def _guessed(value: str) -> str:
-    if value.startswith("/"):
-        return "path"
-    if value in ("ok", "error"):
-        return "outcome"
-    if value in COMMANDS:
-        return "command"
-    if ":" in value:
-        raise Malformed(unknown_key(value.partition(":")[0]))
-    raise Malformed(_("“%(word)s” needs a key, as in agent:%(word)s or session:%(word)s.") % {"word": value})
 
 
 @dataclass(frozen=True, slots=True)

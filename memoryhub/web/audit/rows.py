@@ -56,7 +56,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
             place=places[entry.chain],
             actor_query=by_actor(entry, wanted),
             session=sessions.get(entry.session or "", entry.session),
-            session_query=wanted.with_value("session", entry.session or "").query,
+            session_query=wanted.with_value("session", entry.session or "").query(),
             words=words_of(entry, told[key], names) if (key := (entry.chain, entry.seq)) in told else None,
             error=error_of(entry, seen),
             memory_url=memory_url(entry) if entry.memory in there else None,
@@ -77,7 +77,7 @@ def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
     if entry.author_id is None:
         return None
     key = "agent" if entry.actor_kind == ActorKind.KEY else "person"
-    return wanted.without("agent", "person").with_value(key, entry.author_id).query
+    return wanted.without("agent", "person").with_value(key, entry.author_id).query()
 
 
 def memories_there(entries: Iterable[AuditEntry]) -> set[str]:

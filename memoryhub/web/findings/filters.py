@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from urllib.parse import urlencode
+from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -11,74 +11,41 @@ from django.utils.translation import gettext as _
 from memoryhub.models import FindingState
 from memoryhub.sensitive import KINDS, Group
 from memoryhub.web.audit import filters
-from memoryhub.web.audit.filters import LONGEST, Malformed, as_words, unknown_key, words_in
+from memoryhub.web.common.filters import KeyValues, Malformed
 from memoryhub.web.common.kinds import GROUP_WORDS, label
 
 KEYS = ("kind", "group", "store", "path")
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(KeyValues):
     """What a person typed for some of KEYS, and the state that they look at."""
 
-    values: Mapping[str, str]
     state: FindingState = FindingState.OPEN
 
+    KEYS = KEYS
+    EXAMPLE = "kind:card or path:/%(word)s"
+
     @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> "Filter":
-        """From the parameters of an address; the words of the filter bar (`q`) come first. Raises Malformed."""
-        values = _words(parameters.get("q", ""))
-        values |= {key: parameters[key].strip() for key in KEYS if parameters.get(key, "").strip()}
-        for key, value in values.items():
-            if len(value) > LONGEST or "\0" in value:
-                raise Malformed(_("The value of “%(key)s” cannot be looked for.") % {"key": key})
+    def check(cls, values: Mapping[str, str]) -> None:
         if values.get("kind", "card") not in KINDS:
             raise Malformed(_("There is no kind “%(kind)s”.") % values)
         if values.get("group", "secret") not in list(Group):
             raise Malformed(_("There is no group “%(group)s”: it is secret, personal or poison.") % values)
-        return cls({key: values[key] for key in KEYS if key in values}, _state(parameters))
 
     @classmethod
-    def as_typed(cls, parameters: Mapping[str, str]) -> "Filter":
-        """What the page shows for an address whose filter may be malformed."""
-        return cls({key: parameters[key] for key in KEYS if parameters.get(key)}, _state(parameters))
+    def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
+        written = parameters.get("state", "")
+        return {"state": FindingState(written) if written in FindingState.values else FindingState.OPEN}
 
-    def query(self, **changes: str | None) -> str:
-        """As the query of an address, without the question mark; a change to null leaves that part out."""
-        state = self.state.value if self.state != FindingState.OPEN else None
-        parts = {**self.values, "state": state, **changes}
-        return urlencode({key: value for key, value in parts.items() if value})
+    def shown_layout(self) -> dict[str, str | None]:
+        return {"state": self.state.value if self.state != FindingState.OPEN else None}
 
-    @property
-    def words(self) -> str:
-        """As one writes it in the filter bar."""
-        return as_words(self.values)
-
-
-def _state(parameters: Mapping[str, str]) -> FindingState:
-    written = parameters.get("state", "")
-    return FindingState(written) if written in FindingState.values else FindingState.OPEN
-
-
-def _words(written: str) -> dict[str, str]:
-    values = {}
-    for key, value in words_in(written):
-        if key is not None and key not in KEYS:
-            raise Malformed(unknown_key(key, KEYS))
-        values[key or _guessed(value)] = value
-    return values
-
-
-def _guessed(value: str) -> str:
-    if value.startswith("/"):
-        return "path"
-    if value in KINDS:
-        return "kind"
-    if value in list(Group):
-        return "group"
-    if ":" in value:
-        raise Malformed(unknown_key(value.partition(":")[0], KEYS))
-    raise Malformed(_("“%(word)s” needs a key, as in kind:card or path:/%(word)s.") % {"word": value})
+    @classmethod
+    def guessed(cls, value: str) -> str | None:
+        if value.startswith("/"):
+            return "path"
+        return "kind" if value in KINDS else "group" if value in list(Group) else None
 
 
 @dataclass(frozen=True, slots=True)

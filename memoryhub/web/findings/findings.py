@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import FindingState, MemoryStore, Role
-from memoryhub.web.audit.filters import Malformed
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.findings.filters import Filter, named, resolved
 from memoryhub.web.findings.queries import NOTHING, BadPlace, Page, page

@@ -11,8 +11,8 @@ from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.transfer.export_entries import export_table
 from memoryhub.chain import moment
 from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion, Role
-from memoryhub.web.audit.filters import Malformed
 from memoryhub.web.common.access import act, in_store, person, signed_in
+from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download
 from memoryhub.web.memories import trash as trash_page

@@ -13,10 +13,11 @@ from django.views.decorators.http import require_safe
 
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
 from memoryhub.models.memories import MemoryQuerySet
-from memoryhub.web.audit.filters import NO_FILTER, Filter, Malformed, resolved
+from memoryhub.web.audit.filters import NO_FILTER, Filter, resolved
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
+from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 
 SIZE = 100
@@ -92,9 +93,9 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             problem=problem,
             filter=wanted,
             bar=request.GET.get("q") or wanted.words,
-            saved_query=wanted.query,
+            saved_query=wanted.query(),
             older=shown.older,
-            older_url=shown.older and "?" + wanted.with_value("before", shown.older).query,
+            older_url=shown.older and "?" + wanted.with_value("before", shown.older).query(),
         ),
     )
 

@@ -19,8 +19,8 @@ from memoryhub.actions.review.decisions import MOST
 from memoryhub.actions.review.verbs import OF_SEVERAL, VERBS, WHO, Verb
 from memoryhub.models import Claim, MemoryStore, MemoryVersion, Role, User
 from memoryhub.protocol.errors import ToolError
-from memoryhub.web.audit.filters import Malformed
 from memoryhub.web.common.access import act, person, signed_in
+from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request

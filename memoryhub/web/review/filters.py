@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from urllib.parse import urlencode
-
-from django.utils.translation import gettext as _
+from typing import Any
 
 from memoryhub import ids
 from memoryhub.models import Memory
 from memoryhub.web.audit import filters
-from memoryhub.web.audit.filters import LONGEST, Malformed, as_words, unknown_key, words_in
+from memoryhub.web.common.filters import KeyValues
 
 KEYS = ("store", "agent", "session", "memory", "path", "before", "after")
 SESSION, MEMORY = "session", "memory"
@@ -18,71 +16,34 @@ OLDEST, NEWEST = "oldest", "newest"
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(KeyValues):
     """What a person typed for some of KEYS, and how the inbox is laid out."""
 
-    values: Mapping[str, str]
     group: str = SESSION
     order: str = OLDEST
 
-    @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> "Filter":
-        """From the parameters of an address; the words of the filter bar (`q`) come first. Raises Malformed."""
-        values = _words(parameters.get("q", ""))
-        values |= {key: parameters[key].strip() for key in KEYS if parameters.get(key, "").strip()}
-        for key, value in values.items():
-            if len(value) > LONGEST or "\0" in value:
-                raise Malformed(_("The value of “%(key)s” cannot be looked for.") % {"key": key})
-        return cls({key: values[key] for key in KEYS if key in values}, *_layout(parameters))
+    KEYS = KEYS
+    EXAMPLE = "agent:%(word)s or path:/%(word)s"
 
     @classmethod
-    def as_typed(cls, parameters: Mapping[str, str]) -> "Filter":
-        """What the page shows for an address whose filter may be malformed."""
-        return cls({key: parameters[key] for key in KEYS if parameters.get(key)}, *_layout(parameters))
+    def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
+        group = MEMORY if parameters.get("group") == MEMORY else SESSION
+        return {"group": group, "order": NEWEST if parameters.get("order") == NEWEST else OLDEST}
 
-    def query(self, **changes: str | None) -> str:
-        """As the query of an address, without the question mark; a change to null leaves that part out."""
-        layout = {
+    def shown_layout(self) -> dict[str, str | None]:
+        return {
             "group": self.group if self.group != SESSION else None,
             "order": self.order if self.is_newest else None,
         }
-        parts = {**self.values, **layout, **changes}
-        return urlencode({key: value for key, value in parts.items() if value})
 
-    def with_value(self, key: str, value: str) -> "Filter":
-        return Filter({**self.values, key: value}, self.group, self.order)
-
-    @property
-    def words(self) -> str:
-        """As one writes it in the filter bar."""
-        return as_words(self.values)
+    @classmethod
+    def guessed(cls, value: str) -> str | None:
+        starts = (("path", "/"), ("session", ids.SESSION), ("memory", ids.MEMORY), ("agent", ids.AGENT))
+        return next((key for key, start in starts if value.startswith(start)), None)
 
     @property
     def is_newest(self) -> bool:
         return self.order == NEWEST
-
-
-def _layout(parameters: Mapping[str, str]) -> tuple[str, str]:
-    group = MEMORY if parameters.get("group") == MEMORY else SESSION
-    return group, NEWEST if parameters.get("order") == NEWEST else OLDEST
-
-
-def _words(written: str) -> dict[str, str]:
-    values = {}
-    for key, value in words_in(written):
-        if key is not None and key not in KEYS:
-            raise Malformed(unknown_key(key, KEYS))
-        values[key or _guessed(value)] = value
-    return values
-
-
-def _guessed(value: str) -> str:
-    for key, start in (("path", "/"), ("session", ids.SESSION), ("memory", ids.MEMORY), ("agent", ids.AGENT)):
-        if value.startswith(start):
-            return key
-    if ":" in value:
-        raise Malformed(unknown_key(value.partition(":")[0], KEYS))
-    raise Malformed(_("“%(word)s” needs a key, as in agent:%(word)s or path:/%(word)s.") % {"word": value})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import MemoryStore, User
-from memoryhub.web.audit.filters import Malformed
 from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, Filter, named, resolved
 from memoryhub.web.review.items import Item, items_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from memoryhub.text.folding import fold
-from memoryhub.web.audit.filters import Malformed
+from memoryhub.web.common.filters import Malformed
 
 LONGEST = 500
 MOST_WORDS = 8

@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import Agent, Directory, MemoryStore, User
-from memoryhub.web.audit.filters import Filter, Malformed, resolved
+from memoryhub.web.audit.filters import Filter, resolved
 from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.search.filters import CONTENTS, NOTES, PATHS, Query
 from memoryhub.web.search.results import results
