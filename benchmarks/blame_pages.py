@@ -63,7 +63,7 @@ def _measure(kind: Kind, user: User, memory: Memory, rounds: int) -> float:
 def memory_with_history(kind: Kind, lines: int, versions: int) -> Memory:
     """The only memory of a new store, with so many lines and versions."""
     chance, act = random.Random(1), Act(Actor.system("benchmark"), Door.COMMAND, timezone.now())
-    settings = stores.StoreSettings(name=kind.name, limit_memory_bytes=10_000_000)
+    settings = stores.StoreSettings(name=kind.name, limits={"limit_memory_bytes": 10_000_000})
     store = stores.create_store(settings, actor=act.actor, door=act.door, at=act.at).pk
     text = [LINE.format(number=number) for number in range(lines)]
     memory = Memory.objects.get(pk=curation.create(store, "/a.md", "\n".join(text) + "\n", act).memory)

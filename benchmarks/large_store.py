@@ -66,7 +66,7 @@ def _stage(at: datetime, seed: int) -> tuple["MemoryStore", Any]:
     by: dict[str, Any] = {"actor": Actor.system("benchmark"), "door": Door.COMMAND, "at": at}
     admin = people.create_user(ADMIN, name="Ada", password=PASSWORD, is_superuser=True, **by)
     limits = {"limit_memories": 10**7, "limit_total_bytes": 10**12}
-    store = stores.create_store(stores.StoreSettings(STORE, **limits), **by)
+    store = stores.create_store(stores.StoreSettings(STORE, limits=limits), **by)
     persons = [admin]
     for name in ("Ben", "Chika")[: PEOPLE - 1]:
         person = people.create_user(f"{name.lower()}@example.com", name=name, password=PASSWORD, **by)

@@ -10,24 +10,23 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from memoryhub import proxies
-from memoryhub.api import door
+from memoryhub.doors import door_at
 from memoryhub.machines.errors import Problem
-from memoryhub.mcp import door as mcp_door
 from memoryhub.web.common import errors
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 def machines_door(get_response: GetResponse) -> GetResponse:
-    """Answers all under /v1 and /mcp with JSON, before (and without) the middleware that only people need."""
+    """Answers programs with JSON, before (and without) the middleware that only people need."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        is_api = door.is_here(request.path_info)
-        if not is_api and not mcp_door.is_here(request.path_info):
+        door = door_at(request.path_info)
+        if door is None:
             return get_response(request)
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            return (door if is_api else mcp_door).refusal(Problem.plain_http())
-        return door.answer(request) if is_api else mcp_door.answer(request)
+            return door.refusal(Problem.plain_http())
+        return door.answer(request)
 
     return middleware
 

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import dj_database_url
 
 from memoryhub import sqlite_files
+from memoryhub.limits import LIMITS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("MEMORYHUB_DATA_DIR") or BASE_DIR / "data").resolve()
@@ -221,18 +222,7 @@ else:
     }
 
 # The limits of a memory store where neither it nor the hub's page sets others; None is no limit.
-# `versions` are those of one memory, `calls` those of one key in any 60 seconds (an agent that works without a pause
-# makes five a second), `audit_bytes` those of a store's audit entries: about four million calls.
-MEMORYHUB_LIMITS: dict[str, int | None] = {
-    "memory_bytes": 102_400,
-    "memories": 10_000,
-    "total_bytes": 100 * 1024 * 1024,
-    "versions": 10_000,
-    "view_characters": 16_000,
-    "calls": limit_of("MEMORYHUB_CALLS", 1_200),
-    "body_bytes": 1024 * 1024,
-    "audit_bytes": 10 * 1024**3,
-}
+MEMORYHUB_LIMITS = {limit.name: limit_of(limit.variable, limit.default) for limit in LIMITS.values()}
 MEMORYHUB_BODY_BYTES = 1024 * 1024
 # What an import takes: bytes brought, bytes that they unpack to, memories, versions, and times their own size that
 # something packed may unpack to where that is more than a store holds. It is more than MEMORYHUB_LIMITS lets a store

@@ -12,7 +12,7 @@ BESIDE = -1
 
 LAYERS = {
     "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "webhook_rules": PURE, "transfer": PURE,
-    "chain": PURE, "ids": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
+    "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
     "models": DATA, "migrations": DATA, "database": DATA, "planner": DATA,
     "proxies": PURE, "log_lines": PURE, "sqlite_files": PURE, "sessions": SHELL,
     "actions": WRITERS,
@@ -20,7 +20,7 @@ LAYERS = {
     "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "task_runner": DOORS, "webhook_worker": DOORS,
     "templatetags": DOORS,
     "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL, "serving": SHELL, "apps": SHELL, "checks": SHELL,
-    "health": SHELL, "middleware": SHELL, "management": SHELL, "demo": SHELL,
+    "health": SHELL, "middleware": SHELL, "doors": SHELL, "management": SHELL, "demo": SHELL,
     "starting": SHELL, "logs": SHELL, "private_files": SHELL,
     "client": BESIDE,
 }  # fmt: skip

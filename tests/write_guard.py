@@ -53,7 +53,7 @@ class UnknownCommand(AssertionError):
 def _check_command(head: ChainHead, act: Act, record: Record) -> int:
     """What an agent's tool call names is its own; everything else is in `actions.core.commands`."""
     command = COMMANDS.get(record.command or "")
-    of_agent = act.door in (Door.TOOL, Door.MCP) or record.command is None
+    of_agent = act.door.has_tool or record.command is None
     if command is None and not of_agent:
         raise UnknownCommand(f"{record.command} is not in actions.core.commands")
     scope = Scope.HUB if head.id == HUB else Scope.STORE

@@ -8,15 +8,15 @@ from pydantic import ValidationError
 
 from memoryhub import strict_json
 from memoryhub.actions.memories import api_restore
+from memoryhub.actions.memories.api import told_of_memory
 from memoryhub.actions.memories.api_versions import NoSuchVersion
 from memoryhub.actions.stores import api
-from memoryhub.api import stores
+from memoryhub.api import objects, stores
 from memoryhub.api.frame import Json, call_of, needs
 from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import RestoreVersion
 from memoryhub.api.schemas_memories import Memory
 from memoryhub.api.schemas_stores import Store
-from memoryhub.api.search import basic
 from memoryhub.api.sentences import sentence_of
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Access
@@ -47,7 +47,7 @@ def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_ve
         memory = api_restore.restore_version(memory_store_id, memory_version_id, path, call.asked)
     except NoSuchVersion:
         raise Problem.not_found("This memory store has no such memory version.") from None
-    return basic(memory)
+    return objects.memory(memory.store_id, told_of_memory(memory), full=False)
 
 
 def _path(body: bytes) -> str | None:

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from memoryhub.api.queries import Limit, Moment, Page, Whole
 from memoryhub.api.schemas import Body, Filters, Object, Timestamp
-from memoryhub.api.schemas_memories import Actor, Memory
+from memoryhub.api.schemas_memories import MEMORY_EXAMPLE, Actor, Memory
 from memoryhub.models import Door
 
 _STORE, _NEW, _OLD = (
@@ -27,13 +27,7 @@ _DIFF: dict[str, Any] = {
 }  # fmt: skip
 _MATCH: dict[str, Any] = {
     "type": "memory_match",
-    "memory": {
-        "type": "memory", "id": "mem_01K9Q8ZX1A2B3C4D5E6F7G8H9J", "memory_store_id": _STORE,
-        "memory_version_id": _NEW, "path": "/todo.md", "content": None,
-        "content_sha256": "0a9b7e2f6d1c4b8a3e5f7c9d1b3a5e7f9c1d3b5a7e9f1c3d5b7a9e1f3c5d7b9a",
-        "content_size_bytes": 18, "created_at": "2026-01-31T14:30:00.000000Z",
-        "updated_at": "2026-01-31T15:00:00.000000Z",
-    },
+    "memory": MEMORY_EXAMPLE,
     "path_matches": [],
     "lines": [{"number": 1, "text": "- call Grace back", "text_start": 0, "matches": [{"start": 7, "end": 12}]}],
     "more_lines": 0,

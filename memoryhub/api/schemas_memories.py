@@ -11,7 +11,7 @@ _STORE, _MEMORY = "memstore_01K9Q8ZV7M4T2B6C8D0E1F3G5H", "mem_01K9Q8ZV7M4T2B6C8D
 _VERSION, _AT = "memver_01K9Q8ZV7M4T2B6C8D0E1F3G5K", "2026-01-31T14:30:00.000000Z"
 _SHA256 = "98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4"
 _TEXT = "hi there\n"
-_MEMORY_EXAMPLE: dict[str, Any] = {
+MEMORY_EXAMPLE: dict[str, Any] = {
     "type": "memory", "id": _MEMORY, "memory_store_id": _STORE, "memory_version_id": _VERSION,
     "path": "/notes/todo.md", "content": None, "content_sha256": _SHA256, "content_size_bytes": 9, "created_at": _AT,
     "updated_at": _AT,
@@ -109,7 +109,7 @@ class ListVersions(Filters):
 class Memory(Object):
     """A text at a path."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_MEMORY_EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [MEMORY_EXAMPLE]})
     type: Literal["memory"]
     id: str = Field(description="Stays the same when the path changes.")
     memory_store_id: str
@@ -133,7 +133,7 @@ class MemoryPrefix(Object):
 class MemoryPage(Object):
     """A page of memories and directories in the byte order of their paths."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"data": [_MEMORY_EXAMPLE], "next_page": None}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"data": [MEMORY_EXAMPLE], "next_page": None}]})
     data: list[Memory | MemoryPrefix]
     next_page: str | None = Field(description="The cursor of the next page, for `page`; null: this is the last.")
 

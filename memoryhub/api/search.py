@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from django.http import HttpRequest
 from ninja import Query, Router
 
-from memoryhub import chain
-from memoryhub.actions.memories.api import MemoryTold
+from memoryhub.actions.memories.api import told_of_memory
 from memoryhub.actions.search import search
 from memoryhub.actions.search.search import BadQuery, Match
 from memoryhub.api import objects
@@ -15,7 +14,7 @@ from memoryhub.api.schemas import answers
 from memoryhub.api.schemas_further import MatchPage, SearchMemories
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
-from memoryhub.models import Access, Memory
+from memoryhub.models import Access
 from memoryhub.text.folding import Span
 
 router = Router()
@@ -51,7 +50,7 @@ def search_memories(request: HttpRequest, memory_store_id: str, query: Query[Sea
 def _match(match: Match) -> Json:
     return {
         "type": "memory_match",
-        "memory": basic(match.memory),
+        "memory": objects.memory(match.memory.store_id, told_of_memory(match.memory), full=False),
         "path_matches": _places(match.in_path),
         "lines": [
             {"number": line.number, "text": line.text, "text_start": line.start, "matches": _places(line.found)}
@@ -63,12 +62,3 @@ def _match(match: Match) -> Json:
 
 def _places(found: Sequence[Span]) -> list[Json]:
     return [{"start": start, "end": end} for start, end in found]
-
-
-def basic(memory: Memory) -> Json:
-    """A memory in its basic view."""
-    created_at, updated_at = chain.moment(memory.created_at), chain.moment(memory.updated_at)
-    told = MemoryTold(
-        memory.pk, memory.path, memory.head_id, memory.size, memory.sha256, created_at, updated_at, content=None
-    )
-    return objects.memory(memory.store_id, told, full=False)

@@ -30,6 +30,16 @@ class Door(models.TextChoices):
     MCP = "mcp"
     COMMAND = "command"
 
+    @property
+    def has_tool(self) -> bool:
+        """Whether agents call the memory tool here, and may name any command."""
+        return self in (Door.TOOL, Door.MCP)
+
+    @property
+    def shows_by_id(self) -> bool:
+        """Whether a version may be shown by its id, also later than it was the newest at its path."""
+        return self in (Door.API, Door.MCP)
+
 
 class ActorKind(models.TextChoices):
     KEY = "key"

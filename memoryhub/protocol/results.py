@@ -266,27 +266,32 @@ def cannot_redact_newest() -> str:
     return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
 
 
+def _(text: str) -> str:
+    """Marks a text for translation."""
+    return text
+
+
 KIND_NAMES = {
-    "private_key": "a private key",
-    "hub_key": "a key of this memory hub",
-    "provider_key": "a key of a provider",
-    "jwt": "a JSON Web Token",
-    "url_credentials": "a password in a URL",
-    "password": "a password",
-    "email": "an e-mail address",
-    "phone": "a telephone number",
-    "card": "a payment card number",
-    "iban": "a bank account number",
-    "national_id": "a national identity number",
-    "ip": "an IP address",
-    "instructions": "instructions to a model",
-    "role_tag": "a role tag",
-    "invisible": "invisible characters",
-    "bidirectional": "bidirectional control characters",
-    "encoded": "an encoded text",
-    "placeholder_url": "a placeholder URL",
+    "private_key": _("a private key"),
+    "hub_key": _("a key of this memory hub"),
+    "provider_key": _("a key of a provider"),
+    "jwt": _("a JSON Web Token"),
+    "url_credentials": _("a password in a URL"),
+    "password": _("a password"),
+    "email": _("an e-mail address"),
+    "phone": _("a telephone number"),
+    "card": _("a payment card number"),
+    "iban": _("a bank account number"),
+    "national_id": _("a national identity number"),
+    "ip": _("an IP address"),
+    "instructions": _("instructions to a model"),
+    "role_tag": _("a role tag"),
+    "invisible": _("invisible characters"),
+    "bidirectional": _("bidirectional control characters"),
+    "encoded": _("an encoded text"),
+    "placeholder_url": _("a placeholder URL"),
 }
-"""What the hub's sentences call the kinds of sensitive text."""
+"""What the hub's sentences call the kinds of sensitive text. Agents read them as they are, people translated."""
 
 
 def kind_name(kind: str) -> str:

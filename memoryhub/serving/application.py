@@ -20,6 +20,7 @@ from django.http import HttpResponse, HttpResponseNotAllowed
 from memoryhub import health, tasks
 from memoryhub.api.app import TOOL_CALLS, find
 from memoryhub.api.door import PREFIX
+from memoryhub.doors import door_at
 from memoryhub.machines import requests
 from memoryhub.serving import answers, heavy, processes, refusals
 from memoryhub.serving.answers import Answers, headers_of_own
@@ -103,7 +104,7 @@ class Application:
         if not length and "HTTP_TRANSFER_ENCODING" not in environ:
             await self._run(protocol, environ, None)
             return
-        machines = refusals.is_machines(path)
+        machines = door_at(path) is not None
         body = Body(protocol, length or None, settings.MEMORYHUB_BODY_BYTES if machines else FORM)
         self.bodies.add(body)
         try:
@@ -154,7 +155,7 @@ class Application:
         path = environ["PATH_INFO"]
         if not heavy.is_heavy(path):
             return self.pool
-        if refusals.is_machines(path):  # where there is something, the key was looked at before the body was read
+        if door_at(path):  # where there is something, the key was looked at before the body was read
             may = path.startswith(PREFIX) and find(path[len(PREFIX) :]) is not None
         else:
             may = await self._ask(partial(self.django.is_signed_in, environ))

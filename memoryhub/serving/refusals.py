@@ -3,9 +3,8 @@
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from memoryhub.api import door as api_door
+from memoryhub.doors import door_at
 from memoryhub.machines.errors import Problem
-from memoryhub.mcp import door as mcp_door
 
 BUSY = 503, "overloaded_error", "The hub has more requests in hand than it can answer; try again in a moment."
 STOPPING = 503, "overloaded_error", "The hub is being stopped; try again in a moment."
@@ -19,24 +18,14 @@ LARGE_HEADERS = 431, "invalid_request_error", "The headers of the request are la
 Reason = tuple[int, str, str]
 
 
-def is_machines(path: str) -> bool:
-    """Whether an address is one of the doors for programs."""
-    return api_door.is_here(path) or mcp_door.is_here(path)
-
-
 def refusal(path: str, reason: Reason) -> HttpResponse:
     """The answer to a request that is not read or not run."""
     status, type, message = reason
     problem = Problem(status, type, message, {"Retry-After": "1"} if status == 503 else None)
-    if api_door.is_here(path):
-        response = api_door.refusal(problem)
-    elif mcp_door.is_here(path):
-        response = mcp_door.refusal(problem)
-    else:
-        response = HttpResponse(_for_people(status), status=status, content_type="text/plain; charset=utf-8")
-        for name, value in problem.headers.items():
-            response.headers[name] = value
-    return response
+    if door := door_at(path):
+        return door.refusal(problem)
+    content = _for_people(status)
+    return HttpResponse(content, status=status, headers=problem.headers, content_type="text/plain; charset=utf-8")
 
 
 def _for_people(status: int) -> str:

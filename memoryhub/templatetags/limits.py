@@ -12,4 +12,4 @@ register = template.Library()
 @register.simple_tag
 def usage_of(store: MemoryStore) -> list[Meter]:
     """The meters of a store."""
-    return usage.meters(store, HubSettings.current())
+    return usage.near(store, HubSettings.current())

@@ -15,6 +15,7 @@ from memoryhub.actions.retention import policies
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.limits import COLUMNS
 from memoryhub.models import HUB, AuditEntry, Door, Finding, FindingState, HoldKind, Memory, MemoryStore, User
 from tests.api.harness import AT, assert_audit_is_right, new_store
 
@@ -59,10 +60,10 @@ def test_a_policy_is_told_when_it_is_made_changed_and_deleted(store: MemoryStore
 
 
 def test_a_limit_is_told_for_a_store_and_for_the_hub(store: MemoryStore, act: Act) -> None:
-    settings = StoreSettings(name=store.name, limit_memories=5)
+    settings = StoreSettings(name=store.name, limits={"limit_memories": 5})
     stores.edit_store(store, settings, actor=act.actor, door=act.door, at=act.at)
     assert told(store.id, "edit_store") == {"limit_memories": [None, 5]}
-    hub_settings.set_limits(dict.fromkeys(hub_settings.LIMITS) | {"limit_memories": 7}, act)
+    hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": 7}, act)
     assert told(HUB, "set_limits") == {"limit_memories": [None, 7]}
 
 

@@ -15,6 +15,7 @@ from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.actions.verification import verify
+from memoryhub.limits import COLUMNS
 from memoryhub.models import (
     HUB,
     Access,
@@ -101,7 +102,8 @@ def outcome(block: dict[str, Any]) -> list[str]:
 
 def new_store(**own: Any) -> MemoryStore:
     """An empty store with settings of its own."""
-    return stores.create_store(StoreSettings(name=f"Store {next(_numbers)}", **own), **BY)
+    limits = {name: own.pop(name) for name in COLUMNS if name in own}
+    return stores.create_store(StoreSettings(name=f"Store {next(_numbers)}", limits=limits, **own), **BY)
 
 
 def new_agent() -> Agent:

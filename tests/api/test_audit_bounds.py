@@ -137,7 +137,9 @@ def test_erasing_what_is_kept_of_a_call_takes_the_digest_of_the_rest_too() -> No
 
 
 def set_limit(store: MemoryStore, **limits: int | None) -> None:
-    stores.edit_store(store, StoreSettings("x", **limits), actor=BY["actor"], door=Door.WEB, at=AT, only=list(limits))
+    stores.edit_store(
+        store, StoreSettings("x", limits=limits), actor=BY["actor"], door=Door.WEB, at=AT, only=list(limits)
+    )
 
 
 def doors(hub: Hub) -> list[Any]:

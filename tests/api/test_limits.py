@@ -17,6 +17,7 @@ from memoryhub.actions.history import apply_plan
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.limits import COLUMNS
 from memoryhub.models import HUB, AuditEntry, Door, IdempotentCall, Memory, MemoryStore, MemoryVersion
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import AT, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry, row_counts
@@ -44,11 +45,13 @@ def status(hub: Hub, **headers: str) -> int:
 
 
 def set_hub(**limits: int | None) -> None:
-    hub_settings.set_limits(dict.fromkeys(hub_settings.LIMITS) | limits, ACT)
+    hub_settings.set_limits(dict.fromkeys(COLUMNS) | limits, ACT)
 
 
 def limit(hub: Hub, **limits: Any) -> None:
-    stores.edit_store(hub.store, StoreSettings("x", **limits), actor=ACT.actor, door=ACT.door, at=AT, only=list(limits))
+    stores.edit_store(
+        hub.store, StoreSettings("x", limits=limits), actor=ACT.actor, door=ACT.door, at=AT, only=list(limits)
+    )
 
 
 class TestCallsAMinute:

@@ -40,7 +40,7 @@ for name, wanted in json.loads(%r).items():
         for text in texts[1:]:
             memory = store.memories.get(path=path)
             curation.edit(store.id, memory.id, text, memory.sha256, act)
-    stores.edit_store(store, stores.StoreSettings(store.name, **wanted["limits"]), **BY)
+    stores.edit_store(store, stores.StoreSettings(store.name, limits=wanted["limits"]), **BY)
     access.set_role(store, person, Role.ADMIN, **BY)
     ids = dict(store.memories.values_list("path", "id"))
     agent = access.create_agent(store.id, **BY)

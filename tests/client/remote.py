@@ -18,7 +18,7 @@ from memoryhub.actions.core.audit import Actor
 from memoryhub.models import Access, Door
 by = dict(actor=Actor.system("tests"), door=Door.COMMAND, at=timezone.now())
 agent = access.create_agent("Client", **by)
-made = [stores.create_store(stores.StoreSettings(f"Store {n}", **SETTINGS), **by) for n in range(COUNT)]
+made = [stores.create_store(stores.StoreSettings(f"Store {n}", limits=SETTINGS), **by) for n in range(COUNT)]
 keys = (access.issue_key(agent, stores=[], all_stores=True, access=level, **by)[1] for level in Access)
 print(*keys, *(store.id for store in made))
 """

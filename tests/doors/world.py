@@ -9,6 +9,7 @@ from memoryhub.actions.core.audit import Actor
 from memoryhub.actions.memories import calls
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.limits import COLUMNS
 from memoryhub.models import Access, Agent, Door, Memory, MemoryStore, MemoryVersion
 from memoryhub.tool import ToolUse, execute
 
@@ -44,7 +45,9 @@ class Maker:
 
     def store(self, name: str, **own: Any) -> MemoryStore:
         metadata = own.pop("metadata", None)
-        made = stores.create_store(StoreSettings(name=name.title(), **own), metadata=metadata, **self.by)
+        limits = {column: own.pop(column) for column in COLUMNS if column in own}
+        settings = StoreSettings(name=name.title(), limits=limits, **own)
+        made = stores.create_store(settings, metadata=metadata, **self.by)
         self.names[name] = made.id
         self.names[f"{name}.created"] = made.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         return made

@@ -22,6 +22,7 @@ from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.verification import verify
 from memoryhub.actions.webhooks import manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
+from memoryhub.limits import COLUMNS
 from memoryhub.models import (
     HUB,
     Agent,
@@ -63,7 +64,7 @@ def governed(store: MemoryStore, key: str, alice: User, bob: User, superuser: Us
     act = Act(Actor.person(alice), Door.WEB, AT, note="because")
     rules.save_rules(store.pk, {"email": "flag"}, act)
     rules.save_rules(None, {"card": "flag"}, act)
-    hub_settings.set_limits(dict.fromkeys(hub_settings.LIMITS) | {"limit_memories": 7}, act)
+    hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": 7}, act)
     Caller(store, key, session="run-1").create("/a.md", "write to anna@example.com and bert@example.com\n")
     first = Finding.objects.order_by("pk")[0]
     findings.decide(store.pk, [first.pk], FindingState.DISMISSED, "known", act)

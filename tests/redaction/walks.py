@@ -25,6 +25,7 @@ from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import verify
 from memoryhub.actions.webhooks import manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
+from memoryhub.limits import COLUMNS
 from memoryhub.models import (
     HUB,
     Access,
@@ -307,7 +308,7 @@ def _rules(walk: Walk) -> None:
 def _settings(walk: Walk) -> None:
     limit = walk.random.choice((None, 5, 500))
     if walk.random.random() < 0.5:
-        hub_settings.set_limits(dict.fromkeys(hub_settings.LIMITS) | {"limit_memories": limit}, walk.act())
+        hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": limit}, walk.act())
     else:
         wanted = stores.StoreSettings(name=f"Name {limit}", limit_versions=limit)
         stores.edit_store(MemoryStore.objects.get(pk=walk.store.pk), wanted, **walk.by())

@@ -126,7 +126,7 @@ def _forget_later_answers(store: Tree, versions: Sequence[MemoryVersion], paths:
     for version in versions:
         by_path.setdefault(paths.get(version.pk), []).append(version.pk)
     for path, named in by_path.items():
-        for door in (Door.API, Door.MCP):
+        for door in (door for door in Door if door.shows_by_id):
             shown = AuditEntry.objects.of_chain(store.store).through_other(door).filter(message=None)
             if path is not None:
                 shown = shown.at_path(path)

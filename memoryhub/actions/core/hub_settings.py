@@ -5,13 +5,8 @@ from collections.abc import Mapping
 from memoryhub.actions.core import audit
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.transactions import writing
+from memoryhub.limits import COLUMNS
 from memoryhub.models import HubSettings
-
-LIMITS = (
-    "limit_memory_bytes", "limit_memories", "limit_total_bytes", "limit_versions", "limit_view_characters",
-    "limit_calls", "limit_body_bytes", "limit_audit_bytes",
-)  # fmt: skip
-"""The names of all limits, as the columns of a store and of the hub's settings have them."""
 
 
 def set_limits(wanted: Mapping[str, int | None], act: Act) -> bool:
@@ -22,7 +17,7 @@ def set_limits(wanted: Mapping[str, int | None], act: Act) -> bool:
     with writing():
         head = audit.lock_hub()  # first, so that two people do not both think they change what was there before
         row, _ = HubSettings.objects.get_or_create(pk=1)
-        changes = {name: [getattr(row, name), wanted[name]] for name in LIMITS if getattr(row, name) != wanted[name]}
+        changes = {name: [getattr(row, name), wanted[name]] for name in COLUMNS if getattr(row, name) != wanted[name]}
         if changes:
             HubSettings.objects.filter(pk=1).update(**{name: after for name, (_, after) in changes.items()})
             audit.append(head, act, Record("set_limits", input=audit.to_json(changes)))

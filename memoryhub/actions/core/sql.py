@@ -13,6 +13,8 @@ from typing import Any
 
 from django.db import connection
 
+from memoryhub.actions.core.limits import Limits
+
 Row = tuple[Any, ...]
 
 _SQLITE = connection.vendor == "sqlite"
@@ -131,12 +133,10 @@ ADD_SESSION = Statement(
 )
 SESSION_SEEN = Statement("update memoryhub_session set last_seen_at = %s where id = %s")
 
+_limits = ", ".join(f"coalesce(s.limit_{name}, h.limit_{name})" for name in Limits._fields)
 STORE = Statement(
     "select s.archived_at is not null, s.overwrite_on_create, s.rules, h.rules,"
-    " coalesce(s.limit_memory_bytes, h.limit_memory_bytes), coalesce(s.limit_memories, h.limit_memories),"
-    " coalesce(s.limit_total_bytes, h.limit_total_bytes), coalesce(s.limit_versions, h.limit_versions),"
-    " coalesce(s.limit_view_characters, h.limit_view_characters), coalesce(s.limit_calls, h.limit_calls),"
-    " coalesce(s.limit_audit_bytes, h.limit_audit_bytes),"
+    f" {_limits},"
     " s.memory_count, s.total_bytes, c.last_seq, c.last_hash, c.bytes"
     " from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"
     " left join memoryhub_hubsettings h on h.id = 1 where s.id = %s and s.deleted_at is null",

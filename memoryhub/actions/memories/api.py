@@ -19,6 +19,7 @@ from memoryhub.actions.findings.findings import Screened
 from memoryhub.actions.memories import input_masking
 from memoryhub.actions.memories.api_requests import Asked, on_store
 from memoryhub.chain import moment
+from memoryhub.models import Memory
 from memoryhub.protocol import paths, rendering, results, text
 from memoryhub.protocol.errors import PathConflict, PreconditionFailed, ToolError
 
@@ -132,6 +133,12 @@ def told_of(row: sql.Row) -> MemoryTold:
     id, path, head, size, sha256, created_at, updated_at, content = row
     created_at, updated_at = sql_lists.moment(created_at), sql_lists.moment(updated_at)
     return MemoryTold(id, path, head, size, sha256, created_at, updated_at, content)
+
+
+def told_of_memory(memory: Memory) -> MemoryTold:
+    """A memory in its basic view."""
+    at = moment(memory.created_at), moment(memory.updated_at)
+    return MemoryTold(memory.pk, memory.path, memory.head_id, memory.size, memory.sha256, *at, content=None)
 
 
 def view(store: Tree, memory: str, version: str, path: str, content: str) -> Record:

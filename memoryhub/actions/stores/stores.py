@@ -1,7 +1,7 @@
 """Memory stores: created, edited, archived; each act is an entry in the store's own chain."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.roles import write_role
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
+from memoryhub.limits import COLUMNS
 from memoryhub.models import Directory, Door, MemoryStore, Role, User
 
 
@@ -21,21 +22,18 @@ class StoreSettings:
     name: str
     description: str = ""
     overwrite_on_create: bool = False
-    limit_memory_bytes: int | None = None
-    limit_memories: int | None = None
-    limit_total_bytes: int | None = None
-    limit_view_characters: int | None = None
-    limit_versions: int | None = None
-    limit_calls: int | None = None
-    limit_body_bytes: int | None = None
-    limit_audit_bytes: int | None = None
+    limits: Mapping[str, int | None] = field(default_factory=dict)
+    """By their columns; one that is missing is null."""
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":
-        return cls(*(getattr(store, name) for name in cls.__slots__))
+        limits = {column: getattr(store, column) for column in COLUMNS}
+        return cls(store.name, store.description, store.overwrite_on_create, limits)
 
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        """By the names of the columns."""
+        own = {"name": self.name, "description": self.description, "overwrite_on_create": self.overwrite_on_create}
+        return own | {column: self.limits.get(column) for column in COLUMNS}
 
 
 def create_store(
@@ -85,10 +83,10 @@ def edit_store(
     actor: Actor,
     door: Door,
     at: datetime,
-    only: Collection[str] = StoreSettings.__slots__,
+    only: Collection[str] | None = None,
 ) -> None:
     """Gives a store other settings, all or `only` those; the entry tells those that changed, before and after."""
-    after = {name: value for name, value in settings.as_json().items() if name in only}
+    after = {name: value for name, value in settings.as_json().items() if only is None or name in only}
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         before = StoreSettings.of(MemoryStore.objects.get(pk=store.pk)).as_json()  # not what the person opened
         changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}

@@ -17,7 +17,6 @@ from memoryhub.web.retention import sentences as retention
 
 Told = Mapping[str, Any]
 NOTHING = "–"
-_OF_TOOL = frozenset((Door.TOOL, Door.MCP))
 _NAMED = 3
 _NAMES = re.compile(r"%\((\w+)\)s")
 
@@ -48,7 +47,7 @@ def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
     `names` stand for ids, as `names_in` gives them. An entry of an error says of nothing that it happened.
     """
     command = COMMANDS.get(entry.command or "")
-    if command is None or (entry.door in _OF_TOOL and not command.by_agents):
+    if command is None or (Door(entry.door).has_tool and not command.by_agents):
         return entry.command or _("a call without a command")
     values = Values(told, entry, names)
     if not entry.ok and command.refused:
@@ -118,7 +117,7 @@ def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
     """A list of one is about the memory at the entry's path. What an agent's call tells is no count."""
     if not command.words:
         return True
-    if count is None or values.entry.door in _OF_TOOL:
+    if count is None or Door(values.entry.door).has_tool:
         return False
     listed = isinstance(values.told.get(command.counts), list)
     return not listed or count > 1 or values.entry.path is None

@@ -6,8 +6,8 @@ from typing import Any
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from memoryhub.limits import COLUMNS
 from memoryhub.web.common import kinds
-from memoryhub.web.common.limit_fields import FIELDS
 
 Told = Mapping[str, Any]
 
@@ -59,7 +59,7 @@ def setting_name(name: str) -> str:
         "events": _("events"),
         "may_be_private": _("private address allowed"),
     }
-    return str(FIELDS[name][0]) if name in FIELDS else words.get(name, name)
+    return _(COLUMNS[name].label) if name in COLUMNS else words.get(name, name)
 
 
 def _is_pair(value: object) -> bool:
@@ -83,7 +83,7 @@ def _with_pairs(told: Told) -> Told:
 def _value(setting: str, value: object, names: Mapping[str, str]) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
-    if value is None and setting in FIELDS:
+    if value is None and setting in COLUMNS:
         return _("default")
     if value in (None, "", []):
         return "–"

@@ -4,14 +4,13 @@ import re
 from collections.abc import Callable
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
 from memoryhub.protocol.plain import without_root
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.visible import without_hidden
-from memoryhub.web.common.kind_phrases import KIND_PHRASES
 
 
 def for_people(error: ToolError) -> str:
@@ -36,7 +35,7 @@ def _shown(name: str, value: str) -> str:
     if name == "refused":  # a path as it was checked, beneath the tool's root
         return value.removeprefix(paths.ROOT)
     if name == "kind":
-        return str(KIND_PHRASES.get(value, value))
+        return gettext(value)
     return str(_REASONS.get(value, value)) if name == "why" else value
 
 

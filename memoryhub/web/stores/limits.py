@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.core import hub_settings
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.limits import COLUMNS
 from memoryhub.models import HubSettings, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
@@ -31,18 +32,14 @@ def limits(request: Request, store: MemoryStore) -> HttpResponse:
     form = limits_forms.of_store(store, request.POST if is_post else None)
     if is_post and form.is_valid():
         try:
-            stores.edit_store(
-                store, StoreSettings(store.name, **form.limits()), only=hub_settings.LIMITS, **by(request)
-            )
+            stores.edit_store(store, StoreSettings(store.name, limits=form.limits()), only=COLUMNS, **by(request))
         except ToolError as error:
             form.add_error(None, for_people(error))
         else:
             messages.success(request, _("The limits were saved."))
             return see_other("limits", store.id)
     hub = HubSettings.current()
-    meters = usage.meters(store, hub)[:2]
-    others = [usage.audit(store, hub), usage.busiest_key(store, hub, timezone.now())]
-    shown = {"form": form, "meters": [*meters, *(meter for meter in others if meter)]}
+    shown = {"form": form, "meters": usage.meters(store, hub, timezone.now())}
     return render(request, "stores/limits.html", pages.context(request, store, **shown))
 
 

@@ -8,24 +8,21 @@ from django.conf import settings
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
-from memoryhub.actions.core.hub_settings import LIMITS
+from memoryhub.limits import COLUMNS, Limit
 from memoryhub.models import HubSettings, MemoryStore
-from memoryhub.web.common.limit_fields import FIELDS
 
 LARGEST = 10**12
-SMALLEST_BODY = 1024
-"""A body with less room would hold no call."""
 
 
 class LimitsForm(forms.Form):
     """All limits, each empty or a number; what holds where one is empty is told by `default(name)` (null: nothing)."""
 
     def __init__(self, data: Any, row: MemoryStore | HubSettings, default: Callable[[str], int | None]) -> None:
-        super().__init__(data, initial={name: getattr(row, name) for name in LIMITS})
+        super().__init__(data, initial={column: getattr(row, column) for column in COLUMNS})
         is_hub = isinstance(row, HubSettings)
         self.empty = gettext("Empty: the default, %(limit)s.") if is_hub else gettext("Empty: the hub’s, %(limit)s.")
-        for name, (label, unit) in FIELDS.items():
-            self.fields[name] = self._field(name, label, unit, default(name.removeprefix("limit_")))
+        for column, limit in COLUMNS.items():
+            self.fields[column] = self._field(limit, default(limit.name))
 
     def facts(self) -> list[tuple[str, str]]:
         """What holds, for those who may not change it."""
@@ -39,16 +36,15 @@ class LimitsForm(forms.Form):
 
     def limits(self) -> dict[str, Any]:
         """What a valid form says, by the names of the columns."""
-        return {name: self.cleaned_data[name] for name in LIMITS}
+        return {name: self.cleaned_data[name] for name in COLUMNS}
 
-    def _field(self, name: str, label: Any, unit: Any, default: int | None) -> forms.IntegerField:
-        body = name == "limit_body_bytes"
+    def _field(self, limit: Limit, default: int | None) -> forms.IntegerField:
         field = forms.IntegerField(
-            label=label,
+            label=gettext(limit.label),
             required=False,
-            min_value=SMALLEST_BODY if body else 1,
-            max_value=settings.MEMORYHUB_BODY_BYTES if body else LARGEST,
-            help_text=f"{unit} {self.empty % {'limit': _shown(default)}}",
+            min_value=limit.least,
+            max_value=settings.MEMORYHUB_BODY_BYTES if limit.name == "body_bytes" else LARGEST,
+            help_text=f"{gettext(limit.sentence)} {self.empty % {'limit': _shown(default)}}",
         )
         field.widget.attrs |= {"placeholder": _shown(default), "inputmode": "numeric"}
         return field

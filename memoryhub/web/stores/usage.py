@@ -1,14 +1,15 @@
 """What a memory store uses of its limits, as meters."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.utils.formats import number_format
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from memoryhub.actions.core import limits
+from memoryhub.limits import LIMITS
 from memoryhub.models import AuditChain, CallWindow, HubSettings, MemoryStore
 from memoryhub.templatetags.look import size
 
@@ -49,51 +50,38 @@ class Meter:
         return self.value if self.limit is None else min(self.value, self.limit)
 
 
-def audit(store: MemoryStore, hub: HubSettings) -> Meter:
-    """The bytes of a store's audit."""
-    limit = _limit(store, hub, "audit_bytes")
-    used = AuditChain.objects.filter(pk=store.pk).values_list("bytes", flat=True).first() or 0
-    warning = _(
-        "At the limit every call of a key is refused, because each must be recorded. Raise the limit, or let a"
-        " retention policy remove the oldest audit entries."
-    )
-    return Meter(_("Audit"), used, limit, size(used), "" if limit is None else size(limit), warning)
-
-
-def meters(store: MemoryStore, hub: HubSettings) -> list[Meter]:
+def near(store: MemoryStore, hub: HubSettings) -> list[Meter]:
     """The memories of a store and their bytes; those of its audit where they come near their limit."""
-    memories, total = _limit(store, hub, "memories"), _limit(store, hub, "total_bytes")
-    recorded = audit(store, hub)
-    return [
-        Meter(
-            _("Memories"),
-            store.memory_count,
-            memories,
-            _number(store.memory_count),
-            _number(memories),
-            _("No memory can be created until some are deleted or merged."),
-        ),
-        Meter(
-            _("Bytes"),
-            store.total_bytes,
-            total,
-            size(store.total_bytes),
-            "" if total is None else size(total),
-            _("No memory can grow until some are deleted or shortened."),
-        ),
-        *([recorded] if recorded.level != "ok" else []),
-    ]
+    memories, total, recorded = (_meter(name, store, hub) for name in ("memories", "total_bytes", "audit_bytes"))
+    return [memories, total, *([recorded] if recorded.level != "ok" else [])]
 
 
-def busiest_key(store: MemoryStore, hub: HubSettings, now: datetime) -> Meter | None:
-    """The calls of the last minute of the key that made the most; null where they are not limited."""
-    limit = _limit(store, hub, "calls")
-    if limit is None:
-        return None
+def meters(store: MemoryStore, hub: HubSettings, now: datetime) -> list[Meter]:
+    """All that is measured; the calls of the busiest key where they are limited."""
+    found = [_meter(name, store, hub) for name in ("memories", "total_bytes", "audit_bytes")]
+    return [*found, *([_meter("calls", store, hub, now)] if _limit(store, hub, "calls") is not None else [])]
+
+
+def _busiest(store: MemoryStore, now: datetime) -> int:
+    """The calls of the last minute of the key that made the most."""
     windows: Iterable[Any] = CallWindow.objects.filter(store=store).values_list("seconds", flat=True)
-    calls = max((limits.calls_within(window, now) for window in windows), default=0)
-    warning = _("That key is refused until its calls are a minute old.")
-    return Meter(_("Calls a minute, busiest key"), calls, limit, _number(calls), _number(limit), warning)
+    return max((limits.calls_within(window, now) for window in windows), default=0)
+
+
+_USED: dict[str, Callable[[MemoryStore, Any], int]] = {
+    "memories": lambda store, _: store.memory_count,
+    "total_bytes": lambda store, _: store.total_bytes,
+    "audit_bytes": lambda store, _: AuditChain.objects.filter(pk=store.pk).values_list("bytes", flat=True).first() or 0,
+    "calls": _busiest,
+}
+
+
+def _meter(name: str, store: MemoryStore, hub: HubSettings, now: datetime | None = None) -> Meter:
+    limit, most, used = LIMITS[name], _limit(store, hub, name), _USED[name](store, now)
+    shown = size if limit.is_bytes else _number
+    return Meter(
+        gettext(limit.meter), used, most, shown(used), "" if most is None else shown(most), gettext(limit.full)
+    )
 
 
 def _limit(store: MemoryStore, hub: HubSettings, name: str) -> int | None:
@@ -101,5 +89,5 @@ def _limit(store: MemoryStore, hub: HubSettings, name: str) -> int | None:
     return hub.limit(name) if own is None else own
 
 
-def _number(count: int | None) -> str:
-    return "" if count is None else number_format(count, use_l10n=True, force_grouping=True)
+def _number(count: int) -> str:
+    return number_format(count, use_l10n=True, force_grouping=True)

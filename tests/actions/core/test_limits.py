@@ -9,7 +9,9 @@ from memoryhub.actions.core.limits import Limits, check
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
+from memoryhub.limits import COLUMNS, LIMITS as LISTED
 from memoryhub.models import Door, Memory, MemoryStore
+from memoryhub.models.stores import Governed
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import AT, BY, Hub, contents, new_hub
 
@@ -107,9 +109,8 @@ def test_renames_and_deletes_are_never_too_much(small: Hub) -> None:
     for name in "abc":
         write(small, name, 80)
     small.store.refresh_from_db()
-    stores.edit_store(
-        small.store, StoreSettings("Small", limit_memory_bytes=1, limit_memories=1, limit_total_bytes=1), **BY
-    )
+    limits = dict.fromkeys(("limit_memory_bytes", "limit_memories", "limit_total_bytes"), 1)
+    stores.edit_store(small.store, StoreSettings("Small", limits=limits), **BY)
     assert small.call(command="rename", old_path="/memories/a", new_path="/memories/d/e")[0] == "ok"
     assert small.call(command="str_replace", path="/memories/b", old_str="é" * 40, new_str="x" * 79)[0] == "ok"
     assert small.call(command="str_replace", path="/memories/b", old_str="x" * 79, new_str="x" * 80)[0] == "err"
@@ -149,3 +150,9 @@ def test_a_view_is_cut_at_the_stores_own_limit(db: None, characters: int, shown:
     numbered = [line for line in text.split("\n") if line.endswith("\t")]
     assert len(numbered) == shown or characters < 23
     assert ("[Lines 1 to" in text) == (len(numbered) < 3)
+
+
+def test_every_limit_of_the_list_has_its_column_and_those_of_writes_are_enforced() -> None:
+    columns = {field.name for field in Governed._meta.fields if field.name.startswith("limit_")}
+    assert columns == set(COLUMNS)
+    assert set(Limits._fields) == {limit.name for limit in LISTED.values() if limit.is_of_writes}

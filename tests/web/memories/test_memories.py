@@ -167,7 +167,7 @@ def test_a_memory_is_not_created_in_a_bad_place_and_its_text_stays(
 
 
 def test_a_limit_of_the_store_is_told_and_the_text_stays(client: Client, store: MemoryStore) -> None:
-    stores.edit_store(store, stores.StoreSettings(name="Support", limit_memory_bytes=10), **BY)
+    stores.edit_store(store, stores.StoreSettings(name="Support", limits={"limit_memory_bytes": 10}), **BY)
     memory = write(store, "/a.md", "short")
     answer = client.post(f"/stores/{store.id}/new", {"path": "/b.md", "text": "x" * 11, "newlines": "lf"})
     assert "the limit of this memory store is 10" in answer.content.decode()

@@ -13,6 +13,7 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.memories import calls, curation
 from memoryhub.actions.stores import stores
+from memoryhub.limits import COLUMNS
 from memoryhub.models import HUB, AuditEntry, CallWindow, HubSettings, Key, MemoryStore, User
 from tests.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
@@ -36,8 +37,8 @@ def page(client: Client, address: str) -> str:
 
 
 def limit(store: MemoryStore, **limits: Any) -> None:
-    given = {name: getattr(store, name) for name in hub_settings.LIMITS} | limits
-    stores.edit_store(store, stores.StoreSettings(store.name, **given), only=hub_settings.LIMITS, **BY)
+    given = {name: getattr(store, name) for name in COLUMNS} | limits
+    stores.edit_store(store, stores.StoreSettings(store.name, limits=given), only=COLUMNS, **BY)
     store.refresh_from_db()
 
 
@@ -67,7 +68,7 @@ class TestTheLimitsOfAStore:
     def test_an_empty_field_is_the_hubs_limit_which_the_page_tells(self, admin: Client, store: MemoryStore) -> None:
         limit(store, limit_memory_bytes=5)
         assert "Empty: the hub’s, 102,400." in page(admin, url(store))
-        hub_settings.set_limits(dict.fromkeys(hub_settings.LIMITS) | {"limit_memory_bytes": 2048}, ACT)
+        hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memory_bytes": 2048}, ACT)
         shown = page(admin, url(store))
         assert "Empty: the hub’s, 2,048." in shown
         fields = form_with(shown, "limit_memory_bytes")

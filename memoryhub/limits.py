@@ -1,0 +1,78 @@
+"""The limits of a memory store: one list, of which settings, SQL, forms, meters and the words of the audit are made.
+
+Each has a column `limit_<name>` in `models.stores.Governed` (null: not set here). `actions.core.limits` enforces those
+that a write must know.
+"""
+
+from dataclasses import dataclass
+
+
+def _(text: str) -> str:
+    """Marks a text for translation: who shows it translates it."""
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`default` holds where neither the store nor the hub's page sets another; `variable` may set another default.
+
+    `meter` is what the measure against it is called where pages show one, and `full` what happens at the limit.
+    """
+
+    name: str
+    default: int
+    label: str
+    sentence: str
+    is_bytes: bool = False
+    is_of_writes: bool = True
+    least: int = 1
+    variable: str = ""
+    meter: str = ""
+    full: str = ""
+
+    @property
+    def column(self) -> str:
+        return f"limit_{self.name}"
+
+
+LIMITS = {
+    limit.name: limit
+    for limit in (
+        Limit(
+            "memories", 10_000, _("Memories"), _("Memories in the store."),
+            meter=_("Memories"), full=_("No memory can be created until some are deleted or merged."),
+        ),
+        Limit(
+            "total_bytes", 100 * 1024 * 1024, _("Bytes in all"), _("Bytes of all its memories together."),
+            is_bytes=True, meter=_("Bytes"), full=_("No memory can grow until some are deleted or shortened."),
+        ),
+        Limit("memory_bytes", 102_400, _("Bytes of a memory"), _("Bytes of the text of one memory."), is_bytes=True),
+        Limit(
+            "versions", 10_000, _("Versions of a memory"),
+            _("Memory versions that one memory has; those that retention removed do not count."),
+        ),
+        Limit(
+            "view_characters", 16_000, _("Characters of a view"),
+            _("Characters that an agent gets in one view; it reads the rest in further ones."),
+        ),
+        Limit(  # an agent that works without a pause makes five a second
+            "calls", 1_200, _("Calls a minute"), _("Tool calls of one key in any 60 seconds."),
+            variable="MEMORYHUB_CALLS",
+            meter=_("Calls a minute, busiest key"), full=_("That key is refused until its calls are a minute old."),
+        ),
+        Limit(  # a body with less room would hold no call
+            "body_bytes", 1024 * 1024, _("Bytes of a request"), _("Bytes of the body of one request."), is_bytes=True,
+            is_of_writes=False, least=1024,
+        ),
+        Limit(  # about four million calls
+            "audit_bytes", 10 * 1024**3, _("Bytes of the audit"),
+            _("Bytes of the store’s audit entries. At the limit every call of a key is refused."), is_bytes=True,
+            meter=_("Audit"),
+            full=_(
+                "At the limit every call of a key is refused, because each must be recorded. Raise the limit, or let a"
+                " retention policy remove the oldest audit entries."
+            ),
+        ),
+    )
+}  # fmt: skip
+COLUMNS = {limit.column: limit for limit in LIMITS.values()}
