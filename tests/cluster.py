@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.directory import made_once
+
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
@@ -20,15 +22,26 @@ class NoPostgreSQL(Exception):
     """There are no PostgreSQL binaries on this machine."""
 
 
-def start(directory: Path) -> None:
-    """Makes a cluster in `directory`, which also holds its socket, and waits until it answers."""
+def start(directory: Path, of: Path | None = None) -> None:
+    """Makes a cluster in `directory`, which also holds its socket, and waits until it answers; its data are those of
+    another that was stopped, or none."""
+    source = of or _empty()
     directory.mkdir(mode=0o755)
-    data = directory / "data"
     if account := _account():
         shutil.chown(directory, account)
-    initdb = [_binary("initdb"), "-D", str(data), "-U", "memoryhub", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]
-    _run(initdb, directory)
+    subprocess.run(["cp", "-a", str(source / "data"), str(directory / "data")], check=True)
     start_again(directory)
+
+
+def _empty() -> Path:
+    """A cluster that was made once for all tests of the run, and never started."""
+    initdb = [_binary("initdb"), "-U", "memoryhub", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]
+    with made_once("empty-cluster", 0o755) as (directory, first):
+        if first:
+            if account := _account():
+                shutil.chown(directory, account)
+            _run([*initdb, "-D", str(directory / "data")], directory)
+    return directory
 
 
 def start_again(directory: Path) -> None:
@@ -39,10 +52,10 @@ def start_again(directory: Path) -> None:
     _run([_binary("pg_ctl"), "-D", str(data), "-l", str(directory / "log"), "-w", "-o", given, "start"], directory)
 
 
-def stop(directory: Path) -> None:
-    """Stops the cluster at once; its data are removed with the run's directory."""
+def stop(directory: Path, mode: str = "immediate") -> None:
+    """Stops the cluster, at once where its data are removed with the run's directory."""
     if (directory / "data" / "postmaster.pid").exists():
-        _run([_binary("pg_ctl"), "-D", str(directory / "data"), "-m", "immediate", "-w", "stop"], directory)
+        _run([_binary("pg_ctl"), "-D", str(directory / "data"), "-m", mode, "-w", "stop"], directory)
 
 
 def _binary(name: str) -> str:

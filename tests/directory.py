@@ -1,8 +1,11 @@
 """The directory of one run of the tests, shared by its processes and removed at its end."""
 
+import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _VARIABLE = "MEMORYHUB_TEST_DIRECTORY"
@@ -15,6 +18,18 @@ def run_directory() -> Path:
         directory.chmod(0o711)  # the owner of the PostgreSQL cluster has to pass
         os.environ[_VARIABLE] = str(directory)
     return Path(os.environ[_VARIABLE])
+
+
+@contextmanager
+def made_once(name: str, mode: int = 0o700) -> Iterator[tuple[Path, bool]]:
+    """A directory in that of the run, and true for the first process to ask, which fills it; others wait until then."""
+    directory = run_directory() / name
+    with directory.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first = not directory.exists()
+        if first:
+            directory.mkdir(mode)
+        yield directory, first
 
 
 def remove_run_directory() -> None:

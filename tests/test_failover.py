@@ -19,6 +19,7 @@ import pytest
 from memoryhub import settings as shipped
 from tests import cluster
 from tests.api.server import ROOT, Agent, Server, served
+from tests.faults import postgres
 
 SOON = 2.5
 """Seconds within which a request is refused: two, and what a busy machine adds."""
@@ -31,7 +32,7 @@ class Clusters:
         self.directory = directory
 
     def new(self, name: str) -> Path:
-        cluster.start(self.directory / name)
+        cluster.start(self.directory / name, postgres.migrated())
         return self.directory / name
 
     def replica(self, of: Path, name: str) -> Path:
@@ -317,7 +318,7 @@ def test_while_the_disk_of_postgresql_is_full_readyz_says_so_and_what_is_refused
 ) -> None:
     one = small_disk / "one"
     try:
-        cluster.start(one)
+        cluster.start(one, postgres.migrated())
     except cluster.NoPostgreSQL:
         pytest.skip("there is no PostgreSQL on this machine")
     try:

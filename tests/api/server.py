@@ -1,6 +1,5 @@
 """A hub in processes of its own, as `serve` starts it, with a fresh data directory and database."""
 
-import fcntl
 import http.client
 import json
 import os
@@ -20,7 +19,7 @@ from uuid import uuid4
 
 from django.conf import settings
 
-from tests.directory import run_directory
+from tests.directory import made_once
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -93,6 +92,7 @@ def served(
 ) -> Iterator[Server]:  # fmt: skip
     """A hub that answers until the block ends, on a migrated database or on what is at an address; `descriptors` are as
     many as a process of it may have, `host` is where it answers if not at 127.0.0.1, `more` goes to its environment."""
+    put_static(directory)
     with _migrated(directory) if address is None else nullcontext(address) as url:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -151,12 +151,11 @@ def _postgres() -> Iterator[tuple[Any, str]]:
 def migrated_postgres() -> Path:
     """The data directory of a hub on PostgreSQL that was migrated once for all tests of the run; a database has its
     name."""
-    template = run_directory() / "migrated_postgres"
-    with _only_one(template) as first:
+    with made_once("migrated_postgres") as (template, first):
         if first:
             with _postgres() as (connection, server):
                 connection.execute(f"create database {template.name}")
-                _migrate(template, server + template.name)
+                migrate(template, server + template.name)
     return template
 
 
@@ -167,29 +166,30 @@ def put_migrated(directory: Path) -> None:
 
 def migrated_sqlite() -> Path:
     """The data directory of that hub."""
-    template = run_directory() / "migrated-sqlite"
-    with _only_one(template) as first:
+    with made_once("migrated-sqlite") as (template, first):
         if first:
-            _migrate(template, "")
+            migrate(template, "")
     return template
 
 
-@contextmanager
-def _only_one(directory: Path) -> Iterator[bool]:
-    """Keeps other processes of the run out until the block ends; true for the first, which makes the directory."""
-    with directory.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        first = not directory.exists()
+def migrate(directory: Path, url: str) -> None:
+    """Makes a hub whose data are in a directory, on the database at an address."""
+    own = {"MEMORYHUB_DATA_DIR": str(directory), "DATABASE_URL": url}
+    _manage(own, "migrate", "--verbosity", "0")
+
+
+def put_static(directory: Path) -> None:
+    """Puts the static files, collected once for all tests of the run, into the directory of a hub."""
+    with made_once("collected") as (template, first):
         if first:
-            directory.mkdir(mode=0o700)
-        yield first
+            own = {"MEMORYHUB_DATA_DIR": str(template / "data"), "MEMORYHUB_STATIC_ROOT": str(template / "static")}
+            _manage(own, "collectstatic", "--no-input", "--verbosity", "0")
+    if not (directory / "static").exists():
+        shutil.copytree(template / "static", directory / "static")
 
 
-def _migrate(directory: Path, url: str) -> None:
-    own = {"MEMORYHUB_DATA_DIR": str(directory), "MEMORYHUB_STATIC_ROOT": str(directory / "static")}
-    for command in (["migrate", "--verbosity", "0"], ["collectstatic", "--no-input", "--verbosity", "0"]):
-        environment = os.environ | own | {"DATABASE_URL": url}
-        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True)
+def _manage(own: dict[str, str], *arguments: str) -> None:
+    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=os.environ | own, check=True)
 
 
 def _wait(server: Server) -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.api.server import ROOT, made_store, put_migrated
+from tests.api.server import ROOT, made_store, put_migrated, put_static
 
 
 class Hub:
@@ -35,6 +35,7 @@ class Hub:
         """Starts it, a new one on a database that is migrated, and waits until it answers."""
         if not self.url and not self.directory.exists():
             put_migrated(self.directory)
+        put_static(self.directory)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve", "--port", str(self.port)], cwd=ROOT, env=self.environment,

@@ -13,6 +13,8 @@ from urllib.parse import quote
 import pytest
 
 from tests import cluster
+from tests.api.server import migrate
+from tests.directory import made_once
 
 
 class Cluster:
@@ -60,6 +62,17 @@ def _state(process: int) -> str:
         return "Z"
 
 
+def migrated() -> Path:
+    """A stopped server in whose database a hub was migrated once for all tests of the run."""
+    with made_once("migrated-cluster", 0o711) as (place, first):
+        server = Cluster(place / "cluster")
+        if first:
+            cluster.start(server.directory)
+            migrate(place / "data", server.url)
+            cluster.stop(server.directory, "fast")
+    return server.directory
+
+
 @contextmanager
 def running() -> Iterator[Cluster]:
     directory = Path(tempfile.mkdtemp(prefix="memoryhub-faults-"))
@@ -67,7 +80,7 @@ def running() -> Iterator[Cluster]:
     server = Cluster(directory / "cluster")
     try:
         try:
-            cluster.start(server.directory)
+            cluster.start(server.directory, migrated())
         except cluster.NoPostgreSQL as error:
             pytest.skip(str(error))
         yield server
