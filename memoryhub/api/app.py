@@ -4,8 +4,6 @@ from functools import cache
 from types import ModuleType
 
 from django.http import HttpRequest, HttpResponse
-from ninja import NinjaAPI
-from ninja.operation import Operation
 
 from memoryhub.api import (
     audit,
@@ -21,6 +19,7 @@ from memoryhub.api import (
     stores,
     tool_calls,
 )
+from memoryhub.api.declared import Declared, HubAPI, operations_of
 from memoryhub.api.frame import Endpoint, encode
 
 ROUTERS: tuple[tuple[ModuleType, str], ...] = (
@@ -35,13 +34,6 @@ ROUTERS: tuple[tuple[ModuleType, str], ...] = (
     (audit, "Audit"),
     (export, "Export"),
 )
-
-
-class HubAPI(NinjaAPI):
-    """Ninja's, but that an operation is called what its function is called."""
-
-    def get_openapi_operation_id(self, operation: Operation) -> str:
-        return operation.view_func.__name__
 
 
 api = HubAPI(
@@ -73,10 +65,9 @@ for module, tag in ROUTERS:
 
 def _endpoints() -> dict[str, Endpoint]:
     """What answers at each address beneath /v1/, which is written as Ninja and OpenAPI write it."""
-    operations: dict[str, list[Operation]] = {}
-    for router in api._get_bound_routers():
-        for path, view in router.path_operations.items():
-            operations.setdefault(path.lstrip("/"), []).extend(view.operations)
+    operations: dict[str, list[Declared]] = {}
+    for operation in operations_of(api):
+        operations.setdefault(operation.path.lstrip("/"), []).append(operation)
     return {path: Endpoint(found) for path, found in operations.items()}
 
 

@@ -1,19 +1,18 @@
 """What every endpoint of the machines' API shares: its checks in their order, its values, and its answer as JSON.
 
-Operations are declared on Ninja's routers, which also makes the OpenAPI document of them. They are run here and not by
-Ninja: the checks have an order that Ninja's has not, and a request costs a third of the time.
+Operations are declared on Ninja's routers, of which it makes the OpenAPI document. They are run here and not by Ninja:
+the checks have an order that Ninja's has not, and a request costs a third of the time.
 """
 
 import inspect
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args, get_type_hints
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
-from ninja.operation import Operation
 from pydantic import BaseModel, ValidationError
 
 from memoryhub import strict_json
@@ -24,6 +23,7 @@ from memoryhub.actions.memories import refusals
 from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.actions.memories.calls import Caller, NotRun
 from memoryhub.api import queries
+from memoryhub.api.declared import Declared
 from memoryhub.api.refusals import problem_of
 from memoryhub.api.sentences import sentence_of
 from memoryhub.machines import requests
@@ -84,9 +84,8 @@ def call_of(request: HttpRequest) -> Call:
 class Endpoint:
     """The operations of one address. One that needs nothing (`auth=None`) reads and checks its request itself."""
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        operations = list(operations)
-        self.name = getattr(operations[0], "url_name", operations[0].view_func.__name__)
+    def __init__(self, operations: Sequence[Declared]) -> None:
+        self.name = operations[0].name
         self.runs = {method: _Run(operation) for operation in operations for method in operation.methods}
         self.methods = tuple(self.runs)
         self.csrf_exempt = True
@@ -107,11 +106,11 @@ class _Run:
 
     __slots__ = ("body", "call", "closed_to_sessions", "needs", "query", "takes_body")
 
-    def __init__(self, operation: Operation) -> None:
-        self.call = operation.view_func
-        self.needs: needs | None = operation.auth_param if isinstance(operation.auth_param, needs) else None
+    def __init__(self, operation: Declared) -> None:
+        self.call = operation.function
+        self.needs: needs | None = operation.needs if isinstance(operation.needs, needs) else None
         self.closed_to_sessions = self.needs is not None and not self.needs.session
-        self.query, self.body = _models(operation.view_func)
+        self.query, self.body = _models(operation.function)
         self.takes_body = not {"GET", "DELETE"}.issuperset(operation.methods)
 
     def __call__(

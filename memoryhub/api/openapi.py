@@ -2,13 +2,12 @@
 and names that they share."""
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 from ninja import NinjaAPI
-from ninja.operation import Operation
 
 from memoryhub.api import openapi_parts as parts
+from memoryhub.api.declared import Declared, operations_of
 from memoryhub.api.frame import Json, needs
 from memoryhub.api.openapi_examples import example_of
 from memoryhub.models import Access
@@ -19,7 +18,7 @@ METHODS = frozenset(("get", "post", "patch", "delete"))
 def document(api: NinjaAPI) -> Json:
     """The document of an API; every operation of its routers is in it."""
     made = copy.deepcopy(dict(api.get_openapi_schema(path_prefix="v1/")))
-    operations = {operation.view_func.__name__: operation for operation in _operations(api)}
+    operations = {operation.name: operation for operation in operations_of(api)}
     for address in made["paths"].values():
         for method, told in address.items():
             _complete(told, method, operations[told["operationId"]])
@@ -39,12 +38,6 @@ def document(api: NinjaAPI) -> Json:
     return made
 
 
-def _operations(api: NinjaAPI) -> Iterator[Operation]:
-    for router in api._get_bound_routers():
-        for view in router.path_operations.values():
-            yield from view.operations
-
-
 def _in_order(address: Json) -> Json:
     """The methods of an address; an alias is an operation of its own and needs an id of its own."""
     told = {method: copy.deepcopy(operation) for method, operation in address.items()}
@@ -54,7 +47,7 @@ def _in_order(address: Json) -> Json:
     return told
 
 
-def _complete(told: Json, method: str, operation: Operation) -> None:
+def _complete(told: Json, method: str, operation: Declared) -> None:
     """Adds to an operation what it shares with others; one that two methods share comes twice and changes once."""
     is_open = "security" in told
     for parameter in told["parameters"]:
@@ -71,9 +64,9 @@ def _complete(told: Json, method: str, operation: Operation) -> None:
         told["requestBody"] = _plain(told["requestBody"])
 
 
-def _errors(operation: Operation, method: str, is_open: bool) -> set[int]:
+def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
     """Errors that the frame itself gives."""
-    asks = operation.auth_param
+    asks = operation.needs
     found = {405, 413, 500}
     if not is_open:
         found |= {400, 401, 503}

@@ -13,6 +13,7 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.api import app, urls
+from memoryhub.api.declared import operations_of
 from memoryhub.api.frame import needs
 from memoryhub.models import Access
 from tests.api import documented
@@ -119,9 +120,9 @@ def _contents(document: Json) -> Iterator[Json]:
 
 
 def test_what_an_operation_needs_is_in_its_errors(document: Json) -> None:
-    found = {op.view_func.__name__: op for op in documented.openapi._operations(app.api)}
+    found = {operation.name: operation for operation in operations_of(app.api)}
     for method, path, told in operations(document):
-        asks = found[told["operationId"].removesuffix("_by_patch")].auth_param
+        asks = found[told["operationId"].removesuffix("_by_patch")].needs
         statuses = set(told["responses"])
         if isinstance(asks, needs):
             assert {"400", "401", "503"} <= statuses, path
