@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from memoryhub.text import merging
 from memoryhub.text.matching import Budget
 from memoryhub.text.merging import Conflict, Merge, beside, joined, lines_of, mark_for, merge, unmarked
-from tests.durations import quickest
+from tests.durations import is_within
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "# h", "東京", "x\r", " \x0b\u2028"]), max_size=9)
 TEXTS = st.one_of(
@@ -239,7 +239,7 @@ def test_large_texts_are_merged_in_little_time(alike: bool) -> None:
         for _ in range(300):
             side[chance.randrange(len(side))] = f"{name}\n"
     texts = ("".join(base), "".join(mine), "".join(theirs))
-    assert quickest(lambda: merge(*texts)) < 3
+    assert is_within(3, lambda: merge(*texts))
     merged = merge(*texts)
     assert taking("mine", merged).count("mine") == mine.count("mine\n")
     assert taking("theirs", merged).count("theirs") == theirs.count("theirs\n")

@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import Console, sign_in_as
-from tests.durations import quickest
+from tests.durations import is_within, quickest
 from tests.fixtures import signed_in
 from tests.web import hostile
 from tests.web.memories.pages import act, write
@@ -175,9 +175,9 @@ def test_costly_texts_are_shown_and_compared_in_time(store: MemoryStore, alice: 
     memory = write(store, "/costly.md", old)
     curation.edit(store.id, memory.id, new, memory.sha256, act())
     for page, query in (("", ""), ("", "?view=rendered"), ("/edit", "")):
-        assert quickest(opened(client, memory, page, query)) < WITHIN, (page, query)
+        assert is_within(WITHIN, opened(client, memory, page, query)), (page, query)
     for query in ("?from=1&to=2", "?from=1&to=2&mode=split", "?from=1&to=2&w=1"):
-        assert quickest(opened(client, memory, "/compare", query)) < WITHIN, query
+        assert is_within(WITHIN, opened(client, memory, "/compare", query)), query
 
 
 @pytest.mark.parametrize("name", ["all lines other", "one long line"])

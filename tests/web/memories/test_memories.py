@@ -9,7 +9,7 @@ from django.test import Client
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User
-from tests.durations import quickest
+from tests.durations import is_within
 from tests.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with, forms, sent
 from tests.web.memories.pages import HOSTILE, TEXTS, act, new_curator, newest, page, text_of, url_of, write
@@ -94,7 +94,7 @@ def test_markdown_is_rendered_in_its_own_tab(client: Client, store: MemoryStore)
 )
 def test_a_large_text_is_shown_quickly(client: Client, store: MemoryStore, text: str) -> None:
     memory = write(store, "/big.md", text)
-    assert quickest(lambda: [page(client, url_of(memory)), page(client, url_of(memory, "edit"))]) < 3
+    assert is_within(3, lambda: [page(client, url_of(memory)), page(client, url_of(memory, "edit"))])
 
 
 def test_lines_after_the_first_many_are_on_further_pages(client: Client, store: MemoryStore) -> None:
