@@ -310,7 +310,7 @@ def _settings(walk: Walk) -> None:
     if walk.random.random() < 0.5:
         hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": limit}, walk.act())
     else:
-        wanted = stores.StoreSettings(name=f"Name {limit}", limit_versions=limit)
+        wanted = stores.StoreSettings(name=f"Name {limit}", limits={"limit_versions": limit})
         stores.edit_store(MemoryStore.objects.get(pk=walk.store.pk), wanted, **walk.by())
 
 

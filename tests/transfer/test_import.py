@@ -126,7 +126,7 @@ def test_the_rules_of_the_store_hold_for_every_text_of_a_history(target: MemoryS
 def test_limits_hold_and_a_refused_memory_is_told(target: MemoryStore, own_checkpoints: Path) -> None:
     data = archive(*[(f"{number}.md", b"x" * 100) for number in range(4)])
     job = trips.prepared(target, data)
-    settings = stores.StoreSettings("Target", limit_memories=2)
+    settings = stores.StoreSettings("Target", limits={"limit_memories": 2})
     stores.edit_store(target, settings, actor=trips.COMMAND, door=Door.COMMAND, at=trips.act(40.5).at)
     trips.run(job)
     assert sorted(trips.outcomes(job).values()) == ["refused", "refused", "taken", "taken"]
