@@ -1,8 +1,9 @@
 """The proxies in front that are trusted: single addresses and ranges, and what is believed from them."""
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -28,6 +29,13 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
     if parsed.version == 6 and parsed.ipv4_mapped is not None:
         parsed = parsed.ipv4_mapped
     return any(parsed in network for network in _networks(tuple(trusted)))
+
+
+def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
+    """Who sent a request: what the nearest proxy that is not trusted says, or the connection itself."""
+    forwarded = str(meta.get("HTTP_X_FORWARDED_FOR") or "").split(",")
+    way = [part.strip() for part in forwarded if part.strip()]
+    return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), way, trusted)
 
 
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:

@@ -16,6 +16,9 @@ from memoryhub.actions.memories.calls import Caller
 from memoryhub.machines.errors import Problem
 from memoryhub.models import Door
 
+PROVEN = "memoryhub.key"
+"""Where the environment of a request has the id of the key that it turned out to be from."""
+
 _BODILESS = frozenset(("GET", "HEAD", "DELETE"))
 _VISIBLE = re.compile(r"[!-~]+")
 _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
@@ -67,6 +70,7 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
     caller = calls.find_caller(secret_of(request), store_id or "", at)
     if caller is None:
         raise Problem.no_key()
+    request.META[PROVEN] = caller.key
     if store_id is not None and not caller.reaches:
         refusals.note(caller, store_id, 404, door=door, at=at)
         raise Problem.no_store()

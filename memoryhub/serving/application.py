@@ -138,15 +138,15 @@ class Application:
         """Whether a body for programs is worth reading: its key is valid, or nothing at the address asks for one."""
         if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
             return True
-        secret = requests.secret_in(environ)
-        return self.django.keys.id_of(secret) is not None or await self._ask(partial(self.django.keys.look_up, secret))
+        keys, secret = self.django.keys, requests.secret_in(environ)
+        return keys.id_of(secret) is not None or await self._ask(environ, partial(keys.look_up, secret))
 
     async def _make_room_for_file(self, environ: dict[str, Any], body: Body) -> None:
         """Somebody who has signed in may bring a file; of anybody else a form is read and no more."""
         if body.length is not None and body.length <= FORM:
             return
         is_form = environ.get("CONTENT_TYPE", "").startswith("multipart/form-data")
-        if is_form and await self._ask(partial(self.django.is_signed_in, environ)):
+        if is_form and await self._ask(environ, partial(self.django.is_signed_in, environ)):
             body.most += settings.MEMORYHUB_IMPORT["packed"]
             body.drained = DRAINED * settings.MEMORYHUB_IMPORT["packed"]
 
@@ -158,10 +158,10 @@ class Application:
         if door_at(path):  # where there is something, the key was looked at before the body was read
             may = path.startswith(PREFIX) and find(path[len(PREFIX) :]) is not None
         else:
-            may = await self._ask(partial(self.django.is_signed_in, environ))
+            may = await self._ask(environ, partial(self.django.is_signed_in, environ))
         return self.heavy if may else self.pool
 
-    async def _ask(self, question: Callable[[], bool]) -> bool:
+    async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
         """The answer of a thread. Raises Unasked where too many requests wait for one, or this one has for too long."""
         told: asyncio.Future[bool | None] = self.loop.create_future()
 
@@ -172,7 +172,7 @@ class Application:
             finally:
                 self.loop.call_soon_threadsafe(_resolve, told, answer)
 
-        answer = await told if self.pool.offer(job) else None
+        answer = await told if self.pool.offer(job, self.django.whose(environ)) else None
         if answer is None:
             raise Unasked
         return answer

@@ -17,12 +17,14 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpResponseBase, parse_cookie
 from django.urls import set_script_prefix
 
+from memoryhub import proxies
 from memoryhub.actions.core.transactions import NotTogether, answer_together
 from memoryhub.machines import requests
 from memoryhub.serving import refusals
 from memoryhub.serving.answers import Answers, NoRoom, headers_of_own
 from memoryhub.serving.bodies import Body
-from memoryhub.serving.known_keys import KnownKeys
+from memoryhub.serving.connections import group_of
+from memoryhub.serving.known import Known, KnownKeys
 from memoryhub.serving.pool import Pool
 
 logger = logging.getLogger(__name__)
@@ -32,7 +34,7 @@ class DjangoSide:
     """Runs in the threads of the pool; everything that it needs of the client is there already."""
 
     def __init__(self, answers: Answers) -> None:
-        self.keys = KnownKeys()
+        self.keys, self.people = KnownKeys(), Known()
         self._answers = answers
         self._handler = WSGIHandler()
 
@@ -84,14 +86,16 @@ class DjangoSide:
         return answer_together(work, done, whose=whose, most_waiting=pool.most_waiting)
 
     def whose(self, environ: dict[str, Any]) -> object:
-        """Which key, or which browser, asks, the same for all its requests; None where neither is named.
+        """Which key or person asks, by their ids; of who was not known a moment ago, from which address.
 
-        A key is its id, as elsewhere. What is not proven is told apart: nobody takes a key's turns with a guess.
+        So nobody takes the turns of others with a guess, nor has as many turns and places as guesses.
         """
         if secret := requests.secret_in(environ):
-            return self.keys.id_of(secret) or ("unproven", secret)
-        session = _session_of(environ)
-        return session and ("session", session)
+            known = self.keys.id_of(secret)
+        else:
+            session = _session_of(environ)
+            known = session and self.people.id_of(session)
+        return known or ("address", group_of(proxies.client_of(environ, settings.TRUSTED_PROXIES), ()))
 
     def is_signed_in(self, environ: dict[str, Any]) -> bool:
         """Whether the request's cookie is that of somebody's session."""
@@ -102,7 +106,18 @@ class DjangoSide:
     def _response(self, environ: dict[str, Any]) -> HttpResponseBase:
         set_script_prefix("/")
         signals.request_started.send(sender=WSGIHandler, environ=environ)
-        return self._handler.get_response(WSGIRequest(environ))
+        request = WSGIRequest(environ)
+        response = self._handler.get_response(request)
+        if response.status_code < 500:  # else it may be the database that does not say who it is
+            self._note_who_asked(request)
+        return response
+
+    def _note_who_asked(self, request: WSGIRequest) -> None:
+        if key := request.META.get(requests.PROVEN):
+            self.keys.note(requests.secret_of(request), key)
+        session = getattr(request, "session", None)
+        if session is not None and session.accessed and SESSION_KEY in session:
+            self.people.note(session.session_key, session[SESSION_KEY])
 
     def _send(self, protocol: Any, environ: dict[str, Any], response: HttpResponseBase) -> None:
         try:

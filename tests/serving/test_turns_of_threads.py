@@ -1,12 +1,18 @@
 """No key and no browser takes all threads, whatever its requests do."""
 
 import threading
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from django.test import RequestFactory
 
+from memoryhub.models import Key, User
+from memoryhub.serving.answers import Answers
 from memoryhub.serving.django_side import DjangoSide
 from memoryhub.serving.pool import Pool
+from tests.fixtures import signed_in
 
 
 class Held:
@@ -52,15 +58,39 @@ def test_two_keys_may_have_all_threads(held: Held) -> None:
     held.wait_for(4)
 
 
-def test_whose_a_request_is_and_that_no_guess_is_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whose_a_request_is_and_that_guesses_are_their_addresss(settings: Any) -> None:
+    """Each guess had turns and places of its own: 200 connections with made-up cookies made people wait for seconds."""
+    settings.TRUSTED_PROXIES = ["10.0.0.1"]
     side = DjangoSide(None)  # type: ignore[arg-type]
-    monkeypatch.setattr(side.keys, "id_of", {"mh_secret": "key_1"}.get)
+    side.keys.note("mh_secret", "key_1")
+    side.people.note("abc", "user_1")
 
-    def whose(**environ: str) -> object:
-        return side.whose(environ)
+    def whose(address: str = "192.0.2.1", **environ: str) -> object:
+        return side.whose({"REMOTE_ADDR": address, **environ})
 
     assert whose(HTTP_AUTHORIZATION="Bearer mh_secret") == whose(HTTP_X_API_KEY="mh_secret") == "key_1"
-    assert whose(HTTP_AUTHORIZATION="Bearer key_1") not in ("key_1", None)
-    mine = whose(HTTP_COOKIE="sessionid=abc; theme=dark")
-    assert mine == whose(HTTP_COOKIE="sessionid=abc") != whose(HTTP_COOKIE="sessionid=def")
-    assert whose() is None
+    assert whose(HTTP_COOKIE="sessionid=abc; theme=dark") == whose("192.0.2.2", HTTP_COOKIE="sessionid=abc") == "user_1"
+    nobody = whose()
+    assert nobody not in (None, "192.0.2.1", whose("192.0.2.2"))
+    guesses = [{"HTTP_AUTHORIZATION": f"Bearer {guess}"} for guess in ("key_1", "user_1", "abc")]
+    guesses += [{"HTTP_COOKIE": f"sessionid={guess}"} for guess in ("key_1", "user_1", "mh_secret", "def", "")]
+    assert {whose(**guess) for guess in guesses} == {nobody}
+    assert whose(HTTP_X_FORWARDED_FOR="192.0.2.9") == whose("10.0.0.1", HTTP_X_FORWARDED_FOR="192.0.2.1") == nobody
+    assert whose("2001:db8::1") == whose("2001:db8::2") != whose("2001:db8:0:1::1")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_keys_and_people_are_known_once_they_were_answered(key: str, alice: User, tmp_path: Path) -> None:
+    side = DjangoSide(Answers(tmp_path))
+    session = signed_in(alice).cookies["sessionid"].value
+
+    def whose_after(path: str, **headers: str) -> object:
+        environ = {**RequestFactory().get(path).environ, "REMOTE_ADDR": "192.0.2.1", **headers}
+        side.answer(Mock(), environ, None, lambda: None, too_late=False)
+        return side.whose(environ)
+
+    assert whose_after("/", HTTP_COOKIE=f"sessionid={session}") == alice.pk
+    assert whose_after("/v1/memory_stores", HTTP_X_API_KEY=key) == Key.objects.get().pk
+    nobody = side.whose({"REMOTE_ADDR": "192.0.2.1"})
+    assert whose_after("/", HTTP_COOKIE="sessionid=guess") == nobody
+    assert whose_after("/v1/memory_stores", HTTP_X_API_KEY="guess") == nobody

@@ -353,6 +353,7 @@ def _answer(jobs: list[_Job[Any]]) -> None:
     except BaseException as error:  # without this thread nobody would ever be answered again
         _fail(rest, error)
     for job in late + rest:
+        _jobs.done(job.whose)
         job.finish()
 
 

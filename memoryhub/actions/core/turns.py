@@ -4,8 +4,8 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import contextmanager
-from queue import SimpleQueue
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -25,9 +25,10 @@ MOST_KEPT = 1024
 class Lines(Generic[T]):
     """What waits for a thread, in one line for each key; next is the key that has had least time.
 
-    A key that comes back counts as having had as much as the one served last, so nobody saves turns up. Whoever comes
-    seldom waits for the job that runs, and not for what another key has waiting, however long each of its jobs takes.
-    `None` is the line of what is nobody's.
+    Whoever comes counts as having had what a key would have by now whose share was always the same as the others', so
+    nobody saves turns up, and however many new ones come, who has had more waits for its share and no longer. Whoever
+    comes seldom waits for the job that runs, and not for what another key has waiting, however long each of its jobs
+    takes. `None` is the line of what is nobody's.
     """
 
     def __init__(self, *, most_at_once: int | None = None, slow_ones_rest: bool = False) -> None:
@@ -43,8 +44,12 @@ class Lines(Generic[T]):
         self._slow: dict[object, float] = {}
         """Until when, by the monotonic clock, what a key had in slow jobs counts."""
         self._slow_last: set[object] = set()
-        self._resting: set[object] = set()
-        self._served = 0.0
+        self._resting: dict[object, float] = {}
+        """Until when, by the monotonic clock."""
+        self._share = 0.0
+        """Seconds that a key has had by now that always had work waiting."""
+        self._raised: set[object] = set()
+        """Keys that came with less, whose first job has not ended yet."""
         self._count = 0
         self._lock = threading.Lock()
         self._places: SimpleQueue[None] = SimpleQueue()
@@ -62,18 +67,33 @@ class Lines(Generic[T]):
         beside = self._beside.get(whose)
         while beside and (whose is None or not self._most_at_once or self._at_once[whose] < self._most_at_once):
             self._at_once[whose] += 1
-            self._ready.setdefault(whose, deque()).append(beside.popleft())
+            if whose not in self._ready:
+                self._open(whose)
+            self._ready[whose].append(beside.popleft())
             self._places.put(None)
         if not beside:
             self._beside.pop(whose, None)
 
+    def _open(self, whose: object) -> None:
+        self._ready[whose] = deque()
+        if self._had.get(whose, 0.0) <= self._share:
+            self._had[whose] = self._share
+            self._raised.add(whose)
+
     def get(self) -> tuple[object, T]:
         """Whose turn it is, and the first job of that line; waits for one. Say `took` when it is done."""
+        pause = None
         while True:
-            self._places.get()
+            with suppress(Empty):
+                self._places.get(timeout=pause)
             with self._lock:
+                now = time.monotonic()
+                for whose in [whose for whose, until in self._resting.items() if until <= now]:
+                    del self._resting[whose]
+                    self._let_in(whose)
                 if self._ready:
                     return self._first()
+                pause = min((until - now for until in self._resting.values()), default=None)
 
     def _first(self) -> tuple[object, T]:
         whose = self._next()
@@ -82,40 +102,53 @@ class Lines(Generic[T]):
         self._count -= 1
         if line:
             self._ready[whose] = line  # behind the others that have had as much
-        self._served = max(self._served, self._had.get(whose, 0.0))
-        self._had[whose] = self._served + LEAST
+        self._share = max(self._share, self._had[whose])
+        self._had[whose] += LEAST
         if len(self._had) > MOST_KEPT:
             self._forget()
         return whose, job
 
     def _next(self) -> object:
-        return min(self._ready, key=lambda whose: max(self._had.get(whose, 0.0), self._served))
+        return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Keeps the keys that had most: of the others it makes little difference."""
+        """Keeps the keys that had most, and those that wait: of the others it makes little difference."""
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
-        self._had = {whose: self._had[whose] for whose in kept}
+        self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}
         self._slow_last.intersection_update(self._slow)
 
     def took(self, whose: object, seconds: float) -> None:
-        """A job of this key is done."""
+        """A job of this key is done, and took so long."""
+        self.charge(whose, seconds)
+        self.done(whose)
+
+    def charge(self, whose: object, seconds: float) -> None:
+        """A job of this key took so long, and may go on."""
         with self._lock:
-            self._had[whose] = max(self._had.get(whose, 0.0), self._served) + seconds
-            self._at_once[whose] -= 1
+            self._had[whose] = self._had.get(whose, self._share) + max(seconds - LEAST, 0.0)
+            if whose in self._raised:  # else nobody's time would grow while there are always new ones
+                self._raised.discard(whose)
+                self._share += max(seconds, LEAST) / max(len(self._at_once), 1)
             self._note_slow(whose, seconds)
+
+    def done(self, whose: object) -> None:
+        """A job of this key is done: the next of it may come into the line."""
+        with self._lock:
+            self._at_once[whose] -= 1
             self._let_in(whose)
             if not self._at_once[whose]:
                 del self._at_once[whose]
+                self._raised.discard(whose)
 
     @contextmanager
     def time_of(self, whose: object) -> Iterator[None]:
-        """A job of this key is done in here, and has the processor time: that the machine is busy is nobody's doing."""
+        """What a job of this key does in here is charged, by processor time: a busy machine is nobody's doing."""
         began = time.thread_time()
         try:
             yield
         finally:
-            self.took(whose, time.thread_time() - began)
+            self.charge(whose, time.thread_time() - began)
 
     def _note_slow(self, whose: object, seconds: float) -> None:
         if seconds < SLOW:
@@ -129,18 +162,10 @@ class Lines(Generic[T]):
         )
         rest = self._slow[whose] - now - at_once
         if rest > 0 and whose not in self._resting:
-            self._resting.add(whose)
+            self._resting[whose] = now + rest
             ready = self._ready.pop(whose, deque())
             self._at_once[whose] -= len(ready)
             self._beside.setdefault(whose, deque()).extendleft(reversed(ready))
-            timer = threading.Timer(rest, self._rested, [whose])
-            timer.daemon = True
-            timer.start()
-
-    def _rested(self, whose: object) -> None:
-        with self._lock:
-            self._resting.discard(whose)
-            self._let_in(whose)
 
     def is_slow_next(self) -> bool:
         """Whether something is ready, and it belongs to a key whose last job was slow."""

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.actions.accounts.passwords import TooBusy
 from memoryhub.actions.accounts.tries import TooManyTries
-from memoryhub.proxies import nearest_stranger
+from memoryhub.proxies import client_of
 from memoryhub.web.common.request import Request
 
 M = TypeVar("M", bound=Model)
@@ -49,9 +49,7 @@ def own_address(request: Request, wanted: str | None) -> str:
 
 def client_address(request: Request) -> str:
     """Who sent the request: what the nearest proxy that is not trusted says, or the connection itself."""
-    address = str(request.META.get("REMOTE_ADDR") or "")
-    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR") or "").split(",")
-    return nearest_stranger(address, [part.strip() for part in forwarded if part.strip()], settings.TRUSTED_PROXIES)
+    return client_of(request.META, settings.TRUSTED_PROXIES)
 
 
 def not_now(request: Request, template: str, shown: dict[str, Any], error: TooManyTries | TooBusy) -> HttpResponse:

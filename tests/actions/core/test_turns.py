@@ -1,7 +1,9 @@
 """Keys take turns at the thread that commits, and leave places to others."""
 
+import random
 import threading
 import time
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -65,6 +67,74 @@ def test_nobody_saves_turns_up() -> None:
     assert 9 <= order.count("back") <= 11, order
 
 
+def test_however_many_new_ones_come_nobody_waits_for_ever() -> None:
+    """There were always some who had had nothing yet, and whoever had had something came after all of them."""
+    lines: Lines[str] = Lines()
+    lines.put("known", "known")
+    served(lines, {"known": 0.03}, 1)
+    for number in range(20):
+        lines.put("new", f"new {number}")
+    for number in range(20, 400):
+        whose, job = lines.get()
+        if job == "known":
+            break
+        lines.took(whose, 0.005)
+        lines.put("new", f"new {number}")
+    assert job == "known"
+    assert number < 20 + 2 * 21 * 0.03 / 0.005, "about its share among 21"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_of_those_who_always_wait_nobody_gets_more_time_and_each_job_is_served_once(seed: int) -> None:
+    """Random cases: keys of quick and of slow jobs, some that come now and then, and a crowd of ever new ones."""
+    chance = random.Random(seed)
+    costs = [chance.choice([0.001, 0.005, 0.02, 0.1, 0.5, 2.0]) for _ in range(chance.randint(2, 10))]
+    always = set(chance.sample(range(len(costs)), chance.randint(2, len(costs))))
+    lines: Lines[int] = Lines(most_at_once=chance.choice([None, 3]))
+    jobs: list[tuple[object, float]] = []
+    served_jobs: list[int] = []
+
+    def put(whose: object, cost: float) -> None:
+        jobs.append((whose, cost))
+        lines.put(len(jobs) - 1, whose)
+
+    def serve() -> object:
+        whose, job = lines.get()
+        assert jobs[job][0] == whose
+        served_jobs.append(job)
+        lines.took(whose, jobs[job][1])
+        return whose
+
+    for whose in always:
+        for _ in range(chance.randint(2, 6)):
+            put(whose, costs[whose])
+    crowd = chance.choice([0, chance.randint(1, 60)])
+    for number in range(crowd):
+        put(f"new {number}", 0.01)
+    had = dict.fromkeys(range(len(costs)), 0.0)
+    least, most = {}, {}
+    for turn in range(600):
+        for whose, cost in enumerate(costs):
+            if whose not in always and not lines.waiting(whose) and chance.random() < 0.05:
+                put(whose, cost)
+        whose = serve()
+        if whose in always:
+            put(whose, costs[whose])
+        elif isinstance(whose, str):
+            put(f"new {crowd + turn}", 0.01)
+        had[whose] = had.get(whose, 0.0) + jobs[served_jobs[-1]][1]
+        for one, other in combinations(sorted(always), 2):
+            ahead = had[one] - had[other]
+            least[one, other] = min(least.get((one, other), ahead), ahead)
+            most[one, other] = max(most.get((one, other), ahead), ahead)
+    for (one, other), ahead in most.items():
+        assert ahead - least[one, other] <= 2 * (costs[one] + costs[other]) + 0.02
+    while lines.all_waiting():
+        serve()
+    assert sorted(served_jobs) == list(range(len(jobs)))
+    assert not lines._ready and not lines._beside and not lines._at_once and not lines._raised
+
+
 def test_times_are_forgotten_where_they_no_longer_count() -> None:
     lines: Lines[int] = Lines()
     for number in range(5000):
@@ -117,6 +187,25 @@ def test_a_key_of_slow_jobs_rests_and_all_of_its_jobs_have_their_turn(monkeypatc
     assert lines.all_waiting() == 0 and not lines._at_once
 
 
+def test_a_rest_ends_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a timer's thread that ended it: on a machine without room for one the key rested for ever."""
+
+    def no_room(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(turns, "LONGEST_REST", 0.1)
+    lines: Lines[int] = Lines(slow_ones_rest=True)
+    for number in range(4):
+        lines.put(number, "slow")
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_room)
+        for _ in range(3):
+            lines.get()
+            lines.took("slow", 0.8)
+        assert lines.empty()
+        assert lines.get() == ("slow", 3)
+
+
 def test_quick_jobs_never_rest() -> None:
     lines: Lines[int] = Lines(slow_ones_rest=True)
     for number in range(1000):
@@ -147,3 +236,25 @@ def test_more_requests_than_may_wait_are_not_taken(monkeypatch: pytest.MonkeyPat
     committer_runs.set()
     taken = [transactions.answer_together(lambda: None, lambda *_: None, most_waiting=2) for _ in range(3)]
     assert taken == [True, True, False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_left_of_a_job_however_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs that were not tried stayed counted for ever, and those that were run again were counted twice."""
+    jobs: Lines[_Job[Any]] = Lines()
+    monkeypatch.setattr(transactions, "_jobs", jobs)
+
+    def fails() -> None:
+        raise ValueError
+
+    def answered(work: Any, *, arrived: float = float("inf")) -> _Job[Any]:
+        job = _Job(work, "key")
+        job.arrived = arrived
+        jobs.put(job, "key")
+        transactions._answer([jobs.get()[1]])
+        assert not jobs._at_once and jobs.all_waiting() == 0
+        return job
+
+    assert answered(lambda: 1).result == 1
+    assert isinstance(answered(fails).error, ValueError)
+    assert answered(lambda: 1, arrived=float("-inf")).error, "it waited in vain for another process"
