@@ -275,6 +275,10 @@ class MemoryVersion(RowOfStore):
         return f"{self.path} #{self.number}"
 
     @property
+    def awaits_review(self) -> bool:
+        return bool(self.review_state == ReviewState.UNREVIEWED)
+
+    @property
     def content(self) -> str | None:
         """The text; null where the operation was `deleted` or the version is redacted."""
         return str(self.text.content) if self.text_id else None

@@ -27,10 +27,10 @@ def awaiting_review(user: User | AnonymousUser) -> int:
 
 
 @register.simple_tag(takes_context=True)
-def review_of(context: template.Context, version: MemoryVersion) -> Item:
-    """A version with what its page shows of its review; without what it changed."""
+def review_of(context: template.Context, version: MemoryVersion, compares: bool = False) -> Item:
+    """A version with what its page shows of its review; what it changed where `compares`."""
     row = Row(version.store_id, version.seq, version.pk, version.memory_id, version.path, version.created_at)
-    return items_of([row], context["request"].user, timezone.now(), compares=False)[0]
+    return items_of([row], context["request"].user, timezone.now(), compares=compares)[0]
 
 
 @register.simple_tag

@@ -126,7 +126,7 @@ def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[
     if version is None:
         return {}
     up_to = [*earlier_than(version).values_list("memory_id", "pk")]
-    if version.review_state == ReviewState.UNREVIEWED:
+    if version.awaits_review:
         up_to.append((version.memory_id, version.pk))
     if not up_to:
         return {}

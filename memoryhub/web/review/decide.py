@@ -154,7 +154,7 @@ def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal 
         return Refusal(_("The note is too long: 1,000 characters are possible."))
     if given.verb.needs_note and not given.note:
         return Refusal(_("Say in the note what is wrong."))
-    if given.verb.is_answer and version.review_state == "unreviewed":
+    if given.verb.is_answer and version.awaits_review:
         standing = decisions.claim(version.store_id, version.memory_id, person(request), timezone.now())
         if standing.by_id != person(request).pk and not given.anyway:
             said = _("%(name)s is looking at this right now.") % {"name": standing.by}

@@ -80,7 +80,7 @@ class Item:
 
     @property
     def is_open(self) -> bool:
-        return self.version.review_state == ReviewState.UNREVIEWED
+        return self.version.awaits_review
 
     @property
     def sides(self) -> Sides:
