@@ -43,7 +43,7 @@ ROOMS = {
         "common": "", "agents": "", "retention": "", "transfer": "", "webhooks": "", "background": "",
         "accounts": "agents", "stores": "accounts agents",
         "audit": "retention", "dashboards": "audit", "search": "audit",
-        "memories": "agents audit search transfer",
+        "memories": "agents audit transfer",
         "history": "audit memories", "undo": "history", "erasure": "history", "sessions": "audit history",
         "review": "audit history sessions",
         "findings": "audit history review",

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.actions.history.undo import PLAN_WORK
+from memoryhub.actions.history.undo_plan import PLAN_WORK
 from memoryhub.actions.stores import stores
 from memoryhub.actions.stores.stores import StoreSettings
 from memoryhub.demo.load import load

@@ -22,7 +22,7 @@ from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Kept
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.restore import restore_plan
-from memoryhub.actions.history.undo import entry_versions, session_versions, undo_plan
+from memoryhub.actions.history.undo_plan import entry_versions, session_versions, undo_plan
 from memoryhub.actions.memories import selection
 from memoryhub.actions.review import decisions
 from memoryhub.models import Decision, Memory, MemoryVersion, Operation

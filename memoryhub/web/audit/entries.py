@@ -79,7 +79,7 @@ def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) 
     }
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "audit/_list.html", context)
-    return render(request, "audit/list.html", context | _choices(person(request), chains, store))
+    return render(request, "audit/entries.html", context | _choices(person(request), chains, store))
 
 
 def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:

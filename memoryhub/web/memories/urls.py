@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.memories import finder, memory, palette, selection, selection_tables, trash, tree
+from memoryhub.web.memories import memory, selection, tables, trash, tree
 
 urlpatterns = [
     path("stores/<slug:store_id>/", tree.page, {"path": ""}, name="store"),
@@ -18,14 +18,12 @@ urlpatterns = [
     path("stores/<slug:store_id>/memories/<slug:memory_id>/rename", memory.rename, name="rename_memory"),
     path("stores/<slug:store_id>/memories/<slug:memory_id>/delete", memory.delete, name="delete_memory"),
     path("stores/<slug:store_id>/memories/<slug:memory_id>/download", memory.download, name="download_memory"),
-    path("palette", palette.palette, name="palette"),
-    path("stores/<slug:store_id>/find", finder.find, name="find"),
     path("stores/<slug:store_id>/selection", selection.answer, name="selection"),
-    path("stores/<slug:store_id>/tables/trash", selection_tables.trash, name="export_trash"),
+    path("stores/<slug:store_id>/tables/trash", tables.trash, name="export_trash"),
     path(
         "stores/<slug:store_id>/memories/<slug:memory_id>/tables/versions",
-        selection_tables.versions,
+        tables.versions,
         name="export_versions",
     ),
-    path("tables/agents", selection_tables.agents, name="export_agents"),
+    path("tables/agents", tables.agents, name="export_agents"),
 ]

@@ -1,11 +1,13 @@
-"""The addresses of search and saved views."""
+"""The addresses of search, the finder of paths, the palette and saved views."""
 
 from django.urls import path
 
-from memoryhub.web.search import saved_views, search
+from memoryhub.web.search import finder, palette, saved_views, search
 
 urlpatterns = [
     path("search", search.search, name="search"),
+    path("stores/<slug:store_id>/find", finder.find, name="find"),
+    path("palette", palette.palette, name="palette"),
     path("views", saved_views.listing, name="saved_views"),
     path("views/save", saved_views.save, name="save_view"),
     path("views/<slug:view_id>/rename", saved_views.rename, name="rename_view"),

@@ -11,7 +11,7 @@ from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import Problem
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.erasure import erasure, redaction
-from memoryhub.actions.history import restore, undo
+from memoryhub.actions.history import restore, undo_plan
 from memoryhub.actions.retention import removal
 from memoryhub.actions.review import decisions
 from memoryhub.actions.verification import verify
@@ -166,7 +166,7 @@ def test_restoring_and_undoing_never_take_a_removed_version_for_one_that_was_nev
             elif not change.problem:
                 assert change.then.path == there.get(change.memory)
     for seq in range(1, last):
-        undo.undo_plan(history.store.id, undo.entry_versions(history.store.id, seq))
+        undo_plan.undo_plan(history.store.id, undo_plan.entry_versions(history.store.id, seq))
 
 
 def test_entries_go_at_most_a_thousand_at_once_and_never_those_that_a_call_may_repeat() -> None:

@@ -9,8 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from memoryhub.web.memories import finder_cache
-from memoryhub.web.search import search as search
+from memoryhub.web.search import finder_cache, search as search
 from tests.browser import Console, axe, fits, sign_in_as
 from tests.web.memories.pages import act, write
 

@@ -12,8 +12,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.models import HUB, AuditChain, Memory, MemoryStore, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.text.path_index import Entry, found, words_of
-from memoryhub.web.memories import finder_cache
-from memoryhub.web.search import search as search
+from memoryhub.web.search import finder_cache, search as search
 from tests.api.harness import new_store
 from tests.fixtures import signed_in
 from tests.web.hostile import HIDDEN, PATH, build

@@ -17,8 +17,8 @@ from memoryhub.text.path_index import words_of
 from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.request import Request
-from memoryhub.web.memories import finder_cache
-from memoryhub.web.memories.finder import MOST, rows_of, typed
+from memoryhub.web.search import finder_cache
+from memoryhub.web.search.finder import MOST, rows_of, typed
 from memoryhub.web.search.highlight import marked
 
 FEW = 6

@@ -14,7 +14,7 @@ from memoryhub.text.path_index import Entry, words_of
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.request import Request
-from memoryhub.web.memories import finder_cache
+from memoryhub.web.search import finder_cache
 from memoryhub.web.search.filters import LONGEST
 from memoryhub.web.search.highlight import marked_path
 

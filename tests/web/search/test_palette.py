@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.models import Agent, MemoryStore, User
-from memoryhub.web.memories import finder_cache
+from memoryhub.web.search import finder_cache
 from tests.api.harness import new_store
 from tests.fixtures import signed_in
 from tests.web.hostile import build
