@@ -34,9 +34,7 @@ class Pool:
 
     def offer(self, job: Job, whose: object = None) -> bool:
         """Whether the job will be run; it is not where too many wait already, of all or of this key or person."""
-        if self._jobs.all_waiting() >= self.most_waiting:
-            return False
-        if whose is not None and self._jobs.waiting(whose) * 2 >= self.most_waiting:
+        if not self._jobs.has_place(whose, self.most_waiting):
             return False
         self._jobs.put((time.monotonic(), job), whose)
         return True

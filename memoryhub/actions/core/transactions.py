@@ -296,14 +296,10 @@ def answer_together(
     What a call does beside its rows takes less time than handing it from thread to thread and back, so one thread
     answers what has queued up, one request after the other, and commits it together. `done` runs in that thread, and
     gets NotTogether where another thread must answer. False where the committer does not run, where `most_waiting`
-    wait for it, or three quarters of so many with the same key (`whose`): the rest is for others. Work must be
+    wait for it, or half of so many with the same key (`whose`): the rest is for others. Work must be
     repeatable, as in `together`, up to what it changes outside the database.
     """
-    if (
-        not _committer_runs.is_set()
-        or _jobs.all_waiting() >= most_waiting
-        or _jobs.waiting(whose) * 4 >= most_waiting * 3
-    ):
+    if not _committer_runs.is_set() or not _jobs.has_place(whose, most_waiting):
         return False
     _jobs.put(_Request(work, done, whose), whose)
     return True

@@ -182,3 +182,7 @@ class Lines(Generic[T]):
 
     def all_waiting(self) -> int:
         return self._count
+
+    def has_place(self, whose: object, most_waiting: int) -> bool:
+        """Whether one more may wait: `most_waiting` of all, half of so many of one key."""
+        return self._count < most_waiting and (whose is None or self.waiting(whose) * 2 < most_waiting)

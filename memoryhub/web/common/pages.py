@@ -5,6 +5,8 @@ from typing import Any
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from memoryhub.models import AuditEntry, MemoryStore, Role
 from memoryhub.web.common.request import Request
@@ -41,3 +43,10 @@ def entries(store: MemoryStore, *seqs: int | None) -> dict[int, AuditEntry]:
 def see_other(to: str, *args: str) -> HttpResponse:
     """After a POST: the page, by address or by name of its route, that shows what came of it."""
     return HttpResponseRedirect(resolve_url(to, *args), status=303)
+
+
+def next_of(request: Request, otherwise: str) -> str:
+    """The page of the hub from which a form came (`next`), else the route that is named."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    is_here = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
+    return wanted if is_here else reverse(otherwise)

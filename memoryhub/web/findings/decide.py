@@ -8,9 +8,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
@@ -20,7 +18,7 @@ from memoryhub.models import Finding, FindingState, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.access import act, in_store, person, signed_in
 from memoryhub.web.common.forms import LONGEST_NOTE
-from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.findings.rows import items_of
@@ -55,13 +53,13 @@ def _decided(request: Request, stores: Sequence[str]) -> HttpResponse:
     chosen = _chosen([one] if one else request.POST.getlist("finding"))
     if not chosen:
         messages.info(request, _("Nothing was chosen, so nothing was done."))
-        return see_other(next_of(request))
+        return see_other(next_of(request, "findings"))
     found = _mine(request, chosen, stores)
     note = request.POST.get("note", "").strip()
     if decision == "dismiss" and (not note or len(note) > LONGEST_NOTE):
         return _ask(request, [id for of_store in found.values() for id in of_store], note)
     _do(request, found, STATES[decision], note[:LONGEST_NOTE])
-    return see_other(next_of(request))
+    return see_other(next_of(request, "findings"))
 
 
 def _chosen(named: Sequence[str]) -> list[str]:
@@ -98,7 +96,7 @@ def _ask(request: Request, chosen: Sequence[str], note: str) -> HttpResponse:
             "items": items_of(chosen, person(request), timezone.now()),
             "note": note,
             "problem": problem,
-            "next": next_of(request),
+            "next": next_of(request, "findings"),
             "action": request.path,
         },
     )
@@ -125,11 +123,3 @@ def _tell(request: Request, state: FindingState, done: int) -> None:
         FindingState.OPEN: ngettext("%(count)s finding is open again.", "%(count)s findings are open again.", done),
     }
     messages.success(request, said[state] % {"count": done})
-
-
-def next_of(request: Request) -> str:
-    """The page from which the form came."""
-    asked = request.POST.get("next", "")
-    if asked.startswith("/") and url_has_allowed_host_and_scheme(asked, allowed_hosts=None):
-        return asked
-    return reverse("findings")

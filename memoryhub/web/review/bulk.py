@@ -22,11 +22,11 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.access import act, person, signed_in
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.forms import LONGEST_NOTE
-from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.review import acts
-from memoryhub.web.review.decide import next_of, with_links
+from memoryhub.web.review.decide import with_links
 from memoryhub.web.review.filters import Filter, resolved
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
@@ -69,14 +69,14 @@ def decide_many(request: Request) -> HttpResponse:
         chosen = _chosen(request)
     except Malformed as malformed:
         messages.error(request, str(malformed))
-        return see_other(next_of(request))
+        return see_other(next_of(request, "review"))
     if not chosen.ids:
         messages.info(request, _("Nothing was chosen, so nothing was done."))
-        return see_other(next_of(request))
+        return see_other(next_of(request, "review"))
     parts = _parts(chosen.ids, verb, person(request))
     if not parts:
         messages.warning(request, _("No version that you chose awaits your decision any more."))
-        return see_other(next_of(request))
+        return see_other(next_of(request, "review"))
     note, problem = request.POST.get("note", "").strip(), ""
     if len(note) > LONGEST_NOTE:
         problem = _("The note is too long: 1,000 characters are possible.")
@@ -158,7 +158,7 @@ def _page(request: Request, verb: Verb, chosen: Chosen, parts: Sequence[Part], n
             "note": note,
             "problem": problem,
             "these": ",".join(id for part in parts for id in part.versions),
-            "next": next_of(request),
+            "next": next_of(request, "review"),
             "left_out": len(chosen.ids) - sum(len(part.versions) for part in parts),
             "remains": chosen.remains,
             "claimed": _claims(parts, person(request)),
@@ -178,14 +178,14 @@ def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> Htt
             continue
         decisions.release(part.store.pk, part.memories, person(request))
         _tell(request, part, verb, done, left)
-    return see_other(next_of(request))
+    return see_other(next_of(request, "review"))
 
 
 def _tell(request: Request, part: Part, verb: Verb, done: decisions.Done | None, left: int) -> None:
     if done is not None and verb.did:
         count = len(done.versions)
         said = f"{part.store.name}: {verb.did(count) % {'count': count}}"
-        messages.success(request, with_links(part.store.pk, said, done.seq, verb, next_of(request)))
+        messages.success(request, with_links(part.store.pk, said, done.seq, verb, next_of(request, "review")))
     decided = len(part.versions) - left - (len(done.versions) if done else 0)
     if verb.state and decided > 0:
         said = ngettext(

@@ -10,7 +10,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -23,7 +22,7 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.templatetags.visible import visible
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.forms import LONGEST_NOTE
-from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people, in_words
 from memoryhub.web.common.versions import version_of
@@ -110,21 +109,21 @@ def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpRespons
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":
-        return render(request, "review/undo.html", {"store": store, "seq": seq, "next": next_of(request)})
+        return render(request, "review/undo.html", {"store": store, "seq": seq, "next": next_of(request, "review")})
     try:
         undone = revert.take_back(store.pk, seq, act(request))
     except revert.NeedsChoice:
         return see_other("undo_entry", store.pk, str(seq))
     except ToolError as error:
         messages.error(request, for_people(error))
-        return see_other(next_of(request))
+        return see_other(next_of(request, "review"))
     if request.htmx and (pk := request.POST.get("version")):
         return _answer(request, item_of(request, version_of(store, pk)))
     if undone is None:
         messages.warning(request, _("Nothing was taken back: somebody has decided about it since."))
     else:
         messages.success(request, _("The decision was undone: its versions await review again."))
-    return see_other(next_of(request))
+    return see_other(next_of(request, "review"))
 
 
 def item_of(request: Request, version: MemoryVersion) -> Item:
@@ -132,16 +131,9 @@ def item_of(request: Request, version: MemoryVersion) -> Item:
     return items_of([row], person(request), timezone.now())[0]
 
 
-def next_of(request: Request) -> str:
-    """The page of the hub from which the form came, else the inbox."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    is_here = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
-    return wanted if is_here else reverse("review")
-
-
 def _answer(request: Request, item: Item, **more: Any) -> HttpResponse:
     """For the place of an item: the item, or the line that says what was decided about it."""
-    shown = {"item": item, "decided": not item.is_open, "oob": True, "here": next_of(request), **more}
+    shown = {"item": item, "decided": not item.is_open, "oob": True, "here": next_of(request, "review"), **more}
     return render(request, "review/_answer.html", shown)
 
 
@@ -180,7 +172,7 @@ def _done_already(request: Request, version: MemoryVersion) -> HttpResponse:
     if request.htmx:
         return _answer(request, item_of(request, version))
     messages.info(request, _("You have already decided this. Nothing was done."))
-    return see_other(next_of(request))
+    return see_other(next_of(request, "review"))
 
 
 def _why(error: Exception) -> Refusal:
@@ -214,8 +206,8 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     if done is None:
         messages.info(request, said)
     else:
-        messages.success(request, with_links(version.store_id, said, done.seq, given.verb, next_of(request)))
-    return see_other(next_of(request))
+        messages.success(request, with_links(version.store_id, said, done.seq, given.verb, next_of(request, "review")))
+    return see_other(next_of(request, "review"))
 
 
 def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) -> str:
@@ -256,7 +248,7 @@ def _choose(request: Request, store: MemoryStore, version: MemoryVersion, note: 
 def _refused(request: Request, version: MemoryVersion, given: Given, refusal: Refusal) -> HttpResponse:
     """The item again, with what was typed; to a browser without script as a page of its own."""
     item = item_of(request, version)
-    shown = {"item": item, "refusal": refusal, "note": given.note, "given": given, "here": next_of(request)}
+    shown = {"item": item, "refusal": refusal, "note": given.note, "given": given, "here": next_of(request, "review")}
     if request.htmx:
         return render(request, "review/_item.html", shown)
     return render(request, "review/one.html", shown | {"store": version.store})
