@@ -26,12 +26,12 @@ def typed(kind: str | None, id: str | None, session: str | None) -> tuple[str, s
 
 
 def actor(kind: str | None, id: str | None, session: str | None) -> Json | None:
-    """The same as the API writes it."""
+    """The actor as the API writes it."""
     found = typed(kind, id, session)
     return None if found is None else {"type": found[0], ID_OF[found[0]]: found[1]}
 
 
 def of_origin(origin: Mapping[str, Any]) -> Json | None:
-    """Whoever wrote a version where an import brought it from; null where that is not told."""
+    """The actor who wrote an imported version in the hub of its origin; null if unknown."""
     named = ID_OF.get(origin.get("type") or "")
     return {"type": origin["type"], named: origin["id"]} if named and origin.get("id") else None

@@ -1,4 +1,4 @@
-"""The Django application: its name, its system checks and what each new database connection is told."""
+"""The Django application: its name, its system checks and the setup of each new database connection."""
 
 from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_in

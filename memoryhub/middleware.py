@@ -101,7 +101,7 @@ def time_zone(get_response: GetResponse) -> GetResponse:
 
 
 def wrong_methods(get_response: GetResponse) -> GetResponse:
-    """A page where a view only names the methods that it answers, with its status and its `Allow`."""
+    """Replaces the empty 405 of a view by a page, with the same status and `Allow` header."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

@@ -57,7 +57,7 @@ class Explained(Exception):
 
 
 class Report:
-    """What becomes of one kind of work: kept where it changes, and once a minute."""
+    """The state of one kind of work, saved when it changes and once a minute."""
 
     def __init__(self, name: str, clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
         self.name, self.clock, self.seconds = name, clock, seconds

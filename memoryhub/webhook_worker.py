@@ -53,7 +53,7 @@ SLOW = 2.0
 
 
 def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
-    """Starts the thread that looks, which starts the others when there is something to send."""
+    """Starts the dispatcher's thread, which starts the senders' threads when a delivery is due."""
     dispatcher = Dispatcher(Sender(), timezone.now, report)
     thread = threading.Thread(target=dispatcher.run, args=(stop,), name="webhooks", daemon=True)
     thread.start()

@@ -135,7 +135,7 @@ def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, 
 
 
 def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
-    """store -> (last counted entry, last entry), of those stores (null: of all) that have been counted less far."""
+    """The stores (null: among all) with entries not counted yet: store -> (last counted entry, last entry)."""
     counted = Figures.objects.filter(store_id=OuterRef("pk")).values("seq")
     within = MemoryStore.objects.values("pk") if stores is None else stores
     chains = AuditChain.objects.filter(pk__in=within).annotate(counted=Coalesce(Subquery(counted[:1]), 0))

@@ -32,7 +32,7 @@ class Declared:
 
 
 class HubAPI(NinjaAPI):
-    """Ninja's, but that an operation is called what its function is called."""
+    """NinjaAPI with the function's name as operation id."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__

@@ -6,7 +6,7 @@ from memoryhub.protocol.plain import for_api
 
 
 def problem_of(error: ToolError) -> Problem:
-    """409 for what is there already and for another text than the expected one, else 400."""
+    """The API's error: 409 if the path is taken or the text is not the expected one, else 400."""
     message = for_api(error.message)
     if not message.endswith("."):
         message += "."

@@ -29,7 +29,7 @@ class WhatWentWrong(Object):
 
 
 class Error(Object):
-    """The envelope in which every refused request is told."""
+    """The envelope of every error."""
 
     type: Literal["error"]
     error: WhatWentWrong

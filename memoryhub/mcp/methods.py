@@ -32,7 +32,7 @@ class Incoming:
 
 
 def call(incoming: Incoming) -> Json:
-    """The result of a request; raises Refused, and the Problem of what the API would refuse too."""
+    """The result of a request. Raises Refused, or a Problem for what the API refuses in the same way."""
     is_stateless = incoming.version == versions.STATELESS
     method = (_STATELESS if is_stateless else _AGREED).get(incoming.message.method)
     if method is None:

@@ -1,4 +1,4 @@
-"""Calls of the tools that only read: what is wrong with their arguments is told to the model, which can try again."""
+"""Calls of the tools that only read: wrong arguments are explained to the model, which can try again."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The tables of the hub, with their constraints and their questions as QuerySet methods."""
+"""The tables of the hub, with their constraints, and their queries as QuerySet methods."""
 
 from memoryhub.models.access import Access, Agent, Invitation, Key, KeyStore, Member, Role, Session, User
 from memoryhub.models.audit import HUB, AuditChain, AuditEntry, Door, IdempotentCall

@@ -32,7 +32,7 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(store__in=stores)
 
     def since(self, day: date | None) -> ActivityQuerySet:
-        """Those of a day and later; null is no bound."""
+        """The rows from a day on; null: the rows of every day."""
         return self if day is None else self.filter(day__gte=day)
 
     def by_command(self, author: str = ALL) -> ActivityQuerySet:

@@ -1,4 +1,4 @@
-"""Imports: what was brought, what is to become of each memory of it, and how far it has come."""
+"""Imports: what was uploaded, what to do with each of its memories, and the progress."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(store_id=memory.store_id, memory=memory)
 
     def of_entry(self, chain: str, seq: int) -> MemoryVersionQuerySet:
-        """Those that one audit entry made, in the order in which its digest holds them."""
+        """The versions that one audit entry made, in the order in which its digest was computed."""
         return self.filter(store_id=chain, seq=seq).order_by("id")
 
     def newest(self) -> MemoryVersionQuerySet:

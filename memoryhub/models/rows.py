@@ -31,7 +31,7 @@ class RowOfStore(models.Model):
     def refresh_from_db(
         self, using: str | None = None, fields: Iterable[str] | None = None, from_queryset: QuerySet[Any] | None = None
     ) -> None:
-        """Deferred columns are read with this, too."""
+        """Names the store in the query. Django calls this for deferred columns, too."""
         rows = type(self)._base_manager.using(using) if from_queryset is None else from_queryset
         super().refresh_from_db(using, fields, rows.filter(**self._of_store()))
 

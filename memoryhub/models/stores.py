@@ -157,8 +157,8 @@ class HubSettings(Governed):
 
 
 class RefusalWindow(models.Model):
-    """The refused requests of a key since a moment: those that have an entry of the hub's chain, and those that are
-    only counted; see `actions/refusals`."""
+    """The refused requests of a key since a moment: `written` have an audit entry, `counted` are
+    counted without one; see `actions/refusals`."""
 
     key = IdField(primary_key=True)
     since = models.DateTimeField()

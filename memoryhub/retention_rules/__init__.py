@@ -177,9 +177,9 @@ def for_entries(policies: Iterable[Policy]) -> Policy | None:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A policy, whether it matches a path and wins, and why.
+    """A policy, whether it matches a path, whether it wins over the other policies, and why.
 
-    `why` is `wins`, `paused` (it wins and does nothing), `no_match`, or by what the winner is more specific: `store`
+    `why` is `wins`, `paused` (it wins and does nothing), `no_match`, or in what the winner is more specific: `store`
     (the hub's comes after a store's), `start` (a longer literal start), `literal` (more literal characters) or `order`.
     """
 
@@ -190,7 +190,7 @@ class Candidate:
 
 
 def explained(policies: Iterable[Policy], path: str) -> list[Candidate]:
-    """What each policy says to a path, the most specific first."""
+    """Whether and why each policy applies to a path, the most specific policy first."""
     ordered = sorted(policies, key=attrgetter("specificity"))
     winner = next((policy for policy in ordered if matches(policy.pattern, path)), None)
     return [_candidate(policy, path, winner) for policy in ordered]

@@ -137,7 +137,7 @@ def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
 
 
 def _reason(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
-    """What a request is told that an error ended outside Django; the log is told the error."""
+    """The body of the answer when an error outside Django ended a request; the error goes to the log."""
     if isinstance(error, NoRoom):
         logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])
         return refusals.NO_ROOM

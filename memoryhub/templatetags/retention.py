@@ -1,4 +1,4 @@
-"""Pins, legal holds and what becomes of a memory, on the pages of memories and directories."""
+"""Pins, legal holds and retention of a memory, on the pages of memories and directories."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.simple_tag
 def kept_of(memory: Memory) -> Kept:
-    """What keeps a memory, and what policies will do to it: two questions to indexes."""
+    """What keeps a memory, and what policies will do to it: two indexed queries."""
     return retention_due.kept(memory, timezone.now())
 
 

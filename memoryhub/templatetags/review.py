@@ -40,7 +40,7 @@ def verb(name: str) -> Verb:
 
 @register.simple_tag
 def verbs_of_several() -> list[Verb]:
-    """Those that the inbox offers for the versions that are selected."""
+    """The decisions that the inbox offers for several selected versions."""
     return OF_SEVERAL
 
 

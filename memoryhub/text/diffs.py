@@ -107,7 +107,7 @@ def compare(
 
 
 def opened(work: Work, old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3) -> Diff | None:
-    """The comparison, or null where a request has too little work left for it: it is shown closed then."""
+    """The comparison; null if the request's budget of work is too small for it: the page then shows it closed."""
     if not work.opens(cost(old, new)):
         return None
     return compare(old, new, ignore_whitespace=ignore_whitespace, context=context, work=work)
@@ -125,7 +125,7 @@ def counts(old: str, new: str) -> tuple[int, int]:
 
 
 def counts_within(work: Work, old: str, new: str) -> tuple[int, int] | None:
-    """The same, or null where a request has too little work left for it."""
+    """As `counts`; null if the request's budget of work is too small for it."""
     if not work.opens(cost_of_matching(old, new)):
         return None
     budget = Budget(MATCHING_PAIRS)

@@ -97,7 +97,7 @@ class PathIndex:
         return len(self.entries)
 
     def find(self, words: Sequence[str], limit: int, gone: Container[str] = ()) -> list[Found]:
-        """The first entries that have all words, be there any, without those whose ids are in `gone`."""
+        """The best entries that have all words (without words: any), except those whose ids are in `gone`."""
         answer: list[Found] = []
         places: list[list[int]] = [[] for _ in range(IN_PATH + 1)]
         for checked, (fit, place) in enumerate(self._candidates([_Keys.of(word) for word in words])):

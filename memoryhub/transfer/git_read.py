@@ -23,7 +23,7 @@ _WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b
 
 @dataclass(slots=True)
 class Commit:
-    """One commit as far as it has been read: `changed` are (place, bytes) that it wrote."""
+    """One commit, as far as the stream has been read; `changed` maps each path to the bytes written there."""
 
     author: Author | None = None
     at: datetime | None = None

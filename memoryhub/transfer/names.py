@@ -37,7 +37,7 @@ def escape(character: str) -> str:
 
 
 def _marked(safe: str, whole: str) -> str:
-    """A name that is not like the others: cut, with a mark that follows from the whole of it before its ending."""
+    """A unique name: shortened, with a hash of the full name before its extension."""
     stem, dot, ending = safe.rpartition(".") if "." in safe[1:] else (safe, "", "")
     if len(ending) > 20:
         stem, dot, ending = safe, "", ""

@@ -203,7 +203,7 @@ def test_a_page_shows_what_was_looked_for_but_no_value_that_is_sensitive(hub: Hu
     seq = newest_entry(hub.store.id).seq
     browser = signed_in(superuser)
     html = browser.get(f"/audit/{hub.store.id}/{seq - 1}").content.decode()
-    assert "searched for “tea” beneath /a/" in html
+    assert "searched for “tea” under /a/" in html
     html = browser.get(f"/audit/{hub.store.id}/{seq}").content.decode()
     assert "searched for" in html and CARD not in html
 

@@ -45,7 +45,7 @@ class TestPage:
         before = AuditEntry.objects.count()
         html = page(signed_in(bob), reverse("export_store", args=[store.id]))
         assert "1 memory with 5 B of text" in html and html.count('name="format"') == 3
-        assert "As a viewer" in html and "audit entries come along" not in html
+        assert "As a viewer" in html and "audit entries are included" not in html
         assert "in /notes" in page(signed_in(bob), reverse("export_store", args=[store.id]) + "?path=/notes")
         assert AuditEntry.objects.count() == before
 

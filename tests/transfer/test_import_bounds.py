@@ -109,7 +109,7 @@ def test_what_tools_keep_is_excluded_unless_somebody_wants_it(tmp_path: Path, ta
 def test_in_the_browser_what_tools_keep_is_left_out_and_can_be_asked_for(store: MemoryStore, alice: User) -> None:
     keys_and_roles.set_role(store, alice, Role.ADMIN, **BY)
     client, address = signed_in(alice), reverse("new_import", args=[store.pk])
-    assert "Also what tools keep for themselves" in client.get(address).content.decode()
+    assert "Include the files of tools" in client.get(address).content.decode()
     brought = archive(("a.md", b"text"), (".obsidian/app.json", b"{}"))
     for more, count in (({}, 1), ({"include_all": "on"}, 2)):
         upload = io.BytesIO(brought)

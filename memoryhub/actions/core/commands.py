@@ -63,7 +63,7 @@ _ALL = (
         "rename", _("renamed %(path)s to %(new_path)s"), _("tried to rename %(path)s to %(new_path)s"), by_agents=True
     ),
     Command(
-        "search", (_("searched for “%(query)s” beneath %(beneath)s"), _("searched for “%(query)s”")), by_agents=True
+        "search", (_("searched for “%(query)s” under %(beneath)s"), _("searched for “%(query)s”")), by_agents=True
     ),
     Command("history", _("looked at the history of %(path)s"), by_agents=True),
     Command("edit", _("edited %(path)s"), _("tried to edit %(path)s")),
@@ -146,8 +146,8 @@ _ALL = (
     Command(
         "prepare_import",
         several=lambda n: ngettext(
-            "brought %(name)s with %(count)s memory, to be imported into %(place)s",
-            "brought %(name)s with %(count)s memories, to be imported into %(place)s", n,
+            "uploaded %(name)s with %(count)s memory, to be imported into %(place)s",
+            "uploaded %(name)s with %(count)s memories, to be imported into %(place)s", n,
         ),
         counts="memories",
     ),
@@ -312,7 +312,7 @@ _ALL = (
     Command(
         "set_scrub_hour", _("changed the hour of scrubbing from %(hour)s:00 to %(new_hour)s:00 UTC"), scope=Scope.HUB
     ),
-    Command("ask_scrub", _("asked for the database’s file to be written anew"), scope=Scope.HUB),
+    Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB),
     Command("accept_missing", _("accepted that entries are missing: %(reason)s"), scope=Scope.HUB),
     Command("accept_secret_key", _("accepted another SECRET_KEY"), scope=Scope.HUB),
     Command(

@@ -21,7 +21,7 @@ Spans = tuple[list[Span], list[Span]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ruling:
-    """What becomes of each kind. `kept_out` are masked or blocked: nothing of them is stored anywhere.
+    """The action for each kind. `kept_out` are masked or blocked: nothing of them is stored anywhere.
 
     `marks` are texts of which every value that is kept out has one (null: there are no such texts).
     """
@@ -78,7 +78,7 @@ def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
 
 
 def actions_of(store_rules: str, hub_rules: str | None) -> Mapping[str, Action]:
-    """What becomes of each kind: what the store says, else what the hub says, else the kind's default."""
+    """The action for each kind: the store's, else the hub's, else the kind's default."""
     return ruling(store_rules, hub_rules).actions
 
 

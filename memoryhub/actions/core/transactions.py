@@ -37,8 +37,8 @@ _thread = threading.local()
 
 
 class _Last:
-    """When this process last committed a write, and when it last began to wait in vain for the write lock of SQLite,
-    which another process had, or last heard that PostgreSQL's disk is full; by the monotonic clock."""
+    """Moments of this process on the monotonic clock: its last commit; the start of its last wait for SQLite's write
+    lock that failed, since another process held it; and the last time that PostgreSQL's disk was full."""
 
     committed = float("-inf")
     in_vain = float("-inf")
@@ -82,7 +82,7 @@ def writing() -> Iterator[None]:
 
 
 def _require_a_chance(arrived: float) -> None:
-    """Raises the error of whoever waited in vain for SQLite's write lock, where this thread waited just as long.
+    """Raises the error of a failed wait for SQLite's write lock if this thread has waited as long.
 
     So a thread waits for another process at most twice as long as SQLite does, however many are in line: each of them
     would otherwise begin that wait anew, one after the other.

@@ -11,7 +11,7 @@ from memoryhub.protocol.errors import ToolError
 
 
 def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
-    """Takes text and path out of a version for good, as redaction.redact_version does; what is refused is told."""
+    """Takes text and path out of a version for good, as redaction.redact_version does; a refusal is audited, too."""
 
     def work(store: Tree) -> tuple[Exception | None, Record | None]:
         version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()

@@ -39,7 +39,7 @@ def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
 
 
 def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | None]:
-    """The same on a locked store; gives the entry that tells it, null where the version had been redacted.
+    """As `redact_version`, on a locked store; gives the entry that tells it, null where the version had been redacted.
 
     `sqlite_remains.scrub_small` is to follow when that is committed.
     """

@@ -1,4 +1,4 @@
-"""The rules for sensitive text: what becomes of each kind in a store, or by default in every store."""
+"""The rules for sensitive text: what the hub does with each kind in a store, or by default in every store."""
 
 from collections.abc import Mapping
 from typing import Any

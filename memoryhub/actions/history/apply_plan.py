@@ -1,4 +1,4 @@
-"""Restoring and undoing: what a person chose of a plan, done in one transaction and told by one audit entry."""
+"""Restoring and undoing: what a person chose of a plan, done in one transaction with one audit entry."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

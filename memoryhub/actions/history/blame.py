@@ -16,7 +16,7 @@ CHUNK = 32
 
 
 class Row(NamedTuple):
-    """What is told of a version without its text."""
+    """The facts of a version without its text."""
 
     number: int
     id: str

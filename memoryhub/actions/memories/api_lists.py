@@ -47,7 +47,7 @@ class Wanted(NamedTuple):
 
 
 def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
-    """A page; each text that it gives is told and noted as read."""
+    """A page; each text in it is audited and recorded as read."""
     if not wanted.full:
         note_call(store_id, asked)
         sql.connect()

@@ -14,8 +14,8 @@ from memoryhub.protocol.errors import ToolError
 def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
     """Makes a version the newest again; a deleted memory comes back at `path`, or where the version was.
 
-    Raises NoSuchVersion, of which the audit tells nothing, ToolError (PathConflict where the place is taken), and as
-    `api_requests.on_store`.
+    Raises NoSuchVersion (without an audit entry), ToolError (PathConflict if the path is taken), and what
+    `api_requests.on_store` raises.
     """
     version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
     if version is None:

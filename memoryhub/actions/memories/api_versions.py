@@ -92,7 +92,7 @@ class _Part(NamedTuple):
 
 
 def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> VersionTold:
-    """One version; its text is told and noted as read where it is given."""
+    """One version; if its text is included, that is audited and recorded as read."""
 
     def find() -> VersionTold:
         row = sql_lists.version(store_id, version_id, full=full)
@@ -117,7 +117,7 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
 
 
 def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
-    """A page of versions; each text that it gives is told and noted as read."""
+    """A page of versions; each text in it is audited and recorded as read."""
     if wanted.full:
         return reading(store_id, asked, lambda _: _with_reads(_page(store_id, wanted)))
     note_call(store_id, asked)

@@ -146,7 +146,7 @@ def _obstacle(store_id: str, item: Item, to: str, taken: set[str], times: Counte
 
 
 def _is_too_long(store_id: str, item: Item, to: str) -> bool:
-    """Whether its path, or one beneath it, would be longer or deeper than a path can be."""
+    """Whether its path, or one under it, would be longer or deeper than a path can be."""
     longer, deeper = len(to.encode()) - len(item.path.encode()), to.count("/") - item.path.count("/")
     if not item.is_directory:
         return not _fits(item.path, longer, deeper)

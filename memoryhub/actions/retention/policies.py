@@ -112,7 +112,7 @@ def _require_unique(store_id: str | None, pattern: str, policy_id: str) -> None:
 def _tell(
     locked: tree.Tree | None, act: Act, command: str, policy: RetentionPolicy, changes: Mapping[str, list[Any]]
 ) -> None:
-    """The entry: which policy, and of each setting that changed what it was and is."""
+    """Writes the audit entry: the policy, and each changed setting before and after."""
     told = {"policy": policy.pk, "label": policy.name, "where": policy.pattern, **changes}
     record = Record(command, input=audit.to_json(told))
     if locked is not None:

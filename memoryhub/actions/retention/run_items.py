@@ -1,4 +1,4 @@
-"""What a run does, a few items in a transaction: each is looked at again under the lock, done and told."""
+"""What a run does, a few items in a transaction: each is checked again under the lock, done and audited."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -32,7 +32,7 @@ class Decided(Exception):
 
 
 class Changed(Exception):
-    """More or fewer earlier versions would be approved with this one than the person was told: `count` of them."""
+    """Approving this version would approve `count` earlier ones, not the number that the person was shown."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} earlier versions would be approved too")

@@ -103,7 +103,7 @@ def step(store_id: str) -> bool:
 
 
 def _told(store_id: str) -> bool:
-    """Whether the webhooks of the store have been told of everything, or never can be."""
+    """Whether all events of the store have been sent to its webhooks, or never can be."""
     if not Webhook.objects.filter(store_id=store_id, paused_at=None).exists():
         return True
     if Delivery.objects.filter(webhook__store=store_id, state=DeliveryState.WAITING).exists():

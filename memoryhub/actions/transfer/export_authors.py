@@ -10,7 +10,7 @@ from memoryhub.transfer.bundle import Author
 
 
 class Authors:
-    """Of a store; `find` looks up those of some versions, a few questions for all of them."""
+    """The authors of a store; `find` looks up those of some versions, with a few queries for all of them."""
 
     def __init__(self, store_id: str) -> None:
         self.store = store_id

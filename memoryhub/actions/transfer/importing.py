@@ -169,7 +169,7 @@ def _drop(import_id: str) -> None:
 
 
 def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None) -> int:
-    """Says what becomes of items of a preview (null: of all that allow it); gives of how many. Raises NotOpen."""
+    """Sets the choice for items of a preview (null: for all that allow it); gives their number. Raises NotOpen."""
     with writing():
         job = Import.objects.filter(pk=import_id).first()
         if job is None or job.state != ImportState.PREVIEW:

@@ -1,4 +1,4 @@
-"""What each memory of an import meets in the store, as its preview shows it."""
+"""The preview of an import: whether each memory is new, in the trash, the same, in conflict, or refused."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,11 +18,11 @@ TAKE, SKIP, BESIDE = "take", "skip", "beside"
 CHOICES: Mapping[str, tuple[str, ...]] = {
     NEW: (TAKE, SKIP), TRASH: (TAKE, SKIP), CONFLICT: (SKIP, TAKE, BESIDE), SAME: (SKIP,), REFUSED: (SKIP,),
 }  # fmt: skip
-"""What may become of a memory by what it meets; the first is proposed. `take` replaces the text of a conflict."""
+"""The choices for each of these; the first is proposed. In a conflict, `take` replaces the text in the store."""
 
 
 def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:
-    """Fills in `found`, `choice`, `reason` and `met` of the next items of an import; writes nothing."""
+    """Sets `found`, `choice`, `reason` and `met` (the version in conflict) of the next items; saves nothing."""
     there = _there(store.store, [item.path for item in items])
     known = _known({item.memory for item in items if item.memory})
     earlier = ImportItem.objects.filter(job_id=job.pk, number__lt=items[0].number, found=NEW) if items else None

@@ -1,9 +1,11 @@
-"""Writing the checkpoint files: where each chain stood at some moments, kept outside the database.
+"""Writing the checkpoint files: the head of each audit chain at some moments, kept outside the database.
 
-Only this shows a log that was cut off or a database that was put back. Lines are appended to the live file. When it is
-full it is closed, kept as a numbered segment beside it, and the next live file begins with the newest checkpoint of
-every chain, so that it alone shows what was cut off since. Each step can be the last before a crash: a file that ends
-with half a line loses it, and one that is closed is kept aside, when the next checkpoint is written.
+Only they reveal that the end of the audit was removed, or that an old copy of the database was put in place.
+
+Lines are appended to the live file. A full file is closed and renamed to a numbered segment; the next live file begins
+with the newest checkpoint of every chain, so that it reveals removals without the segments. The process may crash
+after any step: when the next checkpoint is written, half a line at the end of a file is dropped, and a closed file that
+was not renamed yet is renamed.
 """
 
 import errno

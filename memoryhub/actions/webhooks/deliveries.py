@@ -47,7 +47,7 @@ ROWS_IN_A_HURRY = 96
 
 
 class Wants(NamedTuple):
-    """An active webhook, of a store or (null) of all, and what it wants to be told."""
+    """An active webhook, of a store or (null) of all, and the events that it wants."""
 
     id: str
     store: str | None
@@ -323,7 +323,7 @@ def _memories(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[str, 
 
 
 def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
-    """Makes the deliveries of retention runs and imports that have another state than webhooks were told of."""
+    """Makes the deliveries for retention runs and imports whose state has changed since the last ones."""
     key = settings.MEMORYHUB_AUDIT_KEY
     for jobs in (Run.objects, Import.objects):
         stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})

@@ -65,7 +65,7 @@ OWN_KEY = "ANTHROPIC_API_KEY"
 
 
 def _bounds(more: dict[str, Any]) -> Bounds:
-    """How much is taken: by the settings, or as the command is told."""
+    """The limits of an import: from the settings, or from the command's options."""
     usual, given = importing.bounds(), more["max_bytes"]
     return usual._replace(
         packed=given or usual.packed,

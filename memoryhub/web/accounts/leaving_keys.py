@@ -22,7 +22,7 @@ def chosen_keys(request: Request, rows: list[KeyRow]) -> list[Key] | None:
     """The ticked keys of the page that was sent; None, with a message, where it did not show all of them."""
     shown = request.POST.getlist("shown")
     if any(row.key.pk not in shown for row in rows):
-        messages.warning(request, _("A key was issued meanwhile: look at the list once more."))
+        messages.warning(request, _("A key was issued meanwhile: check the list again."))
         return None
     ticked = request.POST.getlist("key")
     return [row.key for row in rows if row.key.pk in ticked and row.may_revoke]

@@ -7,7 +7,7 @@ from memoryhub.web.common.forms import email_field
 
 
 class InviteForm(forms.Form):
-    email = email_field(help_text=_("The link works for this address alone."))
+    email = email_field(help_text=_("The link works only for this address."))
     is_superuser = forms.BooleanField(
         label=_("Administrator of the hub"),
         required=False,

@@ -55,7 +55,7 @@ class KeyForm(forms.Form):
     access = forms.ChoiceField(label=_("Access"), choices=ACCESS, initial=Access.WRITE, widget=forms.RadioSelect)
     expires_in = forms.ChoiceField(label=_("Expires in"), choices=DAYS, initial="90")
     expires_on = forms.DateField(
-        label=_("or on a day of your own"),
+        label=_("or on a date that you choose"),
         required=False,
         help_text=_("The key works through this day, in your time zone."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
@@ -90,7 +90,7 @@ class IssueKeyForm(KeyForm):
 
     scope = forms.ChoiceField(
         label=_("Memory stores"),
-        choices=((SOME, _("These")), (ALL, _("All, those of the future too"))),
+        choices=((SOME, _("These")), (ALL, _("All, including future ones"))),
         initial=SOME,
         widget=forms.RadioSelect,
     )

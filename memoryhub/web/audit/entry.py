@@ -44,9 +44,10 @@ MOST_DIFFS = 5
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A version that the entry made, the one before it, and what differs (null: only listed, or a text is gone).
+    """A version that the entry made, and its difference from the one before.
 
-    `closed`: there is a difference, which the page has no room for; `sides` is where it stands whole.
+    `diff` is null if the version is only listed, or if a text is gone. `closed`: the difference is too large for this
+    page; `sides` leads to the page that shows all of it.
     """
 
     version: MemoryVersion
@@ -58,10 +59,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The input as indented JSON for reading, and as it was stored; `fits` the commitment of its entry. `whole` is what
-    it was where it is kept in part.
+    """The input of a call: as indented JSON for reading, and as it was stored.
 
-    `redacted`: it does not, since something in it has been redacted. `masked`: values of it are not shown.
+    `fits`: it matches the commitment in its entry. `redacted`: it does not, since something in it has been redacted.
+    `whole` describes the full input if only a part is kept. `masked`: some of its values are not shown.
     """
 
     shown: str

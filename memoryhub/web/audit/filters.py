@@ -118,7 +118,7 @@ def _command(value: str | None) -> str | None:
 
 def _path(value: str | None) -> str | None:
     if value is not None and not value.startswith("/"):
-        raise Malformed(_("A path begins with “/”; one that ends with “/” means everything beneath that directory."))
+        raise Malformed(_("A path begins with “/”; one that ends with “/” means everything under that directory."))
     return value
 
 

@@ -1,12 +1,11 @@
-"""What somebody looks for in the audit, and the page of entries that answers it.
+"""The pages of entries that a search in the audit finds, across chains and without offsets.
 
-Within a chain entries stand in the order of seq; chains are merged by the time of the entries that come next. A page is
-found by key alone: a place between entries is written as the entry that comes just after it, `chain:seq`, and in each
-other chain everything before that entry's time is older. Clocks are not seqs: where a chain's times are out of order
-there, the place names the chain with the seq up to which it is older.
+Within a chain, entries are ordered by seq; chains are merged by time. A place between two entries is written as the key
+of the entry just after it, `chain:seq`. In every other chain, the entries before that entry's time are older than the
+place. Clocks can run backwards: for a chain whose times are out of order around the place, the place also names the
+last seq that is older.
 
-A page may have less than its size because there was no more time to look: it then says how far it looked, and goes on
-from there.
+A search that takes too long ends its page early; the page says how far the search came, and the next one goes on there.
 """
 
 import heapq
@@ -28,7 +27,7 @@ __all__ = ["BadPlace", "Page", "Place", "Search", "all_entries", "heads", "newer
 PAGE = 50
 CHUNK = 200
 FURTHER = 20_000
-"""So many entries are looked at for a page when somebody asks to look further."""
+"""At most so many entries are read for a page when somebody asks to search further."""
 
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _PLACE = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
@@ -40,7 +39,7 @@ class BadPlace(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Between two entries: just before the entry (chain, seq); `bounds` are the chains whose times are out of order."""
+    """Just before the entry (chain, seq). `bounds`: the last older seq of each chain whose times are out of order."""
 
     chain: str
     seq: int

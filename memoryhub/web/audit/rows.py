@@ -110,7 +110,7 @@ def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]
 
 
 def error_of(entry: AuditEntry, seen: Entries) -> str:
-    """The first line of what a refused call was told; empty where it was not refused."""
+    """The first line of a refused call's answer; empty if the call was not refused."""
     start = getattr(entry, "message_start", None) or ""
     is_cut = len(start) >= MESSAGE_START and "\\n" not in start
     return "" if entry.ok else seen.beginning(entry, first_line(start), cut=is_cut)

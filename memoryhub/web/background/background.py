@@ -19,8 +19,11 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 
 WORDS = {
-    "checkpoints": (gettext_lazy("Checkpoints"), gettext_lazy("writes where the audit stands to a file of its own")),
-    "scrub": (gettext_lazy("Scrubbing"), gettext_lazy("takes what was redacted from the database’s file")),
+    "checkpoints": (
+        gettext_lazy("Checkpoints"),
+        gettext_lazy("writes checkpoints of the audit to separate files"),
+    ),
+    "scrub": (gettext_lazy("Scrubbing"), gettext_lazy("removes redacted text from the database file")),
     "forgetting": (gettext_lazy("Forgetting"), gettext_lazy("calls and deliveries that are too old to be repeated")),
     "figures": (gettext_lazy("Figures"), gettext_lazy("counts what the overviews show")),
     "retention": (gettext_lazy("Retention"), gettext_lazy("looks for what the policies say is due")),
@@ -51,7 +54,7 @@ class HourForm(forms.Form):
     hour = forms.TypedChoiceField(
         label=gettext_lazy("Hour for a large file, in UTC"), coerce=int,
         choices=[(hour, f"{hour:02}:00") for hour in range(24)],
-        help_text=gettext_lazy("A file up to 256 MB is written anew at once, which takes a few seconds."),
+        help_text=gettext_lazy("A file up to 256 MB is rewritten at once, which takes a few seconds."),
     )  # fmt: skip
 
 
@@ -75,7 +78,7 @@ def hub_background(request: Request) -> HttpResponse:
 def scrub_now(request: Request) -> HttpResponse:
     """The file is written anew within seconds, whatever the hour."""
     sqlite_remains.ask(act(request))
-    messages.success(request, _("The file is being written anew. Calls wait meanwhile."))
+    messages.success(request, _("The file is being rewritten. Calls wait until it is done."))
     return see_other("hub_background")
 
 

@@ -50,11 +50,11 @@ KIND_WORDS: dict[str, KindWords] = {
         _("Bank account"), _("An IBAN with the right length and checksum."), "GB82 WEST 1234 5698 7654 32"
     ),
     "national_id": KindWords(
-        _("National number"), _("Numbers that a state gives to a person, with their checksums."), "078-05-1120"
+        _("National number"), _("Identity and tax numbers with the right check digits."), "078-05-1120"
     ),
     "email": KindWords(_("E-mail address"), _("An address at any domain."), "jane@example.com"),
     "phone": KindWords(
-        _("Telephone number"), _("International numbers, and national ones in usual forms."), "+44 20 7946 0123"
+        _("Telephone number"), _("International numbers, and national ones in the usual formats."), "+44 20 7946 0123"
     ),
     "ip": KindWords(_("IP address"), _("IPv4 and IPv6 addresses."), "203.0.113.7"),
     "instructions": KindWords(

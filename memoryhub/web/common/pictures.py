@@ -37,7 +37,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A word beneath a column, in per cent from the left."""
+    """A word below a column; `x` is per cent from the left."""
 
     x: float
     text: str
@@ -79,7 +79,7 @@ class Picture:
     wide: bool = field(default=False)
 
     def records(self) -> Iterable[Mapping[str, object]]:
-        """The table for a person's disk."""
+        """The rows of the table, for a download."""
         return ({name: cell.value for name, cell in zip(self.columns, row, strict=True)} for row in self.rows)
 
 

@@ -107,7 +107,7 @@ def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> P
     since = days(among[0].start)
     return Picture(
         "reads", "bars", _("Reads against writes"),
-        _("%(reads)s reads, above the line, and %(writes)s writes, beneath it.") % {
+        _("%(reads)s reads, above the line, and %(writes)s writes, below it.") % {
             "reads": number(total[0]), "writes": number(total[1]),
         },
         [_("Day"), _("Reads"), _("Writes")], rows,

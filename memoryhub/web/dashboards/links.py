@@ -25,7 +25,7 @@ class Links:
         return self._place + ("?" + urlencode(filters) if filters else "")
 
     def column(self, column: Column, **filters: str) -> str:
-        """The audit of the days of a column."""
+        """The address of the audit, filtered to the days of a column."""
         if column not in self._columns:
             self._columns[column] = self.audit(**days(column.start, column.end))
         return self._columns[column] + ("&" + urlencode(filters) if filters else "")

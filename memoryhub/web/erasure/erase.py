@@ -133,7 +133,7 @@ def _erase(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
     """
     shown = request.POST.getlist("shown")
     if shown and set(shown) != set(asked.terms):
-        said = _("The ticks have changed: nothing was erased. This is the list for what is ticked now.")
+        said = _("The ticks have changed: nothing was erased. This is the list for the texts ticked now.")
         kept = EraseForm(store, [*asked.subject, *asked.terms], note=request.POST.get("note", ""))
         return _list(request, store, asked, _search(store, asked), form=kept, problem=said)
     form = EraseForm(store, [*asked.subject, *asked.terms], request.POST)

@@ -79,7 +79,7 @@ TITLES: dict[str, tuple[Words, Words]] = {
     "note": (_("Notes of reviews and reasons of holds"), _("The passages are blacked out.")),
     "finding": (_("Notes of findings"), _("The passages are blacked out.")),
     "policy": (_("Retention policies"), _("Name or pattern is blacked out: look at the policy afterwards.")),
-    "call": (_("Tokens of calls"), _("The token is blacked out: such a call could be made once more.")),
+    "call": (_("Tokens of calls"), _("The token is blacked out: the hub no longer recognizes a repeat.")),
     "session": (_("Names of sessions"), _("The passages are blacked out, in the other stores of the session too.")),
     "view": (_("Saved views"), _("The passages are blacked out in the name and the filter.")),
     "import": (_("Imports"), _("What was about to be imported is forgotten; names and paths are blacked out.")),

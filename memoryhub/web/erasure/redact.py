@@ -38,7 +38,7 @@ class RedactForm(NoteForm):
     def __init__(self, memory: Memory, data: object = None) -> None:
         super().__init__(data)  # type: ignore[arg-type]
         self.memory = memory
-        self.fields["note"].help_text = _("Why? The audit keeps it: do not repeat what is to go.")
+        self.fields["note"].help_text = _("Why? The audit keeps this note, so do not repeat the text that you redact.")
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -1,4 +1,4 @@
-"""What the rules would do with a text that somebody tries; nothing of it is kept, told or logged."""
+"""What the rules would do with a text that somebody tries; the text is not stored, audited or logged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -102,7 +102,7 @@ def _started(request: Request, store: MemoryStore) -> HttpResponse:
     try:
         scan = actions.start(store.id, kinds, act(request), by=person(request))
     except actions.ScanRuns as running:
-        messages.info(request, _("A scan of this memory store is running already: this is it."))
+        messages.info(request, _("This memory store is being scanned already. This page shows that scan."))
         scan = running.scan
     return see_other("scan", store.id, scan.pk)
 

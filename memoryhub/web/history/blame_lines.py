@@ -80,7 +80,7 @@ def _items(heads: "_Heads", shown: Sequence[str], origins: Sequence[Origin], fir
 
 
 class _Heads:
-    """What is told of a version beside the first of its lines; what many have in common is made once."""
+    """The facts of a version beside the first of its lines; what many versions share is made once."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

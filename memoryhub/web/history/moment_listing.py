@@ -1,6 +1,6 @@
 """What lay directly in a directory after one entry, read from the memory versions with bounded work.
 
-Directories have no past of their own: one was there while a memory beneath it was. So the names are found by skipping
+Directories have no past of their own: one was there while a memory under it was. So the names are found by skipping
 through the index of the versions' paths (store, path, seq), and what a page costs depends on how many names it shows
 and not on the store. Where many versions lie beneath a directory and the first of them were not current, they are
 walked in slices; after MOST_STEPS names or MOST_ROWS versions a page ends where it is and says so.

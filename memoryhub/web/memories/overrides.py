@@ -58,7 +58,7 @@ def _one(text: str, span: Span, line: int | None) -> Found:
 
 
 def said_of_masked(kinds: tuple[str, ...]) -> str:
-    """What a person is told after saving of the passages that were stored masked; "" where none was."""
+    """The message after saving about passages that were stored masked; "" if there were none."""
     if not kinds:
         return ""
     named = ", ".join(sorted({findings_words.label(kind) for kind in kinds}))

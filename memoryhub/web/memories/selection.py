@@ -38,7 +38,7 @@ def answer(request: Request, store: MemoryStore) -> HttpResponse:
     posted = Posted.of(request.POST)
     view = _ACTS.get(posted.act)
     if view is None:
-        return HttpResponseBadRequest(_("There is no such act on a selection."))
+        return HttpResponseBadRequest(_("This action cannot be used on a selection."))
     role: Role = request.role
     if posted.act != "export" and not role.includes(Role.CURATOR):
         raise PermissionDenied

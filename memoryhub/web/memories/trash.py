@@ -126,7 +126,7 @@ def found(store: MemoryStore, search: Search, before: str) -> Page:
 
 
 def every(store: MemoryStore, search: Search, before: str = "", *, most: int | None = None) -> Iterator[Row]:
-    """All that were deleted within the times of a search, newest first, with their entries; a part at a time."""
+    """Every memory deleted within the times of a search, newest first, with its audit entry; read in batches."""
     read = 0
     while most is None or read < most:
         part = _part(store, search, before, SIZE + 1 if most is None else min(SIZE + 1, most - read))

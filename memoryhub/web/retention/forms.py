@@ -28,8 +28,8 @@ RULES = (
 VERSIONS = "keep_versions"
 HELP = {
     "expire_unread_days": _(
-        "An agent’s look at the text counts; a list of names or a person’s look does not. What was never read counts"
-        " from when it was created."
+        "Only an agent that reads the text counts: neither a list of names nor a person who reads it does. For a memory"
+        " that was never read, the days count from its creation."
     ),
     "keep_version_days": _(
         "With both boxes ticked a version stays while one of them keeps it. The newest version always stays, and so"
@@ -52,8 +52,8 @@ class PolicyForm(forms.Form):
         }),
     )  # fmt: skip
     grace_days = forms.IntegerField(
-        label=_("Days in the trash before they are gone for good"), min_value=1, max_value=MOST_DAYS, initial=30,
-        help_text=_("For what this policy expires. As long as something is in the trash, it can be taken back."),
+        label=_("Days in the trash before they are removed for good"), min_value=1, max_value=MOST_DAYS, initial=30,
+        help_text=_("For memories that this policy moves to the trash. They can be restored until then."),
     )  # fmt: skip
     paused = forms.BooleanField(
         label=_("Pause this policy"), required=False,

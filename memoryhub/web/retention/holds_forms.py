@@ -30,7 +30,7 @@ class HoldForm(forms.Form):
     )  # fmt: skip
     reason = forms.CharField(
         label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Whoever meets it later reads this, and the audit keeps it."),
+        help_text=_("Everybody who sees the hold can read the reason, and the audit keeps it."),
     )  # fmt: skip
     until = forms.DateField(
         label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}),

@@ -18,7 +18,7 @@ def pattern_words(pattern: str) -> str:
     if not pattern:
         return _("every memory")
     if pattern.endswith("/") and "*" not in pattern:
-        return _("everything beneath %(path)s") % {"path": pattern}
+        return _("everything under %(path)s") % {"path": pattern}
     if "*" not in pattern:
         return _("the memory at %(path)s") % {"path": pattern}
     return _("what matches %(pattern)s") % {"pattern": pattern}
@@ -43,10 +43,10 @@ def _expiring(policy: Policy) -> list[str]:
     found = []
     if reasons:
         told = {"which": _(", or ").join(reasons), "days": days(policy.grace_days)}
-        found.append(_("Memories %(which)s go to the trash; after %(days)s there they are gone for good.") % told)
+        found.append(_("Memories %(which)s go to the trash, and are removed for good after %(days)s there.") % told)
     if policy.trash_days is not None:
         found.append(
-            _("What somebody put into the trash is gone for good after %(days)s.") % {"days": days(policy.trash_days)}
+            _("What people put into the trash is removed for good after %(days)s.") % {"days": days(policy.trash_days)}
         )
     return found
 
@@ -126,9 +126,9 @@ def why(candidate: Candidate) -> str:
         "paused": _("It applies, and is paused: nothing is removed, and no other policy takes its place."),
         "no_match": _("The path does not match."),
         "store": _("It matches, but a policy of the memory store comes before those of the hub."),
-        "start": _("It matches, but the other one names more of the beginning of the path."),
-        "literal": _("It matches, but the other one names more of the path."),
-        "order": _("It matches as well as the other one, which comes first by its pattern."),
+        "start": _("It matches, but the other policy’s pattern spells out more of the start of the path."),
+        "literal": _("It matches, but the other policy’s pattern spells out more of the path."),
+        "order": _("It matches equally well; the other policy’s pattern comes first alphabetically."),
     }
     return words.get(candidate.why, candidate.why)
 

@@ -120,7 +120,7 @@ def _parts(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
 
 
 def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
-    """What is chosen may be one page of a memory's versions: approving them approves the earlier ones too."""
+    """The chosen versions of one store, and how many earlier ones their approval includes: a page may not show them."""
     earlier = 0
     if verb.takes_earlier:
         earlier = len(decisions.with_earlier(store.pk, list(versions))) - len(versions)

@@ -118,7 +118,7 @@ class Item:
 
 
 def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:
-    """The items of some versions, in their order, with a few questions for each store and one for each session."""
+    """The items of some versions, in their order, with a few queries for each store and one for each session."""
     found: dict[str, Item] = {}
     work = Work(REQUEST_WORK)
     by_store: dict[str, list[str]] = defaultdict(list)

@@ -130,7 +130,7 @@ def older_page(wanted: Wanted, before: int | None, size: int = PAGE) -> Page:
 
 
 def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
-    """With how many lines each version has: a view of all of them also shows the end of the last, as one more."""
+    """The same with each version's number of lines; `last` is cut to it, since a full view counts one line more."""
     totals = line_counts([store_id], {found.version.id for found in seen})
     return [_within(found, totals.get(found.version.id)) for found in seen]
 

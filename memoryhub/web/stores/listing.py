@@ -1,4 +1,4 @@
-"""The list of memory stores: which ones, in which order, and what is told of each."""
+"""The list of memory stores: which ones, in which order, and the facts of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

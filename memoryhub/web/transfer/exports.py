@@ -48,7 +48,7 @@ FORMATS = (
     ),
     Format(
         "git", "git-branch", _("Git repository"),
-        _("One commit a version, by its author, at its time, to be read into an empty repository:"),
+        _("One commit for each version, with its author and time. Import it into an empty repository:"),
         _("git log, git blame, and tools for reviewing changes."),
         "git fast-import < store.gitstream",
     ),

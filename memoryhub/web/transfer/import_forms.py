@@ -48,11 +48,11 @@ class UploadForm(PlaceForm):
     only_memory_files = forms.BooleanField(
         label=_("Only what coding agents remember"), required=False,
         help_text=_("Takes from the archive of a project only CLAUDE.md, MEMORY.md and AGENTS.md, wherever they lie,"
-                    " and the memories and rules beneath .claude."),
+                    " and the memories and rules under .claude."),
     )  # fmt: skip
     include_all = forms.BooleanField(
-        label=_("Also what tools keep for themselves"), required=False,
-        help_text=_("Otherwise .git, .obsidian, node_modules, editors’ settings and databases are passed over."),
+        label=_("Include the files of tools"), required=False,
+        help_text=_("Otherwise .git, .obsidian, node_modules, editors’ settings and databases are skipped."),
     )  # fmt: skip
     field_order = ("brought", "place", "only_memory_files", "include_all")
 

@@ -1,4 +1,4 @@
-"""What can be restored or undone: for each its plan, its act, and how the page calls it."""
+"""What can be restored or undone: for each its plan, the function that applies it, and the words of its page."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ WHOLE = Scope()
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One thing to do: `plan` makes the preview, `apply` does it (choices, digest, act)."""
+    """One restore or undo: `plan` makes the preview, `apply` carries it out (choices, digest, act)."""
 
     verb: Literal["restore", "undo"]
     title: str

@@ -1,4 +1,4 @@
-"""The form of a webhook: where it goes, and what it is told, by group."""
+"""The form of a webhook: its address, and its events by group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,8 +57,8 @@ class WebhookForm(forms.Form):
     may_be_private = forms.BooleanField(
         label=gettext_lazy("Allow a private address"), required=False,
         help_text=gettext_lazy(
-            "Also http, any port, and addresses of your own network or of this machine. Only administrators of the hub"
-            " see this box."
+            "Allows http, any port, and addresses in your own network or on this machine. Only administrators of the"
+            " hub see this box."
         ),
     )  # fmt: skip
 

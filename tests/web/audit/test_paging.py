@@ -215,7 +215,7 @@ class TestBoundedLooks:
         assert first.context["reached"] is None
         monkeypatch.setattr(audit_look, "FEW", 0)
         first = page(client, caller.store, q="outcome:ok path:/0/")
-        assert "Looked through the entries back to" in first.content.decode()
+        assert "Searched the entries back to" in first.content.decode()
         further = client.get(f"{reverse('store_audit', args=[caller.store.id])}?{first.context['older']}")
         assert len(seqs(further)) > len(seqs(first))
         assert further.context["reached"] is None

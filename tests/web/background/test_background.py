@@ -82,7 +82,7 @@ def test_what_is_left_of_a_redaction_is_said_and_can_be_taken_away_now(
     with writing():
         database_remains.note(timezone.now())
     shown = page(client)
-    assert "writing it anew takes about 28 seconds" in shown and "It is done at 3:00 UTC" in shown
+    assert "rewriting it takes about 28 seconds" in shown and "It is done at 3:00 UTC" in shown
     assert client.post(NOW).status_code == 303
     assert HubSettings.current().scrub_asked and "It begins within seconds." in page(client)
-    assert "asked for the database’s file to be written anew" in client.get("/audit").content.decode()
+    assert "asked for the database file to be rewritten" in client.get("/audit").content.decode()

@@ -100,7 +100,7 @@ def test_the_same_text_in_other_versions_is_named(memory: Memory, alice: User) -
     curation.restore(memory.store_id, version(memory).pk, act())
     curation.edit(memory.store_id, memory.pk, "else", Memory.objects.get(pk=memory.pk).sha256, act())
     html = page(signed_in(alice), address(memory))
-    assert "The very same text stands in other versions" in html and " 3. " in html
+    assert "Other versions have exactly the same text" in html and " 3. " in html
 
 
 def test_who_may_not_and_how_not(memory: Memory, bob: User, charlie: User, alice: User) -> None:

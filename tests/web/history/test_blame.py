@@ -159,7 +159,7 @@ def test_what_a_redaction_took_is_said(caller: Caller, bob: User) -> None:
     assert "This line came with version 1." in a
     assert "This line came with version 2, which was redacted or removed, or with version 3." in harmless
     assert "v2–3" in harmless
-    assert "For one line it is unknown" in response.content.decode()
+    assert "One line came either with that version" in response.content.decode()
     assert "has been removed for good" in blame(bob, memory, "?version=2").content.decode()
 
 

@@ -186,7 +186,7 @@ class TestDelete:
         one = write(store, "/a/1.md")
         asked = ask(client, store, act="delete", id=one.id)
         curation.delete(store.id, "/a/1.md", act())
-        assert "Nothing of it is left" in confirm(client, store, asked)
+        assert "None of the selection is left" in confirm(client, store, asked)
 
     def test_an_archived_store_can_be_emptied(self, client: Client, store: MemoryStore) -> None:
         one = write(store, "/a/1.md")
@@ -218,7 +218,7 @@ class TestAny:
         theirs = write(other, "/secret.md")
         for wanted in ("delete", "move", "restore", "export"):
             html = ask(client, store, act=wanted, id=theirs.id, format="zip")
-            assert "Nothing of it is left" in html and "secret" not in html
+            assert "None of the selection is left" in html and "secret" not in html
         assert live(other) == {"/secret.md"}
 
     @pytest.mark.parametrize(
@@ -237,14 +237,14 @@ class TestAny:
         one = write(store, "/a/1.md")
         assert client.post(url(store), {"act": "delete", "id": one.id, "in": place}).status_code == 200
         html = ask(client, store, act="delete", everything="1", **{"in": place})
-        assert "Select something first" in html or "Nothing of it is left" in html
+        assert "Select something first" in html or "None of the selection is left" in html
 
     def test_too_much_is_said(self, client: Client, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
         for number in range(3):
             write(store, f"/a/{number}.md")
         monkeypatch.setattr("memoryhub.actions.memories.selection.selected.__kwdefaults__", {"most": 2})
         html = ask(client, store, act="delete", id=directory(store, "/a"))
-        assert "One act changes 2 memories at most" in html
+        assert "At most 2 memories can be changed at once" in html
         assert len(live(store)) == 3
 
     @pytest.mark.parametrize("name", ODD)

@@ -216,7 +216,7 @@ class TestRestore:
         assert live(store) == {"/a/1.md"}
         selection(client, store, **form_with(html, "digest"))
         assert live(store) == {"/a/1.md", "/a/2.md"}
-        assert "Nothing of it is left" in selection(client, store, act="restore", id=[one.id, two.id])
+        assert "None of the selection is left" in selection(client, store, act="restore", id=[one.id, two.id])
 
     def test_a_redacted_memory_is_said_and_left(self, client: Client, store: MemoryStore) -> None:
         one, two = write(store, "/a/1.md"), write(store, "/a/2.md")

@@ -74,11 +74,11 @@ class TestStorePage:
         policy(None, "House", keep_entry_days=730, trash_days=10)
         html = page(client, url("retention", store.pk))
         for words in (
-            "Memories that no agent has read for 90 days go to the trash; after 30 days there they are gone for good.",
+            "read for 90 days go to the trash, and are removed for good after 30 days there.",
             "Keeps the newest 20 versions of each memory.",
             "Memories that were created more than 1 day ago go to the trash",
             "Keeps the audit entries of the last 730 days.",
-            "What somebody put into the trash is gone for good after 10 days.",
+            "What people put into the trash is removed for good after 10 days.",
             "Paused", "Policies of the hub", "Administrators of the hub change them.", "within the hour", "none yet",
         ):  # fmt: skip
             assert words in html, words
@@ -115,7 +115,10 @@ class TestExplain:
         assert (
             "The policy <b>Close</b> applies." in html and "of the policies that match the path it is the most" in html
         )
-        assert "the other one names more of the beginning" in html and "comes before those of the hub" in html
+        assert (
+            "the other policy’s pattern spells out more of the start" in html
+            and "comes before those of the hub" in html
+        )
         assert "unless an agent reads it" in html and "never read, there since" in html
 
     def test_of_a_path_without_a_memory_and_without_a_policy(self, client: Client, store: MemoryStore) -> None:
@@ -147,7 +150,7 @@ class TestPattern:
             write(store, f"/tickets/{number}.md")
         write(store, "/other.md")
         html = page(client, url("retention_pattern", store.pk) + "?pattern=/tickets/")
-        assert "This is everything beneath /tickets/." in html and "10 memories of today match" in html
+        assert "This is everything under /tickets/." in html and "10 memories of today match" in html
         assert "/tickets/0.md" in html and "and 2 more" in html and "/other.md" not in html
         assert "11 memories of today match" in page(client, url("retention_pattern", store.pk) + "?pattern=")
         assert "1 memory of today matches" in page(client, url("retention_pattern", store.pk) + "?pattern=/**/3*.md")

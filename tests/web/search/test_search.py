@@ -173,7 +173,7 @@ def test_a_long_search_goes_on_by_itself_and_by_hand(
     monkeypatch.setattr(search, "SECONDS_OF_A_PRESS", 0)
     page = asked(bob, "apple")
     assert 'hx-trigger="load' in page
-    assert "Looked through 1 of 8 memories" in text_of(page)
+    assert "Searched 1 of 8 memories" in text_of(page)
     seen = 1
     client = signed_in(bob)
     address = next_of(page)
