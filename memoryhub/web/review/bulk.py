@@ -17,7 +17,7 @@ from memoryhub import ids
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.decisions import MOST
 from memoryhub.actions.review.verbs import OF_SEVERAL, VERBS, WHO, Verb
-from memoryhub.models import Claim, MemoryStore, MemoryVersion, Role, User
+from memoryhub.models import Claim, Finding, MemoryStore, MemoryVersion, Role, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.access import act, person, signed_in
 from memoryhub.web.common.filters import Malformed
@@ -131,7 +131,16 @@ def _has_to_be_said(request: Request, verb: Verb, chosen: Chosen, parts: Sequenc
     if request.POST.get("confirmed"):
         return False
     more = any(part.earlier for part in parts) or sum(len(part.versions) for part in parts) < len(chosen.ids)
-    return bool(request.POST.get("all")) or verb.needs_note or more or bool(_claims(parts, person(request)))
+    is_doubtful = bool(_claims(parts, person(request))) or _found(verb, parts) > 0
+    return bool(request.POST.get("all")) or verb.needs_note or more or is_doubtful
+
+
+def _found(verb: Verb, parts: Iterable[Part]) -> int:
+    """How many findings are open in the memories whose text would be approved."""
+    if not verb.state or verb.changes_text:
+        return 0
+    findings = Finding.objects.open()
+    return sum(findings.filter(store=part.store, memory_id__in=part.memories).count() for part in parts)
 
 
 def _claims(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
@@ -162,6 +171,7 @@ def _page(request: Request, verb: Verb, chosen: Chosen, parts: Sequence[Part], n
             "left_out": len(chosen.ids) - sum(len(part.versions) for part in parts),
             "remains": chosen.remains,
             "claimed": _claims(parts, person(request)),
+            "found": _found(verb, parts),
         },
     )
 

@@ -19,6 +19,7 @@ from memoryhub.actions.review.verbs import VERBS, WHO, Verb
 from memoryhub.models import MemoryStore, MemoryVersion
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.findings import open_findings
 from memoryhub.templatetags.visible import visible
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.forms import LONGEST_NOTE
@@ -37,7 +38,6 @@ class Refusal:
 
     sentence: str = ""
     again: Verb | None = None
-    claimed_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,23 @@ def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal 
         return Refusal(_("Say in the note what is wrong."))
     if given.verb.is_answer and version.awaits_review:
         standing = decisions.claim(version.store_id, version.memory_id, person(request), timezone.now())
-        if standing.by_id != person(request).pk and not given.anyway:
-            said = _("%(name)s is looking at this right now.") % {"name": standing.by}
-            return Refusal(said, again=given.verb, claimed_by=str(standing.by))
+        doubts = []
+        if standing.by_id != person(request).pk:
+            doubts.append(_("%(name)s is looking at this right now.") % {"name": standing.by})
+        if not given.verb.changes_text and (found := open_findings(version.memory)):
+            doubts.append(_doubt_of(found))
+        if doubts and not given.anyway:
+            return Refusal(" ".join(doubts), again=given.verb)
     return None
+
+
+def _doubt_of(found: int) -> str:
+    told = ngettext(
+        "This memory has %(count)s open finding: approve it only if what was found does no harm.",
+        "This memory has %(count)s open findings: approve it only if what was found does no harm.",
+        found,
+    )
+    return told % {"count": found}
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:

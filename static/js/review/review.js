@@ -83,7 +83,7 @@ document.addEventListener("change", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (!inbox() || event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!inbox() || event.defaultPrevented || event.isComposing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.body.dataset.singleKeys === "off" || document.querySelector("dialog[open]")) return;
   if (event.key.length !== 1 || event.target.closest?.(FIELDS)) return;
   const item = itemOf(document.activeElement) ?? items()[0];
