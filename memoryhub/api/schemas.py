@@ -29,7 +29,7 @@ class WhatWentWrong(Object):
 
 
 class Error(Object):
-    """The envelope of every error."""
+    """The envelope in which every refused request is told."""
 
     type: Literal["error"]
     error: WhatWentWrong
