@@ -52,7 +52,7 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     release(store.id, hold.pk, act(alice))
     expect(desk.get_by_label(re.compile(SUBJECT.upper()))).to_be_checked()
     desk.get_by_label(re.compile(SUBJECT.upper())).focus()
-    tab_to(desk, "Search again with the ticked texts")
+    tab_to(desk, "Search again as ticked")
     desk.keyboard.press("Enter")
     expect(desk.locator("mark", has_text=SUBJECT.upper()).first).to_be_visible()
     fits(desk)
