@@ -78,7 +78,7 @@ class Item:
 
 
 def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
-    """The items of some findings, in the order of the ids; the number of queries does not grow with them."""
+    """The items of some findings, in the order of the ids, with a few queries for all of them."""
     found = {f.pk: f for f in Finding.objects.filter(pk__in=ids).select_related("store", "decided_by")}
     findings = [found[id] for id in ids if id in found]
     stores = {finding.store_id for finding in findings}

@@ -76,7 +76,7 @@ def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> Htt
 @in_store(Role.ADMIN)
 @require_POST
 def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Sets a member's role; `leaving` asks first where keys or invitations may have to end."""
+    """Sets a member's role; who loses rights and has made keys is shown on the page `leaving` first."""
     member = _member(store, user_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
