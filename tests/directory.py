@@ -28,7 +28,8 @@ def made_once(name: str, mode: int = 0o700) -> Iterator[tuple[Path, bool]]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         first = not directory.exists()
         if first:
-            directory.mkdir(mode)
+            directory.mkdir()
+            directory.chmod(mode)  # whatever the umask is: a command that ran in this process has made it narrow
         yield directory, first
 
 

@@ -45,9 +45,13 @@ def _relation_files() -> dict[str, bytes]:
 
 
 def rewrite_relations() -> None:
-    """What `docs/retention.md` tells the administrator of a PostgreSQL server to do."""
+    """What `docs/retention.md` tells the administrator of a PostgreSQL server to do, with no transaction left open."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
+            cursor.execute(
+                "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database()"
+                " and pid <> pg_backend_pid() and (backend_xmin is not null or backend_xid is not null)"
+            )
             cursor.execute("analyze")
             cursor.execute("vacuum full")
 

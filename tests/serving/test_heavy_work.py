@@ -1,6 +1,5 @@
 """Exports and imports wait in a queue of their own: many of them at once keep no call waiting."""
 
-import asyncio
 import socket
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from memoryhub.api.app import ROUTERS
 from memoryhub.serving import heavy
 from memoryhub.serving.application import Application
 from tests.api.server import served
+from tests.asynchronous import run
 from tests.serving.clients import Desk, asks_for_export, has_answer
 
 MANY = 60
@@ -48,7 +48,7 @@ def test_every_address_that_exports_or_takes_a_file_is_one_of_heavy_work() -> No
 def test_who_shows_no_key_takes_no_room_among_heavy_work(path: str, waits_there: bool) -> None:
     """At an address of programs where there is nothing, no key is asked for."""
     application = Application()
-    pool = asyncio.run(application._pool_of({"PATH_INFO": path}))
+    pool = run(application._pool_of({"PATH_INFO": path}))
     assert (pool is application.heavy) == waits_there
 
 
