@@ -34,8 +34,10 @@ def caller(store: MemoryStore, key: str) -> Caller:
 
 @pytest.fixture
 def today(store: MemoryStore, key: str) -> Caller:
-    """An agent whose calls are of this hour."""
-    return Caller(store, key, at=timezone.now() - timedelta(minutes=30))
+    """An agent whose calls are of today, and of the last hour."""
+    now = timezone.now()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return Caller(store, key, at=max(now - timedelta(minutes=30), midnight))
 
 
 class TestPictures:

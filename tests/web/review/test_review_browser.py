@@ -142,6 +142,7 @@ def test_axe_finds_nothing_before_and_after_decisions(inbox: Page, made: list[Me
     axe(inbox)
     press(inbox, "j", "a")
     settled(inbox, "Approved")
+    inbox.wait_for_load_state("networkidle")
     press(inbox, "f")
     axe(inbox)
     inbox.wait_for_load_state("networkidle")
