@@ -29,7 +29,7 @@ def bodies(client: int, turn: int) -> tuple[Any, int, list[str]]:
     match turn % 6:
         case 0:  # sent again with another input
             return (
-                block(f"toolu_{client}_first", command="view", path=f"/memories/{turn}"),
+                block(f"toolu_{client}_first", command="view", path=f"/memories/never-made/{turn}"),
                 422 if turn else 200,
                 ["err"],
             )
