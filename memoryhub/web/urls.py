@@ -1,4 +1,4 @@
-"""The addresses of the people's door."""
+"""URL patterns of the web pages, collected from all rooms."""
 
 from django.urls import include, path
 

@@ -1,1 +1,1 @@
-"""What several rooms of the pages share."""
+"""Code that several rooms of the web pages share."""

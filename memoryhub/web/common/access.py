@@ -1,4 +1,4 @@
-"""Who may see a page, and who acts on it."""
+"""Decorators that check who may open a page, and the actor of the acts done there."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -20,12 +20,12 @@ StoreView = Callable[Concatenate[Request, MemoryStore, P], HttpResponse]
 
 
 def signed_in(view: View) -> View:
-    """Anybody who is signed in; others are sent to sign in and come back."""
+    """Require a signed-in person; redirect anyone else to the sign-in page, which leads back afterwards."""
     return login_required(view)
 
 
 def superuser_only(view: View) -> View:
-    """403 for everybody but superusers."""
+    """Require a superuser; answer 403 to any other signed-in person."""
 
     @login_required
     @wraps(view)
@@ -38,9 +38,10 @@ def superuser_only(view: View) -> View:
 
 
 def in_store(least: Role) -> Callable[[StoreView[P]], View]:
-    """A view of one store: `store_id` of the address becomes the store, and `request.role` the person's role.
+    """Require the role `least` or a higher one in the memory store of the address.
 
-    404 without a role (the store might not exist for all that the person learns), 403 with one below `least`.
+    The view receives the store instead of `store_id`, and `request.role` is the person's role. A person without any
+    role gets 404, so that they do not learn whether the store exists; a person with a lower role than `least` gets 403.
     """
 
     def decorator(view: StoreView[P]) -> View:
@@ -56,7 +57,7 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
             request.role = role
             try:
                 return view(request, store, *args, **kwargs)
-            except NoSuchStore:  # it has been deleted meanwhile
+            except NoSuchStore:  # the store has been deleted since the query above
                 raise Http404 from None
 
         return guarded
@@ -65,16 +66,17 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
 
 
 def person(request: Request) -> User:
-    """The person of a request that has passed one of the guards."""
+    """Return the person who sent a request, in a view behind one of the guards above."""
     assert isinstance(request.user, User)
     return request.user
 
 
 def by(request: Request) -> dict[str, Any]:
-    """Keyword arguments of an action: the person, this door, and now."""
+    """Return the keyword arguments of an action: the person as actor, the web door, and the current time."""
     return {"actor": Actor.person(person(request)), "door": Door.WEB, "at": timezone.now()}
 
 
 def act(request: Request, note: str = "", group: str | None = None) -> Act:
-    """The act of the person of a request, with the note that they gave; PostgreSQL keeps no NUL."""
+    """Return the act of the person who sent the request, with their note; NUL is replaced, as PostgreSQL cannot store
+    it."""
     return Act(**by(request), note=note.replace("\0", "\ufffd").strip() or None, group=group)

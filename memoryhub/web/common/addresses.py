@@ -1,4 +1,4 @@
-"""The addresses of directories: names in a path may hold anything, so they are always made here."""
+"""URLs of directory pages. A path may contain any character, so pages build these URLs only here."""
 
 from dataclasses import dataclass
 
@@ -10,29 +10,29 @@ from memoryhub.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class Crumb:
-    """One step on the way from the store to what a page shows."""
+    """One link of a breadcrumb trail: the memory store or a directory."""
 
     name: str
     url: str
 
 
 def of_directory(store_id: str, path: str, **query: str) -> str:
-    """The page of a directory; the root's is the store's."""
+    """Return the URL of a directory's page; for the root, that of the memory store."""
     return _at("directory" if path else "store", store_id, path) + _query(query)
 
 
 def of_children(store_id: str, path: str, **query: str) -> str:
-    """Where the tree gets what lies directly in a directory."""
+    """Return the URL from which the tree loads the direct children of a directory."""
     return _at("tree_children", store_id, path) + _query(query)
 
 
 def of_act(name: str, store_id: str, path: str) -> str:
-    """The page of an act on a directory, by the name of its route."""
+    """Return the URL of a page that acts on a directory, by the name of its route."""
     return _at(name, store_id, path)
 
 
 def crumbs(store_id: str, store_name: str, path: str) -> list[Crumb]:
-    """The store and the directories above a path."""
+    """Return links to the memory store and to each directory above a path."""
     above = paths.ancestors(path)
     return [Crumb(paths.name(place) or store_name, of_directory(store_id, place)) for place in above]
 

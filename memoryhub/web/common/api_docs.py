@@ -1,4 +1,4 @@
-"""The page of the machines' API, for people who write programs against it: anybody may open it."""
+"""The documentation page of the HTTP API, open to everyone."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -9,5 +9,5 @@ from memoryhub.web.common.request import Request
 
 @require_safe
 def api_docs(request: Request) -> HttpResponse:
-    """The OpenAPI document as a page; a request can be tried on it with a key that the reader brings."""
+    """Show the OpenAPI document as a page, on which readers can send requests with a key of their own."""
     return render(request, "common/api_docs.html")

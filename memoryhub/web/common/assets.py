@@ -1,7 +1,7 @@
-"""The stylesheets and scripts of every page: separate files while DEBUG, one of each when static files are collected.
+"""Stylesheets and scripts of every page: separate files under DEBUG, one joined file of each kind when collected.
 
-A browser that comes for the first time asks for two files and not for forty. Their names have a hash of their content,
-so that they are kept for ever.
+A first visit then takes two requests instead of forty. File names contain a hash of their content, so browsers may
+cache them for ever.
 """
 
 import gzip
@@ -36,28 +36,28 @@ JOINED = {
         "js/common/shortcuts.js",
     ),
 }  # fmt: skip
-"""The parts of each joined file, in their order."""
+"""The source files of each joined file, in order."""
 
 
 class UnchangedIsKept(Compressor):
-    """Compresses what is not there yet as it is: a hub that starts again does not compress every file again."""
+    """A compressor that skips files whose compressed copy is up to date, to shorten the next start of the hub."""
 
     def compress(self, path: str) -> list[str]:
-        """The names of the compressed files of a file."""
+        """Compress a file where needed, and return the names of its compressed files."""
         made = Path(f"{path}.gz")
         try:
             if gzip.decompress(made.read_bytes()) == Path(path).read_bytes():
                 return [str(made)]
         except (OSError, EOFError, zlib.error):
-            pass  # there is none, or a half of one
+            pass  # the compressed file is missing or incomplete
         return list(super().compress(path))
 
 
 class JoinedStaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """Static files with hashes in their names, compressed, and with the files of JOINED beside their parts."""
+    """Static files with hashed names and compressed copies, plus the joined files of JOINED."""
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        """As Django's; `paths` are the files that were collected, by name."""
+        """Write the joined files, then process all files as Django does; `paths` maps names to collected files."""
         if not dry_run:
             for name, parts in JOINED.items():
                 Path(self.path(name)).write_text("".join(_part(*paths[part]) for part in parts), encoding="utf-8")
@@ -69,13 +69,13 @@ class JoinedStaticFilesStorage(CompressedManifestStaticFilesStorage):
 
 
 def _part(storage: Any, name: str) -> str:
-    """A part of a joined file. A script that imports and exports nothing keeps its names to itself in a block."""
+    """Return the text of one source file; a script is put in a block, so that its names stay local."""
     with storage.open(name) as file:
         text = str(file.read().decode("utf-8"))
     return f"{{\n{text}\n}}\n" if name.endswith(".js") else f"{text}\n"
 
 
 def files_of(joined: str) -> tuple[str, ...]:
-    """The names of the files that a page links: the joined one, or its parts where files are not collected."""
+    """Return the names of the files that a page links: the joined file, or its sources if nothing was collected."""
     is_collected = isinstance(staticfiles_storage, JoinedStaticFilesStorage) and not settings.DEBUG
     return (joined,) if is_collected else JOINED[joined]

@@ -1,4 +1,4 @@
-"""Where a comparison that a page cuts or shows closed stands whole."""
+"""Links to the full comparison of two versions, for pages that show only a part of it or show it folded."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -10,7 +10,7 @@ from memoryhub.models import MemoryVersion
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The page of the comparison with its query (empty: there is nothing to compare with), and those of its texts."""
+    """The URLs of a comparison's page (empty if one version is missing) and of the two versions' pages."""
 
     address: str = ""
     old_url: str = ""
@@ -21,7 +21,7 @@ NOWHERE = Sides()
 
 
 def sides(old: MemoryVersion | None, new: MemoryVersion | None) -> Sides:
-    """Of two versions of one memory; null is nothing before the first."""
+    """Return the links for two versions of one memory; `old` is None before the first version."""
     address = ""
     if old is not None and new is not None:
         query = urlencode({"from": old.number, "to": new.number})

@@ -1,4 +1,4 @@
-"""The pages of a request that cannot be answered; to htmx a part for the page's alert region."""
+"""Error pages; a request by htmx gets a fragment for the alert region of its page instead."""
 
 import sys
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def wrong_method(request: HttpRequest, allow: str) -> HttpResponse:
-    """For an address that only answers other methods, with the pages from which its forms are sent."""
+    """Answer 405 with links to pages from which a form can be sent to this address."""
     answer = render(request, "405.html", {"ways_on": _ways_on(request)}, status=405)
     answer.headers["Allow"] = allow
     return answer
 
 
 def _ways_on(request: HttpRequest) -> Sequence[tuple[str, str]]:
-    """Links to the memory and the store that the address names, and to the beginning."""
+    """Return links to the memory and the store in the address, and to the start page."""
     parts = request.resolver_match.kwargs if request.resolver_match else {}
     ways = []
     if "store_id" in parts and "memory_id" in parts:
@@ -39,7 +39,7 @@ def _ways_on(request: HttpRequest) -> Sequence[tuple[str, str]]:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """503, with a sentence of its own, where it is the database that does not answer or takes no writes now."""
+    """Answer 500, or 503 if the database is unavailable or the disk is full."""
     if isinstance(sys.exception(), DiskFull):
         return render(request, "disk_full.html", status=503)
     if not is_unavailable(sys.exception()):

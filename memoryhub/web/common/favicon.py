@@ -1,4 +1,4 @@
-"""The icon at the address where programs look for it that do not read the page."""
+"""The icon under its traditional URL, for programs that ask for it without reading a page."""
 
 from django.http import HttpResponse
 from django.shortcuts import redirect

@@ -1,4 +1,4 @@
-"""Filters as words `key:value` and as parameters of an address: what the audit, the review and the findings share."""
+"""Filters written as words `key:value` or as query parameters, for the audit, the review and the findings."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,22 +13,23 @@ _WORD = re.compile(r'(?:(\w+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))')
 
 
 class Malformed(ValueError):
-    """A filter that cannot be read; its text is a sentence for the person."""
+    """A filter that cannot be parsed; its message is a sentence for the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
-    """What a person typed for some of KEYS; a subclass may add how the page is laid out."""
+    """The filter values that a person typed, by key; a subclass may add fields for the layout of the page."""
 
     values: Mapping[str, str]
 
     KEYS: ClassVar[Sequence[str]]
     EXAMPLE: ClassVar[str]
-    """A key whose values anybody may type; it stands in the sentence for a word without a key."""
+    """A filter to show as an example in the error message for a word without a key."""
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> Self:
-        """From the parameters of an address; the words of the filter bar (`q`) come first. Raises Malformed."""
+        """Parse the filter bar (`q`), then the other parameters, which take precedence. Raise Malformed if that
+        fails."""
         values = cls._typed(parameters.get("q", ""))
         values |= {key: parameters[key].strip() for key in cls.KEYS if parameters.get(key, "").strip()}
         for key, value in values.items():
@@ -39,29 +40,29 @@ class KeyValues:
 
     @classmethod
     def as_typed(cls, parameters: Mapping[str, str]) -> Self:
-        """What the page shows for an address whose filter may be malformed."""
+        """Return the parameters unchecked, to show a filter again that may be malformed."""
         return cls({key: parameters[key] for key in cls.KEYS if parameters.get(key)}, **cls.layout(parameters))
 
     @classmethod
     def check(cls, values: Mapping[str, str]) -> None:
-        """Raises Malformed where a value cannot be one of its key."""
+        """Raise Malformed if a value is not valid for its key."""
 
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """The fields beside the values."""
+        """Return the layout fields of a subclass, parsed from the parameters."""
         return {}
 
     @classmethod
     def guessed(cls, value: str) -> str | None:
-        """The key that a word without one is meant for."""
+        """Return the key that a word typed without a key most likely belongs to."""
         raise NotImplementedError
 
     def shown_layout(self) -> dict[str, str | None]:
-        """The layout as parameters of an address; null where it is as usual."""
+        """Return the layout as query parameters, with None for default values."""
         return {}
 
     def query(self, **changes: str | None) -> str:
-        """As the query of an address, without the question mark; a change to null leaves that part out."""
+        """Return the URL's query string without the question mark; a change to None removes that parameter."""
         parts = {**self.values, **self.shown_layout(), **changes}
         return urlencode({key: value for key, value in parts.items() if value})
 
@@ -73,12 +74,12 @@ class KeyValues:
 
     @property
     def words(self) -> str:
-        """As one writes it in the filter bar."""
+        """Return the filters in the syntax of the filter bar."""
         return as_words(self.values)
 
     @classmethod
     def _typed(cls, written: str) -> dict[str, str]:
-        """The words of the filter bar; those without a key are guessed."""
+        """Parse the words of the filter bar, and guess the key of a word that has none."""
         values = {}
         for key, value in words_in(written):
             if key is not None and key not in cls.KEYS:
@@ -97,7 +98,7 @@ class KeyValues:
 
 
 def as_words(values: Mapping[str, str]) -> str:
-    """Filters as one writes them in a filter bar."""
+    """Return filters in the syntax of the filter bar."""
     return " ".join(f"{key}:{_quoted(value)}" for key, value in values.items())
 
 
@@ -108,12 +109,12 @@ def _quoted(value: str) -> str:
 
 
 def words_in(written: str) -> Iterator[tuple[str | None, str]]:
-    """(key, value) of each `key:value`, `key:"a value"` or plain word (key null)."""
+    """Yield (key, value) for each `key:value`, `key:"a value"` or plain word; the key of a plain word is None."""
     for match in _WORD.finditer(written):
         key, quoted, plain = match.groups()
         yield key, re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
 
 
 def unknown_key(key: str, keys: Sequence[str]) -> str:
-    """The sentence for a filter that there is not."""
+    """Return the error message for a filter key that does not exist."""
     return _("There is no filter “%(key)s”; there are %(keys)s.") % {"key": key, "keys": ", ".join(keys)}

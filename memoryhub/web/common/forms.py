@@ -1,4 +1,4 @@
-"""Fields and forms that several rooms share."""
+"""Form fields and forms that several rooms share."""
 
 import unicodedata
 from typing import Any
@@ -16,9 +16,9 @@ LONGEST_NOTE = 1000
 
 
 class PathField(forms.CharField):
-    """A path that a person types, made the API's form by the rules of the memory tool; the first slash may be left out.
+    """A path typed by a person, validated as the memory tool does; the leading slash is optional.
 
-    `creates`: it is of a memory to be made.
+    With `creates`, the path must also be allowed for a new memory.
     """
 
     def __init__(self, *, creates: bool, **kwargs: Any) -> None:
@@ -36,7 +36,7 @@ class PathField(forms.CharField):
 
 
 class NoteForm(forms.Form):
-    """Why somebody does something; for the audit."""
+    """An optional note on why a person does something, for the audit."""
 
     note = forms.CharField(
         label=pgettext_lazy("why something is done", "Note"), required=False, max_length=LONGEST_NOTE,
@@ -45,7 +45,7 @@ class NoteForm(forms.Form):
 
 
 class NameTypedForm(forms.Form):
-    """The name of the store, typed once more."""
+    """A confirmation for which the person types the name of the memory store."""
 
     name = forms.CharField(
         label=_("Type the name of the memory store"), required=True, strip=False,
@@ -70,13 +70,13 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def one_line(text: str) -> None:
-    """Refuses what would break a name's line, or turn the direction of what follows it."""
+    """Raise ValidationError for line breaks, control characters and characters that change the text direction."""
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in _TURNING for letter in text):
         raise ValidationError(_("Write it on one line, without control characters."), code="one_line")
 
 
 def printable(text: str) -> None:
-    """Agents are told apart by their names: nothing in them may be invisible."""
+    """Raise ValidationError for invisible characters: people tell agents apart by their names."""
     if not text.isprintable():
         raise ValidationError(_("Use printable characters only."), code="printable")
 

@@ -1,4 +1,4 @@
-"""What was found as a page marks it: a box in place of a value, a label beside a sign of poisoning."""
+"""HTML for findings in a text: a box in place of a sensitive value, a label beside a sign of poisoning."""
 
 from collections.abc import Iterable
 
@@ -12,24 +12,24 @@ from memoryhub.web.common import kinds
 from memoryhub.web.common.masking import MASKED
 
 AROUND = 60
-"""So many characters are shown before and after a value."""
+"""The number of characters shown before and after a value."""
 WINDOW = 2_000
-"""So far around it values are looked for."""
+"""The number of characters around a finding in which other values are detected."""
 LONGEST_SIGN = 160
 
 
 def box(kind: str) -> SafeString:
-    """Stands where a value is."""
+    """Return the box that replaces a value of this kind."""
     return mark_safe(visible.to_html(f"[redacted:{kind}]"))
 
 
 def label(kind: str) -> SafeString:
-    """Stands beside a sign of poisoning."""
+    """Return the label that is shown beside a sign of poisoning."""
     return format_html('<span class="finding-label finding-{}">{}</span>', kinds.group_of(kind), kinds.label(kind))
 
 
 def excerpt(text: str, start: int, end: int, kind: str) -> SafeString:
-    """The part of a line around a finding; every value in it is masked, not only this one's."""
+    """Return the part of a line around a finding as HTML; all other values in it are masked too."""
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     first, last = max(first, start - WINDOW), min(last if last >= 0 else len(text), end + WINDOW)
     before, after = _masked(text[first:last], start - first, end - first)
@@ -45,7 +45,7 @@ def _sign(text: str, kind: str) -> SafeString:
 
 
 def _masked(line: str, start: int, end: int) -> tuple[str, str]:
-    """What stands before and after a place of a text, without the values that stand there or reach into it."""
+    """Return what stands before and after a range of a line, without any sensitive values, even overlapping ones."""
     spans = sensitive.find(line, MASKED)
     before = [span for span in spans if span.start < start]
     cut = min([start, *(span.start for span in before if span.end > start)])
@@ -56,7 +56,7 @@ def _masked(line: str, start: int, end: int) -> tuple[str, str]:
 
 
 def marked(line: str, spans: Iterable[Span]) -> str:
-    """A line with what was found in it: a mark around each, and after it what it is."""
+    """Return a line as HTML in which each span is marked and followed by the label of its kind."""
     parts, at = [], 0
     for start, end, kind in spans:
         words = f'<mark class="finding-{kinds.group_of(kind)}">{visible.to_html(line[start:end])}</mark>'
@@ -66,7 +66,7 @@ def marked(line: str, spans: Iterable[Span]) -> str:
 
 
 def by_line(text: str, spans: Iterable[Span]) -> dict[int, list[Span]]:
-    """Spans of a text, in order, by the lines (from 1) in which they are, as spans of each line."""
+    """Split the ordered spans of a text into spans of single lines, and return these by line number (from 1)."""
     found: dict[int, list[Span]] = {}
     number, counted = 1, 0
     for span in spans:

@@ -1,4 +1,4 @@
-"""Kinds of sensitive text and of poisoning in words, each with a harmless example."""
+"""Labels and harmless examples for each kind of sensitive text and sign of poisoning."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ Words = str | Promise
 
 @dataclass(frozen=True, slots=True)
 class KindWords:
-    """What a kind is called, what it finds, and an example that nobody minds."""
+    """A kind's label, a sentence on what it detects, and a harmless example."""
 
     label: Words
     finds: Words
@@ -24,7 +24,7 @@ GROUPS: dict[Group, tuple[Words, Words, str]] = {
     Group.PERSONAL: (_("Personal data"), _("Text that identifies a person, or a way to contact one."), "user"),
     Group.POISON: (_("Signs of poisoning"), _("Text that tries to steer the agents that read it."), "shield-alert"),
 }
-"""Of each group: what it is called, why it matters, and its icon."""
+"""The label, the reason and the icon of each group."""
 
 GROUP_WORDS: dict[Group, Words] = {
     Group.SECRET: _("secret"), Group.PERSONAL: _("personal"), Group.POISON: _("poison"),
@@ -81,7 +81,7 @@ KIND_WORDS: dict[str, KindWords] = {
 
 
 def label(kind: str) -> str:
-    """What a kind is called; one that there is no more, its name."""
+    """Return the label of a kind, or its name if the kind no longer exists."""
     words = KIND_WORDS.get(kind)
     return str(words.label) if words else kind
 

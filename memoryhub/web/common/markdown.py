@@ -1,7 +1,7 @@
-"""Markdown of a memory as HTML that can do nothing: no script, no style, no picture from elsewhere, no id.
+"""Markdown of a memory as safe HTML: without scripts, styles, external images or ids.
 
-The text is whatever an agent wrote. Two walls stand one behind the other: the parser passes no HTML on, and what it
-makes is cleaned against a list of what is allowed. No attribute but the address of a link comes from the text.
+Agents write the text, so it may be hostile. There are two safeguards: the parser does not pass HTML through, and an
+allow-list cleans its output. The only attribute taken from the text is the address of a link.
 """
 
 import re
@@ -27,18 +27,18 @@ from pygments.token import STANDARD_TYPES
 from memoryhub.text import visible
 
 LARGEST = 200 * 1024
-"""Bytes of UTF-8; a larger text is not rendered."""
+"""The largest text that is rendered, in bytes of UTF-8."""
 
 MOST_CELLS = 20_000
-"""Cells in all the tables of one text: a row of one character stands for as many cells as its table has columns."""
+"""The most table cells in one text: a row of one character still yields a cell for each column of its table."""
 
 MOST_CODE = 10_000
-"""Characters of code that get colours in one text."""
+"""The most characters of code that are highlighted in one text."""
 
 PATIENCE = 0.1
-"""Seconds of work for the colours of one block: on some texts the lexers take a time that has no bound."""
+"""CPU seconds for highlighting one block: for some texts the lexers need unbounded time."""
 
-# Those whose lexers took at most half a second for a hostile block, blanks in long runs aside.
+# Only lexers that took at most half a second for a hostile block (long runs of blanks are excluded separately).
 _LANGUAGES = (
     "bash css diff docker dockerfile go html javascript js json markdown md py python rb rs ruby rust sh shell sql toml"
     " ts typescript xml yaml yml"
@@ -81,14 +81,14 @@ _CLEANER = nh3.Cleaner(
 
 
 def render(text: str) -> SafeString:
-    """The text as HTML, to be put in an element of class `markdown`; headings start at the second level."""
+    """Return the text as HTML for an element of class `markdown`; headings start at `h2`."""
     if len(text) > LARGEST or len(text.encode("utf-8", "replace")) > LARGEST:
         return format_html("<p>{}</p>", _("This text is larger than 200 KB, so it is not rendered. Read it as text."))
     return mark_safe(_CLEANER.clean(_with_boxes(_PARSER.render(text))))
 
 
 def _with_boxes(html: str) -> str:
-    """The parser's HTML with a box for each hidden character; its attributes hold no unescaped angle bracket."""
+    """Put a box around each hidden character; splitting at tags is safe, as attributes escape angle brackets."""
     if not visible.has_hidden(html):
         return html
     return "".join(
@@ -98,14 +98,15 @@ def _with_boxes(html: str) -> str:
 
 
 class _Parser(MarkdownIt):
-    """The library would decode an address where it is shown; then it is not the one that the link leads to."""
+    """A parser that shows addresses as written: a decoded address would differ from the one that is linked."""
 
     def normalizeLinkText(self, link: str) -> str:  # noqa: N802 - the library's name
         return link
 
 
 def _parser() -> MarkdownIt:
-    """Links are found by a rule of ours: that of the library takes minutes on a hostile text of 200 KB."""
+    """Return the configured parser; a rule of the hub finds links, as the library's takes minutes for 200 KB of hostile
+    text."""
     parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
     parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
     parser.core.ruler.push("hub", _adapt)
@@ -116,7 +117,7 @@ def _parser() -> MarkdownIt:
 
 
 def _highlight(code: str, language: str, _attributes: str) -> str:
-    """Code as spans with classes, or nothing where it stays as it is."""
+    """Return code as HTML with highlighting classes, or an empty string to leave the code plain."""
     if language.lower() not in LANGUAGES or _LONG_BLANK.search(code):
         return ""
     lexer = get_lexer_by_name(language.lower(), stripnl=False)
@@ -135,7 +136,7 @@ def _in_time(tokens: Iterable[tuple[object, str]]) -> Iterator[tuple[object, str
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A table, unless all tables of the text so far would have too many cells: then it is shown as it was written."""
+    """Parse a table, or leave it as text if the tables so far would have more than MOST_CELLS cells."""
     if "tables_are_text" in state.env or not table(state, start, end, True):
         return False
     if silent:
@@ -151,7 +152,7 @@ def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _adapt(state: StateCore) -> None:
-    """What the page wants otherwise: headings below its own, tasks, addresses as links, classes in place of styles."""
+    """Adjust the tokens: lower headings, task lists, links for plain addresses, classes instead of styles."""
     code = 0
     for position, token in enumerate(state.tokens):
         if token.type == "fence":
@@ -168,7 +169,7 @@ def _adapt(state: StateCore) -> None:
 
 
 def _make_task(item: Token, children: list[Token]) -> None:
-    """A list item that starts with `[ ]` or `[x]` gets a box that cannot be clicked."""
+    """Turn a list item that starts with `[ ]` or `[x]` into a task with a disabled checkbox."""
     found = _TASK.match(children[0].content) if children[0].type == "text" else None
     if not found:
         return
@@ -181,7 +182,7 @@ def _make_task(item: Token, children: list[Token]) -> None:
 
 
 def _with_links(parser: MarkdownIt, tokens: Sequence[Token]) -> list[Token]:
-    """The tokens with the addresses in their text, outside of links, made links."""
+    """Turn plain addresses in the text into links, except inside existing links."""
     result: list[Token] = []
     depth = 0
     for token in tokens:
@@ -211,7 +212,7 @@ def _linked(parser: MarkdownIt, text: str) -> list[Token]:
 
 
 def _without_end(address: str) -> str:
-    """An address without the punctuation of the sentence around it; a closing parenthesis stays where one opens."""
+    """Strip trailing punctuation from an address; keep a closing parenthesis that has an opening one."""
     end = len(address)
     closing = address.count(")") - address.count("(")
     while address[end - 1] in _PUNCTUATION or (closing > 0 and address[end - 1] == ")"):
@@ -223,7 +224,7 @@ def _without_end(address: str) -> str:
 def _image(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]
 ) -> str:
-    """What a picture is called. Loading it would tell its server who reads which memory, and when."""
+    """Replace an image by its description, as loading it would reveal to its server who reads which memory and when."""
     name = renderer.renderInlineAsText(tokens[index].children or [], options, env)
     text = _("%(name)s (image not loaded)") % {"name": name} if name else _("image not loaded")
     return format_html('<span class="image-not-loaded">{}</span>', text)

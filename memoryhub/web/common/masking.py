@@ -1,9 +1,9 @@
-"""What a person does not see of a memory's text before it is revealed: its secrets and its personal data.
+"""Masking of secrets and personal data in the texts that pages show.
 
-Nobody's page shows a value that was found and not dismissed: pages take their texts from here. A curator reveals a
-version (audited), and opening the editor is a reveal too. A value stands for as many lines as it had, so that the
-numbers of lines are those of the text. A memory without findings costs one question to an index, and no look at its
-text. Signs of poisoning are never masked: people must see them.
+No page shows a value with a finding unless the finding was dismissed, so pages take their texts from here. A curator
+can reveal a version, which is audited; opening the editor counts as a reveal. A masked value keeps its number of lines,
+so that line numbers stay correct. For a memory without findings, this costs one indexed query and its text is not
+scanned. Signs of poisoning are never masked, because people must see them.
 """
 
 from collections import Counter, defaultdict
@@ -21,12 +21,12 @@ from memoryhub.text.matching import Work
 
 MASKED = frozenset(kind.name for kind in KINDS.values() if kind.group != Group.POISON)
 POINTED = frozenset(KINDS) - MASKED - {"invisible", "bidirectional"}
-"""Hidden characters stand in labelled boxes anyway."""
+"""Kinds that are labelled but not masked; hidden characters are left out, as they have boxes of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What is masked and what is pointed at in the texts of one memory; `harmless` are dismissed fingerprints."""
+    """The kinds to mask and the kinds to label in one memory's texts, and the fingerprints of dismissed findings."""
 
     masked: frozenset[str] = frozenset()
     pointed: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ NOTHING = Cover()
 
 
 def covers(store_id: str, memories: Collection[str]) -> dict[str, Cover]:
-    """Of those memories of a store that have findings which nobody dismissed."""
+    """Return the covers of those memories of a store that have findings which are not dismissed."""
     of_memories = Finding.objects.of_store(store_id).filter(memory_id__in=list(memories), in_path=False)
     standing = of_memories.exclude(state=FindingState.DISMISSED)
     kinds: dict[str, set[str]] = defaultdict(set)
@@ -63,12 +63,12 @@ def cover_of(store_id: str, memory_id: str) -> Cover:
 
 
 def values_in(text: str, cover: Cover) -> list[Span]:
-    """Where a text of the memory has what is masked."""
+    """Return the spans of a memory's text that are masked."""
     return _spans(text, cover.masked, cover.harmless) if cover.masked else []
 
 
 def signs_in(text: str, cover: Cover) -> list[Span]:
-    """Where a text of the memory has signs of poisoning that are open findings."""
+    """Return the spans of a memory's text that are signs of poisoning with open findings."""
     return _spans(text, cover.pointed, cover.harmless) if cover.pointed else []
 
 
@@ -80,13 +80,13 @@ def _spans(text: str, kinds: Collection[str], harmless: Collection[str]) -> list
 
 
 def masked(text: str, cover: Cover) -> str:
-    """A text of the memory as people see it."""
+    """Return a memory's text with its sensitive values masked."""
     return sensitive.mask(text, values_in(text, cover)) if cover.masked else text
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A text as people see it (null: there is none), how many values of each kind are masked, and its signs."""
+    """A masked text (None if there is none), the number of masked values of each kind, and its signs of poisoning."""
 
     text: str | None
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Shown:
 
 
 def shown(text: str | None, cover: Cover) -> Shown:
-    """A text of the memory for a page that shows the whole of it."""
+    """Mask a memory's text for a page that shows all of it."""
     if text is None or not (cover.masked or cover.pointed):
         return Shown(text)
     spans = values_in(text, cover)
@@ -107,7 +107,7 @@ def shown(text: str | None, cover: Cover) -> Shown:
 
 
 def sign_lines(text: str, cover: Cover) -> dict[str, tuple[str, ...]]:
-    """The kinds of signs of poisoning in each line that has one, by the line as it stands there."""
+    """Return the kinds of poisoning signs in each line that has some, by the text of the line."""
     found: dict[str, tuple[str, ...]] = {}
     for start, end, kind in signs_in(text, cover):
         first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
@@ -117,14 +117,16 @@ def sign_lines(text: str, cover: Cover) -> dict[str, tuple[str, ...]]:
 
 
 def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
-    """What differs between two masked texts of the memory, with labels beside the signs of poisoning."""
+    """Compare two masked texts of a memory, with labels beside the signs of poisoning."""
     diff = diffs.compare(old, new, **how)
     return replace(diff, labels=sign_lines(old, known) | sign_lines(new, known)) if known.pointed else diff
 
 
 def opened(work: Work, old: str, new: str, known: Cover) -> Diff | None:
-    """What differs between two texts of the memory, which are masked here; null where the request has too little work
-    left for it. Looking for what is masked or pointed at is work too."""
+    """Mask and compare two texts of a memory, or return None if that exceeds the work left for this request.
+
+    Detecting values and signs counts as work too.
+    """
     looks = bool(known.masked) + bool(known.pointed)
     if not work.opens(diffs.cost(old, new) + looks * (len(old) + len(new)) // 2):
         return None
@@ -132,7 +134,7 @@ def opened(work: Work, old: str, new: str, known: Cover) -> Diff | None:
 
 
 def texts(store_id: str, ids: Collection[str]) -> dict[str, str]:
-    """Texts of a store by their ids, as people see them."""
+    """Return the masked texts of a store by their ids."""
     rows = MemoryText.objects.filter(store_id=store_id, pk__in=ids).values_list(
         "pk", "store_id", "memory_id", "content"
     )
@@ -148,7 +150,8 @@ def _masked_rows(rows: Collection[tuple[str, str, str, str]]) -> dict[str, str]:
 
 
 def cover(versions: Iterable[MemoryVersion | None]) -> Mapping[str, Cover]:
-    """Masks the texts that came with some versions, which are to be shown and not to be written; the covers used."""
+    """Mask the loaded texts of some versions in place, and return the covers by memory id; never save them
+    afterwards."""
     with_text = [version for version in versions if version is not None and version.text_id]
     memories: dict[str, set[str]] = defaultdict(set)
     for version in with_text:

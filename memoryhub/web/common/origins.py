@@ -1,4 +1,4 @@
-"""Who wrote a version that an import brought, in the words of its source: the hub has no other for it."""
+"""Authors of imported versions, as their source names them: the hub has no account or agent for them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The author as the source of an import names them, and the import (its id)."""
+    """The author of an imported version by kind and name, and the id of the import."""
 
     kind: str
     name: str
@@ -25,23 +25,23 @@ class Origin:
 
     @property
     def label(self) -> str:
-        """As pages show it."""
+        """Return the name that pages show."""
         return _("%(name)s (imported)") % {"name": self.name} if self.name else _("unknown (imported)")
 
 
 def of_versions(versions: Iterable[MemoryVersion | None]) -> dict[str, Origin]:
-    """Of those versions that an import brought with their history, by their ids."""
+    """Return the origins of imported versions by version id; versions made in this hub are left out."""
     return of_origins((version.pk, version.origin) for version in versions if version is not None)
 
 
 def of_ids(store_id: str, ids: Collection[str]) -> dict[str, Origin]:
-    """The same for the ids of some versions of a store."""
+    """Return the origins of imported versions of a store, looked up by version id."""
     brought = MemoryVersion.objects.among(store_id, ids).filter(origin__isnull=False)
     return of_origins(brought.values_list("pk", "origin"))
 
 
 def of_origins(origins: Iterable[tuple[str, Any]]) -> dict[str, Origin]:
-    """The same for (id, origin)."""
+    """Return the origins for pairs of a version id and its stored `origin`."""
     told = [(pk, origin) for pk, origin in origins if isinstance(origin, dict)]
     if not told:
         return {}

@@ -1,4 +1,4 @@
-"""What every page of a memory store knows: who looks at it, and what they may do there."""
+"""Context that every page of a memory store needs: the person's role and permissions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from memoryhub.web.common.request import Request
 
 @dataclass(frozen=True, slots=True)
 class May:
-    """What a person can do in a store as it is now; deleting goes on in an archived store, as it does for agents."""
+    """What a person may do in a store in its current state; deleting stays possible in an archived store."""
 
     write: bool
     delete: bool
@@ -27,13 +27,13 @@ class May:
 
 
 def context(request: Request, store: MemoryStore, **more: Any) -> dict[str, Any]:
-    """A template's context for a page of a store, behind the guard `in_store`."""
+    """Return the template context for a page of a store, in a view guarded by `in_store`."""
     role: Role = request.role
     return {"store": store, "role": role, "may": May.of(role, store), **more}
 
 
 def entries(store: MemoryStore, *seqs: int | None) -> dict[int, AuditEntry]:
-    """Some entries of a store's chain by their seq, without the calls that they tell of."""
+    """Return entries of a store's chain by seq, without loading the inputs and answers of calls."""
     wanted = {seq for seq in seqs if seq is not None}
     rows = AuditEntry.objects.of_chain(store.id).filter(seq__in=wanted)
     told = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "note")
@@ -41,12 +41,12 @@ def entries(store: MemoryStore, *seqs: int | None) -> dict[int, AuditEntry]:
 
 
 def see_other(to: str, *args: str) -> HttpResponse:
-    """After a POST: the page, by address or by name of its route, that shows what came of it."""
+    """Redirect with 303 after a POST, to a URL or the name of a route."""
     return HttpResponseRedirect(resolve_url(to, *args), status=303)
 
 
 def next_of(request: Request, otherwise: str) -> str:
-    """The page of the hub from which a form came (`next`), else the route that is named."""
+    """Return the page of the hub that the form names as `next`, else the URL of the route `otherwise`."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_here = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
     return wanted if is_here else reverse(otherwise)

@@ -1,4 +1,4 @@
-"""A picture of a page: its marks, legend and table."""
+"""Data of a chart on a page: its marks, legend and table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number, or a word, of a table; `shown` is what a person reads."""
+    """A value in the table of a chart; `shown` is the text that a person reads."""
 
     value: object
     shown: str
@@ -16,7 +16,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something drawn: `shape` is a charts.Bar or a charts.Dot, `name` says what it means, `url` leads there."""
+    """A drawn mark: `shape` is a charts.Bar or a charts.Dot, `name` says what it means, `url` is its link."""
 
     shape: Any
     series: int
@@ -26,7 +26,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One colour of a picture in its legend; `number` is that of the colour."""
+    """One entry of a chart's legend; `number` selects its colour."""
 
     number: int
     name: str
@@ -37,7 +37,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A word below a column; `x` is per cent from the left."""
+    """A word below a column; `x` is its position in per cent from the left."""
 
     x: float
     text: str
@@ -46,7 +46,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a list with a bar: what it is of, how long it is, and beside it another that is a part of the whole."""
+    """A row in a list with bars: its name, the length of its bar (`share`) and of a second bar for a part of it."""
 
     name: str
     url: str
@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture: `kind` is bars, line or list; `columns` and `rows` are its table."""
+    """One chart: `kind` is bars, line or list; `columns` and `rows` are its table."""
 
     name: str
     kind: str
@@ -79,10 +79,10 @@ class Picture:
     wide: bool = field(default=False)
 
     def records(self) -> Iterable[Mapping[str, object]]:
-        """The rows of the table, for a download."""
+        """Return the rows of the table for a download."""
         return ({name: cell.value for name, cell in zip(self.columns, row, strict=True)} for row in self.rows)
 
 
 def number(value: int) -> str:
-    """As a person reads it: 12,345."""
+    """Return a number with thousands separators, such as 12,345."""
     return f"{value:,}"

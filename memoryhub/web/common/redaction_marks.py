@@ -1,4 +1,4 @@
-"""What tells a person that something of a version was redacted: by whom, when, and whether all of it is gone."""
+"""The mark that a redacted version shows: by whom and when it was redacted, and whether as a whole."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from memoryhub.models import AuditEntry, MemoryVersion
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The newest redaction of a version; `by` is null where its entry has been removed or the hub itself did it."""
+    """The newest redaction of a version; `by` is None if its entry has been removed or the hub itself redacted it."""
 
     whole: bool
     by: str | None
@@ -18,7 +18,7 @@ class Mark:
 
 
 def mark_of(version: MemoryVersion, told: Mapping[int, AuditEntry]) -> Mark | None:
-    """Null where nothing of it was redacted; `told` has the entry that redacted it, as `entries` gives them."""
+    """Return the mark of a version, or None if it was not redacted; `told` has the entries that `entries` returned."""
     if version.redacted_seq is None and version.redacted_at is None:
         return None
     whole = version.redacted_at is not None

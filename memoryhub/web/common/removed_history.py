@@ -1,4 +1,4 @@
-"""What retention has removed of a memory's versions and of the beginning of a chain, as pages tell it."""
+"""Versions of a memory and entries of a chain that retention has removed, as pages describe them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Versions of a memory that are gone, from `first` to `last`, and the entry that tells of it.
+    """The removed versions `first` to `last` of a memory, and the audit entry of their removal.
 
-    `entry` is null where the audit does not go back as far as that.
+    `entry` is None if that entry has been removed from the audit too.
     """
 
     first: int
@@ -29,25 +29,25 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a chain starts: its entries up to and with `seq` were removed, the last of them at the moment `at`."""
+    """The start of a chain whose entries up to and including `seq` were removed, the last of them dated `at`."""
 
     seq: int
     at: datetime | None
 
     @property
     def first(self) -> int:
-        """The seq of the first entry that is left."""
+        """Return the seq of the first entry that remains."""
         return self.seq + 1
 
 
 def start_of(chain: str) -> Start | None:
-    """Null where the chain has its first entry."""
+    """Return the start of a chain, or None if it still has its first entry."""
     row = AuditChain.objects.filter(pk=chain, start_seq__gt=0).values_list("start_seq", "start_at").first()
     return Start(*row) if row else None
 
 
 def first_seq(chain: str) -> int:
-    """The seq of the first entry that a chain has; 1 where nothing was removed."""
+    """Return the seq of the first remaining entry of a chain; 1 if none was removed."""
     start = start_of(chain)
     return start.first if start else 1
 
@@ -56,13 +56,13 @@ def first_seq(chain: str) -> int:
 
 
 def gaps_between(numbers: Sequence[int], low: int = 0) -> list[Gap]:
-    """What is missing between numbers in falling order, and between the last of them and `low`, which is there or 0."""
+    """Return the gaps between descending version numbers, down to `low`: a number that exists, or 0."""
     pairs = zip(numbers, [*numbers[1:], low], strict=False)
     return [Gap(end + 1, number - 1) for number, end in pairs if number - end > 1]
 
 
 def told(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
-    """The gaps with the entry that tells of the removal of the last version of each."""
+    """Return the gaps, each with the entry that removed its last version."""
     if not gaps:
         return []
     gone = Redaction.objects.of_memories(memory.store_id, [memory.pk]).filter(number__in=[gap.last for gap in gaps])
@@ -75,28 +75,28 @@ def told(memory: Memory, gaps: Sequence[Gap]) -> list[Gap]:
 
 
 def older_than(memory: Memory, number: int) -> MemoryVersionQuerySet:
-    """The versions before a number, the newest first: the one just before it may be gone."""
+    """Return the versions before a number, newest first; the number directly before it may have been removed."""
     return MemoryVersion.objects.of_memory(memory).filter(number__lt=number).order_by("-number")
 
 
 def newer_than(memory: Memory, number: int) -> MemoryVersionQuerySet:
-    """The versions after a number, the oldest first."""
+    """Return the versions after a number, oldest first."""
     return MemoryVersion.objects.of_memory(memory).filter(number__gt=number).order_by("number")
 
 
 def beside(memory: Memory, number: int) -> dict[str, int | None]:
-    """The numbers of the nearest versions before and after one, as `previous` and `next`."""
+    """Return the numbers of the nearest existing versions before and after one, as `previous` and `next`."""
     sides = {"previous": older_than(memory, number), "next": newer_than(memory, number)}
     return {name: found.values_list("number", flat=True).first() for name, found in sides.items()}
 
 
 def is_first(version: MemoryVersion) -> bool:
-    """Whether nothing was there before: of another version without one before it that one has been removed."""
+    """Return whether this is version 1; any other version without a predecessor had one that was removed."""
     return version.number == 1
 
 
 def no_version(memory: Memory, written: str) -> str:
-    """A sentence on why there is no version with a number that somebody wrote."""
+    """Return a sentence on why the memory has no version with the number that a person typed."""
     words: dict[str, Any] = {"version": written}
     if written.isascii() and written.isdigit() and 0 < int(written[:18]) <= memory.version_count:
         return _("Version %(version)s has been removed by the retention policy.") % words
@@ -104,7 +104,7 @@ def no_version(memory: Memory, written: str) -> str:
 
 
 def were_removed(gap: Gap) -> str:
-    """A gap as the beginning of a sentence."""
+    """Return a gap as the beginning of a sentence."""
     words = {"first": gap.first, "last": gap.last}
     one, many = _("Version %(first)s was removed"), _("Versions %(first)s to %(last)s were removed")
     return (one if gap.count == 1 else many) % words
@@ -114,7 +114,7 @@ def were_removed(gap: Gap) -> str:
 
 
 def starts_here(start: Start) -> str:
-    """The end of a list of entries, where it is not the beginning of everything."""
+    """Return the last line of a list of entries whose earlier entries were removed."""
     words = ngettext(
         "The audit starts here: %(count)s earlier entry was removed.",
         "The audit starts here: %(count)s earlier entries were removed.",

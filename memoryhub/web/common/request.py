@@ -1,4 +1,4 @@
-"""The request of a page, with what middleware and guards have put on it."""
+"""The type of a page's request, with the attributes that middleware and guards add."""
 
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
@@ -7,8 +7,7 @@ from memoryhub.models import Role
 
 
 class Request(HttpRequest):
-    """A request of the pages. `role` is the person's in the memory store of the address, where `access.in_store` guards
-    the view."""
+    """A request to a page; `role` is the person's role in the store, set by `access.in_store`."""
 
     htmx: HtmxDetails
     role: Role

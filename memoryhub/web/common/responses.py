@@ -1,4 +1,4 @@
-"""What the pages of people, agents and members share: where to go next, what may be shown once, and pages of lists."""
+"""Redirects, forms whose result is shown once, and paged lists, for the pages of people, agents and members."""
 
 import secrets
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class SeeOther(HttpResponseRedirect):
 
 
 def see_other(request: Request, to: str, *args: str) -> HttpResponse:
-    """To another page after a POST; htmx would otherwise put that page into the part that it asked for."""
+    """Redirect after a POST; for htmx with `HX-Redirect`, since it would insert the next page into the current one."""
     url = resolve_url(to, *args)
     if getattr(request, "htmx", False):
         return HttpResponse(headers={"HX-Redirect": url})
@@ -39,21 +39,21 @@ def see_other(request: Request, to: str, *args: str) -> HttpResponse:
 
 
 def own_address(request: Request, wanted: str | None) -> str:
-    """The address to go on to, if it is one of this hub; else the first page."""
+    """Return the wanted URL if it belongs to this hub, else that of the start page."""
     hosts = {request.get_host()}
-    # A word without a slash would be taken for the name of a page, which may not exist.
+    # `resolve_url` would take a word without a slash for the name of a route, which may not exist.
     if wanted and "/" in wanted and url_has_allowed_host_and_scheme(wanted, hosts, require_https=request.is_secure()):
         return wanted
     return resolve_url(settings.LOGIN_REDIRECT_URL)
 
 
 def client_address(request: Request) -> str:
-    """Who sent the request: what the nearest proxy that is not trusted says, or the connection itself."""
+    """Return the client's address: the last in X-Forwarded-For that is no trusted proxy, else the connection's."""
     return client_of(request.META, settings.TRUSTED_PROXIES)
 
 
 def not_now(request: Request, template: str, shown: dict[str, Any], error: TooManyTries | TooBusy) -> HttpResponse:
-    """The page with its form, which says when a password may be tried again: 429 or 503 with `Retry-After`."""
+    """Show the form again with the time after which to retry a password: 429 or 503 with `Retry-After`."""
     wait = error.wait if isinstance(error, TooManyTries) else 1
     if isinstance(error, TooManyTries):
         sentence = ngettext(
@@ -72,12 +72,12 @@ def not_now(request: Request, template: str, shown: dict[str, Any], error: TooMa
 
 
 def fresh_form() -> str:
-    """A form whose answer is shown once carries this, so that sending it again makes nothing again."""
+    """Return a one-time token for a form whose result is shown once, so that it cannot be submitted twice."""
     return secrets.token_urlsafe(16)
 
 
 def spend_form(request: Request) -> bool:
-    """Whether a form is sent for the first time; says so to the person where it is not."""
+    """Return whether a form is submitted for the first time; if not, add a warning for the person."""
     form = request.POST.get("form", "")[:64]
     spent = request.session.get(_SPENT, [])
     if form and form in spent:
@@ -89,19 +89,19 @@ def spend_form(request: Request) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[M]):
-    """Some rows of a list; `after` is where the next ones begin, null at the end."""
+    """Some rows of a list; `after` is the cursor of the next page, None at the end."""
 
     rows: list[M]
     after: Any
 
 
 def page(rows: QuerySet[M], field: str, after: str, size: int = ROWS) -> Page[M]:
-    """The rows after a value of `field`, which is unique and may be that of another row (`a__b`); never by offset."""
+    """Return the page of rows after a value of the unique `field`, which may belong to a related row (`a__b`)."""
     beyond: dict[str, Any] = {f"{field}__gt": after} if after else {}
     found = list(rows.filter(**beyond).order_by(field)[: size + 1])
     return Page(found[:size], reduce(getattr, field.split("__"), found[size - 1]) if len(found) > size else None)
 
 
 def asked(request: Request, name: str) -> str:
-    """A value of the address's query, cut at the length of the longest address or name."""
+    """Return a query parameter, cut at 254 characters, the longest e-mail address or name."""
     return request.GET.get(name, "")[:254]

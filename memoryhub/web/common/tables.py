@@ -1,4 +1,4 @@
-"""Any table as CSV or JSON, row by row, harmless in a spreadsheet."""
+"""Tables as CSV or JSON downloads, written row by row and safe to open in a spreadsheet."""
 
 import csv
 import json
@@ -15,14 +15,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def download(name: str, form: str, columns: Sequence[str], records: Iterable[Record]) -> HttpResponse:
-    """A table for a person's disk, in one of FORMATS; `name` begins the name under which the browser keeps it."""
+    """Return a table as a download in one of FORMATS; `name` is the beginning of the file name."""
     if form == "csv":
         return attachment(as_csv(columns, records), f"{name}.csv", "text/csv; charset=utf-8")
     return attachment(as_json(records), f"{name}.json", "application/json")
 
 
 def attachment(body: Iterable[bytes], name: str, content_type: str) -> HttpResponse:
-    """What is kept and not shown; the moment is put before the last ending of its name."""
+    """Return a streamed download; the current time is inserted before the extension of its name."""
     stem, _, ending = name.rpartition(".")
     response = StreamingHttpResponse(body, content_type=content_type)
     kept = f"{stem}-{timezone.now():%Y%m%d-%H%M%S}.{ending}"
@@ -31,14 +31,14 @@ def attachment(body: Iterable[bytes], name: str, content_type: str) -> HttpRespo
 
 
 class _Line:
-    """What `csv` writes to: it gives the line back."""
+    """A file for `csv` that returns each line instead of storing it."""
 
     def write(self, line: str) -> bytes:
         return line.encode("utf-8", "backslashreplace")
 
 
 def as_csv(columns: Sequence[str], records: Iterable[Record]) -> Iterator[bytes]:
-    """Lines of CSV in UTF-8, with a byte order mark so that spreadsheets read them as such."""
+    """Yield lines of CSV in UTF-8, with a byte order mark by which spreadsheets recognise the encoding."""
     writer = csv.writer(_Line())
     yield b"\xef\xbb\xbf" + writer.writerow(columns)
     for record in records:
@@ -46,7 +46,7 @@ def as_csv(columns: Sequence[str], records: Iterable[Record]) -> Iterator[bytes]
 
 
 def safe_cell(value: object) -> str:
-    """A cell that no spreadsheet takes for a formula: an apostrophe stands before what could begin one."""
+    """Return a cell's text, with an apostrophe before anything that a spreadsheet could read as a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -56,7 +56,7 @@ def safe_cell(value: object) -> str:
 
 
 def as_json(records: Iterable[Record]) -> Iterator[bytes]:
-    """An array of objects, one a line, ASCII-escaped; what is JSON text in the hub is such a text."""
+    """Yield an array of objects, one per line, ASCII-escaped; JSON text from the database stays a string."""
     separator = b"[\n"
     for record in records:
         yield separator + json.dumps(record, ensure_ascii=True).encode()

@@ -1,4 +1,4 @@
-"""The text of a memory on a page: its numbered lines, and its way through a textarea and back without losing a byte."""
+"""The text of a memory on a page: numbered lines, and a lossless round trip through a textarea."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from memoryhub.text import visible
 from memoryhub.web.common.highlights import by_line, marked
 
 LINES = 20_000
-"""So many lines are shown on one page."""
+"""The most lines shown on one page."""
 
 LF, CRLF = "lf", "crlf"
 _SIGN = re.compile(r"␍|⟨CR[0-9]{0,9}⟩")
@@ -21,7 +21,7 @@ _SIGN = re.compile(r"␍|⟨CR[0-9]{0,9}⟩")
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some lines of a text as HTML; `next` is the number of the first line that follows them, if any does.
+    """Some lines of a text as HTML; `next` is the number of the line after them, or None at the end.
 
     `ended` says whether the text's last line ends with a newline.
     """
@@ -35,9 +35,9 @@ class Lines:
 
 
 def numbered_lines(text: str, first: int = 1, marks: Sequence[Span] = ()) -> Lines:
-    """Up to LINES lines from one on, each in an element with the id `L` and its number; a final LF starts no line.
+    """Return up to LINES lines from `first` on, each in an element with the id `L` and its number.
 
-    `marks` are places of the text in which something was found.
+    A final LF starts no line. `marks` are the spans of findings in the text.
     """
     total = count_lines(text)
     first = max(1, min(first, total or 1))
@@ -54,10 +54,10 @@ def numbered_lines(text: str, first: int = 1, marks: Sequence[Span] = ()) -> Lin
 
 @dataclass(frozen=True, slots=True)
 class Editable:
-    """A text as a textarea can hold it, with how its lines end.
+    """A text as a textarea can hold it, with its kind of line endings.
 
-    A textarea turns CR, LF and CR LF into one and the same newline. So `newlines` says what a newline stands for:
-    `lf`, `crlf`, or else LF, and `newlines` is the sign that stands for a CR, one that the text itself does not have.
+    A browser turns CR, LF and CR LF in a textarea into the same newline. `newlines` says how to reverse that: `lf`,
+    `crlf`, or a sign that replaces each CR and does not occur in the text itself; then a newline is an LF.
     """
 
     text: str
@@ -65,12 +65,12 @@ class Editable:
 
     @property
     def sign(self) -> str | None:
-        """What stands for a CR, where it is shown."""
+        """Return the sign that replaces each CR in the textarea, or None if there is none."""
         return None if self.newlines in (LF, CRLF) else self.newlines
 
 
 def to_textarea(text: str) -> Editable:
-    """The text in the form in which a person edits it."""
+    """Return a text in the form that a person edits."""
     if "\r" not in text:
         return Editable(text, LF)
     crlf = text.count("\r\n")
@@ -81,7 +81,8 @@ def to_textarea(text: str) -> Editable:
 
 
 def from_textarea(value: str, newlines: str) -> str:
-    """The text that a person meant, from what the browser sent; raises ValueError for newlines that are not ours."""
+    """Return the text that a person submitted with its original line endings. Raise ValueError for unknown
+    `newlines`."""
     text = value.replace("\r\n", "\n")
     if newlines == LF:
         return text

@@ -1,4 +1,4 @@
-"""What the memory tool refuses, said to a person: in their language, and with paths as the browser shows them."""
+"""Refusals of the memory tool for people: translated, and with paths without the tool's root."""
 
 import re
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from memoryhub.text.visible import without_hidden
 
 
 def for_people(error: ToolError) -> str:
-    """The sentence of a refusal, for a message or the error of a form: nothing in it is hidden, names are isolated."""
+    """Return the sentence of a refusal as plain text for a message or a form error, with all characters visible."""
     return _said(error, lambda text: isolated(without_hidden(text)))
 
 
 def in_words(error: ToolError) -> str:
-    """The sentence of a refusal, for a template that shows it with `visible`."""
+    """Return the sentence of a refusal for a template that shows it with `visible`."""
     return _said(error, str)
 
 
 def _said(error: ToolError, show: Callable[[str], str]) -> str:
-    """A sentence that is not known here is shown as the tool says it, its paths shortened."""
+    """Return the translated sentence of a refusal, or the tool's own sentence with short paths if it is unknown."""
     for pattern, sentence in _SENTENCES:
         if match := pattern.fullmatch(error.message):
             return str(sentence) % {name: show(_shown(name, value)) for name, value in match.groupdict().items()}
@@ -32,7 +32,7 @@ def _said(error: ToolError, show: Callable[[str], str]) -> str:
 
 
 def _shown(name: str, value: str) -> str:
-    if name == "refused":  # a path as it was checked, beneath the tool's root
+    if name == "refused":  # the path as the tool checked it, with the tool's root
         return value.removeprefix(paths.ROOT)
     if name == "kind":
         return gettext(value)
@@ -40,7 +40,7 @@ def _shown(name: str, value: str) -> str:
 
 
 def _pattern(sentence: Callable[..., str], *names: str) -> re.Pattern[str]:
-    """Finds a sentence of `results` again, whatever stood in the places of its arguments."""
+    """Return a pattern that matches a sentence of `results` for any values of its arguments."""
     escaped = re.escape(sentence(*(f"⟪{name}⟫" for name in names)))
     for name in names:
         escaped = escaped.replace(f"⟪{name}⟫", f"(?P<{name}>.*)", 1).replace(f"⟪{name}⟫", f"(?P={name})")

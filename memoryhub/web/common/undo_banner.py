@@ -1,4 +1,4 @@
-"""The banner after an act that can be undone: what was done, its entry, and the way back."""
+"""The message after an act that can be undone, with links to its audit entry and to undo it."""
 
 from django.contrib import messages
 from django.urls import reverse
@@ -9,7 +9,7 @@ from memoryhub.web.common.request import Request
 
 
 def tell_done(request: Request, store_id: str, said: str, seq: int) -> None:
-    """On the next page that the person opens; `seq` is the entry of what was done."""
+    """Add a success message for the next page that the person opens; `seq` is the audit entry of the act."""
     messages.success(
         request,
         format_html(

@@ -1,5 +1,4 @@
-"""Uploads: no more of one is taken in than an import may be, whatever the browser announced, in no more parts than a
-form may have."""
+"""Limits on uploads: their size, and the number of parts of a form."""
 
 from typing import IO, Any
 
@@ -13,15 +12,15 @@ from django.utils.datastructures import MultiValueDict
 from memoryhub.web.common.request import Request
 
 DRAINED = 20
-"""What is up to so many times too large is read to its end, so that the browser hears the answer."""
+"""An upload up to this many times too large is still read to its end, so that the browser receives the answer."""
 
 
 class OnlySoManyParts(FileUploadHandler):
-    """Refuses a form with more parts than it may have fields and files, whatever the parts are.
+    """Rejects a form with more parts than it may have fields and files, whatever the parts contain.
 
-    Django counts no file that has no field name, and reads anybody's form before it knows who sends it: 4 MB of such
-    parts are 90,000, which take seconds. It goes by this handler, the first one, which has the same parser read the
-    body through a counter.
+    Django does not count files without a field name, and it parses a form before it knows who sent it: 4 MB of such
+    parts are 90,000, which take seconds. This handler comes first and has the same parser read the body through a
+    counter.
     """
 
     def handle_raw_input(
@@ -32,7 +31,7 @@ class OnlySoManyParts(FileUploadHandler):
         boundary: str | bytes,
         encoding: str | None = None,
     ) -> tuple[QueryDict, MultiValueDict[str, Any]]:
-        """The fields and files of the form."""
+        """Return the fields and files of the form."""
         assert self.request is not None
         others = [handler for handler in self.request.upload_handlers if handler is not self]
         most = (settings.DATA_UPLOAD_MAX_NUMBER_FIELDS or 0) + (settings.DATA_UPLOAD_MAX_NUMBER_FILES or 0)
@@ -41,15 +40,15 @@ class OnlySoManyParts(FileUploadHandler):
         return MultiPartParser(META, counted, others, encoding).parse()
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
-        """The next handler reads it."""
+        """Pass the data on to the next handler."""
         return raw_data
 
     def file_complete(self, file_size: int) -> None:
-        """The next handler keeps it."""
+        """Leave the file to the next handler."""
 
 
 class _Counted:
-    """A body that is read as long as it has no more than `most` of what begins a part."""
+    """A request body that raises TooManyFilesSent after more than `most` boundaries of parts."""
 
     def __init__(self, body: IO[bytes], begin: bytes, most: int) -> None:
         self._body, self._begin, self._left, self._tail = body, begin, most, b""
@@ -65,7 +64,7 @@ class _Counted:
 
 
 class OnlySoLarge(FileUploadHandler):
-    """Lets go of an upload that grows too large, and notes it on the request."""
+    """Discards an upload that grows too large, and marks the request."""
 
     request: Request
 
@@ -83,9 +82,9 @@ class OnlySoLarge(FileUploadHandler):
         return raw_data
 
     def file_complete(self, file_size: int) -> None:
-        """The next handler keeps it."""
+        """Leave the file to the next handler."""
 
 
 def was_too_large(request: Request) -> bool:
-    """Whether something that was brought has been let go of."""
+    """Return whether an upload of this request was dropped for its size."""
     return bool(getattr(request, "too_large", False))

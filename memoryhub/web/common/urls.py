@@ -1,4 +1,4 @@
-"""The addresses of the API's page."""
+"""URL pattern of the API documentation."""
 
 from django.urls import path
 
