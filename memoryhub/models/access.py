@@ -1,4 +1,4 @@
-"""Who may: people and their roles, agents and their keys, and the sessions that agents name."""
+"""People with their roles, agents with their keys, and the sessions that agents name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Role(models.TextChoices):
     ADMIN = "admin", _("Admin")
 
     def includes(self, other: Role) -> bool:
-        """Each role may do what those before it may."""
+        """Return whether this role allows everything that `other` allows."""
         order = list(Role)
         return order.index(self) >= order.index(other)
 
@@ -35,7 +35,7 @@ class Access(models.TextChoices):
     MANAGE = "manage", _("Manage")
 
     def includes(self, other: Access) -> bool:
-        """Each access may do what those before it may."""
+        """Return whether this access allows everything that `other` allows."""
         order = list(Access)
         return order.index(self) >= order.index(other)
 
@@ -47,12 +47,12 @@ class Theme(models.TextChoices):
 
 
 def fold_email(email: str) -> str:
-    """The form in which two spellings of one address are equal."""
+    """Return the normalized form of an e-mail address, by which two spellings compare equal."""
     return unicodedata.normalize("NFKC", email).strip().casefold()
 
 
 class UserQuerySet(SealedQuerySet["User"]):
-    """People, as they are."""
+    """A query of people; `Sealed` models need a `SealedQuerySet`."""
 
 
 _People = models.Manager.from_queryset(UserQuerySet)
@@ -60,12 +60,12 @@ _People = models.Manager.from_queryset(UserQuerySet)
 
 class UserManager(_People["User"]):
     def get_by_natural_key(self, email: str) -> User:
-        """For django.contrib.auth, which looks people up by what they typed."""
+        """Return the person with an e-mail address as typed at sign-in, for django.contrib.auth."""
         return self.get(email=fold_email(email))
 
 
 class User(Sealed, AbstractBaseUser):
-    """A person. `is_superuser` may do everything; others what their roles in stores say."""
+    """A person. `is_superuser` allows everything; for anyone else the roles in stores decide."""
 
     OUTSIDE: ClassVar = {"last_login": "the entries of sign-ins say it"}
 
@@ -89,11 +89,14 @@ class User(Sealed, AbstractBaseUser):
         return self.name or self.email
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Never saves: a stronger hash is written by the sign-in action."""
+        """Return whether the password is right, without saving: the sign-in action writes a stronger hash."""
         return check_password(raw_password, self.password)
 
     def role_in(self, store: MemoryStore) -> Role | None:
-        """None where the person has no role; a superuser is an admin everywhere. Nobody has one in a deleted store."""
+        """Return the person's role in a store, or None. A superuser is an admin of every store.
+
+        No one has a role in a deleted store.
+        """
         if store.deleted_at is not None:
             return None
         if self.is_superuser:
@@ -104,7 +107,7 @@ class User(Sealed, AbstractBaseUser):
 
 class MemberQuerySet(SealedQuerySet["Member"]):
     def active_admins(self) -> MemberQuerySet:
-        """Those who can look after the store."""
+        """Return the members who are admins of their store and may sign in."""
         return self.filter(role=Role.ADMIN, user__is_active=True)
 
 
@@ -126,13 +129,13 @@ class Member(Sealed):
 
 class InvitationQuerySet(SealedQuerySet["Invitation"]):
     def unused(self, at: datetime) -> InvitationQuerySet:
-        """Neither used, withdrawn nor expired at that moment."""
+        """Return the invitations that are neither used nor expired at a moment."""
         return self.filter(used_at=None, expires_at__gt=at)
 
     def granted(self) -> InvitationQuerySet:
-        """Made by the hub itself, or by an active person who may still grant exactly this.
+        """Return the invitations that the hub made, or an active person who may still grant their role.
 
-        A superuser may grant everything; an admin of a store a role in it, and nothing else.
+        A superuser may grant everything, an admin of a store only a role in that store.
         """
         admin = Exists(Member.objects.filter(store=OuterRef("store"), user=OuterRef("made_by"), role=Role.ADMIN))
         role = Q(admin, user=None, is_superuser=False)
@@ -140,7 +143,7 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
         return self.filter(Q(made_by_hub=True) | by_person).filter(Q(store=None) | Q(store__deleted_at=None))
 
     def open(self, at: datetime) -> InvitationQuerySet:
-        """Those that work at that moment: unused and still granted."""
+        """Return the invitations that work at a moment: unused and still granted."""
         return self.unused(at).granted()
 
     def newest(self) -> InvitationQuerySet:
@@ -150,7 +153,7 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
 class Invitation(Sealed):
     """A one-time link by which a person sets name and password; only the token's SHA-256 is stored.
 
-    It works only while whoever made it may still grant it: see `granted`.
+    It works only while the person who made it may still grant the role: see `granted`.
     """
 
     HOME: ClassVar = "store_id"
@@ -173,17 +176,17 @@ class Invitation(Sealed):
 
 class AgentQuerySet(SealedQuerySet["Agent"]):
     def visible_to(self, user: User) -> AgentQuerySet:
-        """Those with a key that may reach a store in which the person has a role; all of them for a superuser."""
+        """Return the agents with a key to a store in which the person has a role; all agents for a superuser."""
         if user.is_superuser:
             return self
         return self.filter(Exists(Key.objects.visible_to(user).filter(agent=OuterRef("pk"))))
 
     def of_store(self, store: MemoryStore) -> AgentQuerySet:
-        """Those that have, or had, a key that may reach a store."""
+        """Return the agents that have, or had, a key to a store."""
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
     def without_hub_wide_keys(self, at: datetime) -> AgentQuerySet:
-        """Those that hold no usable key to all stores at that moment."""
+        """Return the agents without a usable key to all stores at a moment."""
         return self.filter(~Exists(Key.objects.usable(at).filter(agent=OuterRef("pk"), all_stores=True)))
 
     def by_name(self) -> AgentQuerySet:
@@ -193,7 +196,7 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(folded_name=folded)
 
     def after(self, id: str) -> AgentQuerySet:
-        """In the order of their names, those behind one of them."""
+        """Return the agents after the one with this id, ordered by name; all agents for an unknown id."""
         last = Agent.objects.filter(pk=id).values_list("folded_name", flat=True).first()
         if last is None:
             return self.by_name()
@@ -201,8 +204,11 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
 
 
 class Agent(Sealed):
-    """A named program that has keys. Names are unique only among the agents that whoever makes one may see: what others
-    have is nothing to learn from. Where two of one name are seen together, the end of the id tells them apart."""
+    """A named program that has keys.
+
+    A name is unique only among the agents that its creator may see, so a refused name reveals no agent of other stores.
+    Where two agents of one name are visible together, the end of the id is shown too.
+    """
 
     id = IdField(primary_key=True)
     name = models.CharField(max_length=100)
@@ -218,15 +224,15 @@ class Agent(Sealed):
 
 class KeyQuerySet(SealedQuerySet["Key"]):
     def usable(self, at: datetime) -> KeyQuerySet:
-        """Neither revoked nor expired at that moment."""
+        """Return the keys that are neither revoked nor expired at a moment."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
 
     def for_store(self, store: MemoryStore) -> KeyQuerySet:
-        """Those that may reach a store, by name or because they may reach all."""
+        """Return the keys that may reach a store: those issued for it and those for all stores."""
         return self.filter(Q(all_stores=True) | Q(stores=store)).distinct()
 
     def visible_to(self, user: User) -> KeyQuerySet:
-        """Those that may reach a store in which the person has a role; all of them for a superuser."""
+        """Return the keys that may reach a store in which the person has a role; all keys for a superuser."""
         if user.is_superuser:
             return self
         roles = Member.objects.filter(user=user)
@@ -234,7 +240,7 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(shared | Q(Exists(roles), all_stores=True))
 
     def governed_by(self, user: User) -> KeyQuerySet:
-        """Those that the person may revoke: their stores are all ones that the person is an admin of."""
+        """Return the keys that the person may revoke: the person is an admin of each of their stores."""
         if user.is_superuser:
             return self
         own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
@@ -242,7 +248,7 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(Exists(stores), ~Exists(stores.exclude(store__in=own)), all_stores=False)
 
     def made_by(self, user: User) -> KeyQuerySet:
-        """Those that a person issued, and so has seen."""
+        """Return the keys that a person issued, and whose secrets the person has seen."""
         return self.filter(created_by=user)
 
     def newest(self) -> KeyQuerySet:
@@ -275,11 +281,11 @@ class Key(Sealed):
 
 
 class KeyStoreQuerySet(SealedQuerySet["KeyStore"]):
-    """Which stores keys may reach."""
+    """A query of the stores that keys may reach; `Sealed` models need a `SealedQuerySet`."""
 
 
 class KeyStore(Sealed):
-    """That a key may reach a store."""
+    """A store that a key may reach."""
 
     key = models.ForeignKey(Key, models.CASCADE, db_index=False)
     store = models.ForeignKey(MemoryStore, models.CASCADE)
@@ -291,24 +297,24 @@ class KeyStore(Sealed):
 
 
 LOOKED_AT = 200
-"""So many sessions of an agent are looked at for those that a person may see."""
+"""How many of an agent's newest sessions are searched for one that a person may see."""
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: User) -> SessionQuerySet:
-        """Those with an act in a store in which the person has a role; all of them for a superuser."""
+        """Return the sessions with an act in a store in which the person has a role; all for a superuser."""
         if user.is_superuser:
             return self
         chains = Member.objects.filter(user=user).values("store")
         return self.filter(Exists(AuditEntry.objects.filter(chain__in=chains, session=OuterRef("pk"))))
 
     def latest_of(self, agent: Agent | OuterRef) -> SessionQuerySet:
-        """The sessions of an agent that began last: so many that one of them is usually seen by whoever asks."""
+        """Return the newest LOOKED_AT sessions of an agent, newest first."""
         latest = Session.objects.filter(agent=agent).newest().values("pk")[:LOOKED_AT]
         return self.filter(pk__in=Subquery(latest)).newest()
 
     def newest(self) -> SessionQuerySet:
-        """Those that began last first: ids are in the order of time."""
+        """Order by start, newest first: ids are ordered by time."""
         return self.order_by("-id")
 
 

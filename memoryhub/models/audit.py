@@ -1,4 +1,4 @@
-"""The audit: chains, entries, and the calls that must not run twice."""
+"""The audit: hash chains, their entries, and the tool calls that must not run twice."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from memoryhub.models.rows import RowOfStore
 from memoryhub.protocol import paths
 
 HUB = "hub"
-"""The id of the chain of acts that belong to no store: sign-ins, people, agents, keys, settings."""
+"""The id of the chain for acts outside any store: sign-ins, people, agents, keys, settings."""
 
 LAST_SEQ = 2**63 - 1
 CLOCK_SLACK = 5_000
-"""Entries may stand this many places from where their time would put them, and a search by time still finds them."""
+"""How many places an entry may stand from its order in time and still be found by a search by time."""
 
 
 class Door(models.TextChoices):
@@ -32,12 +32,12 @@ class Door(models.TextChoices):
 
     @property
     def has_tool(self) -> bool:
-        """Whether agents call the memory tool here, and may name any command."""
+        """Return whether agents call the memory tool through this door, and so may send any command name."""
         return self in (Door.TOOL, Door.MCP)
 
     @property
     def shows_by_id(self) -> bool:
-        """Whether a version may be shown by its id, also later than it was the newest at its path."""
+        """Return whether this door shows a version by its id, even after it was superseded."""
         return self in (Door.API, Door.MCP)
 
 
@@ -49,17 +49,17 @@ class ActorKind(models.TextChoices):
 
 
 ENTRY_BYTES = 500
-"""What an entry is counted for beside its long columns: the short ones and its places in the indexes."""
+"""Estimated bytes of an entry besides its long columns: its short columns and its index records."""
 
 
 class AuditChain(models.Model):
-    """The head of a chain; the id is a store's, or HUB. It survives its store, closed by the deletion's entry.
+    """The head of a chain; the id is a store's, or HUB. A chain outlives its store: the deletion's entry closes it.
 
-    `bytes` are those of its entries as they were written, less those of the entries that retention has removed.
+    `bytes` is the size of its entries when they were written, minus that of the entries that retention removed.
 
-    Where retention has removed the oldest entries, up to and with `start_seq`, the chain starts at a signed checkpoint:
-    the hash of the last of them, the moment, a digest of the versions that they made and that are still there, and one
-    of the seals of governing rows that they told and that are still the newest.
+    Where retention removed the oldest entries, up to and including `start_seq`, the chain starts at a signed
+    checkpoint. It holds the hash of the last removed entry, the moment of the removal, and two digests: of the
+    remaining versions that the removed entries made, and of their seals of governing rows that are still the newest.
     """
 
     id = IdField(primary_key=True)
@@ -77,11 +77,15 @@ class AuditChain(models.Model):
 
 UNINDEXED_PATH = Coalesce(F("path"), Value("", output_field=PathField()))
 UNINDEXED_TIME = Coalesce(F("at"), Value(datetime.min.replace(tzinfo=UTC)))
-"""What no index is asked for: other conditions leave few rows, which the planner does not know."""
+"""A path and a time that no index serves, for queries in which other conditions leave few rows. The planner does not
+know that and would otherwise choose the index by path or by time."""
 
 
 def at_or_beneath(column: Expression | F, path: str) -> Q:
-    """At a path; with a final slash beneath it, as a range: LIKE folds case on SQLite."""
+    """Return a condition for rows at a path, or under it if the path ends with a slash.
+
+    Rows under a path are a range, because LIKE folds case on SQLite.
+    """
     if not path.endswith("/"):
         return Q(Exact(column, path))
     low, high = paths.subtree(path[:-1])
@@ -89,10 +93,11 @@ def at_or_beneath(column: Expression | F, path: str) -> Q:
 
 
 def by_path_alone(rows: models.QuerySet[Any], low: int, high: int) -> Any:
-    """Rows with some paths and a seq between two, read from the index by path alone; their `place` is their seq.
+    """Limit rows with some paths to the seqs from `low` to `high`, read from the index by path; annotate `place` = seq.
 
-    Asked for the bounds of seq, or for its order, SQLite would walk the whole chain; `+ 0` hides them from it. Bounded
-    twice by what it does not know, PostgreSQL would expect few rows and start parallel workers.
+    Given the bounds or the order of seq itself, SQLite would walk the whole chain: `+ 0` hides the column from its
+    planner. Given two bounds that it cannot estimate, PostgreSQL would expect few rows and start parallel workers, so a
+    lower bound is only added where one is needed.
     """
     placed = rows.annotate(place=F("seq") + 0).filter(place__lte=high)
     return placed.filter(place__gte=low) if low > 1 else placed
@@ -112,16 +117,16 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Without the columns that can be long; `message_start` is what the message begins with."""
+        """Leave out the columns that can be long; annotate `message_start`, the message's first 400 characters."""
         long = ("input", "message", "salts", "commitments")
         return self.defer(*long).annotate(message_start=Substr("message", 1, 400))
 
     def between(self, low: int, high: int) -> AuditEntryQuerySet:
-        """Those whose seq is neither below `low` nor above `high`."""
+        """Return the entries whose seq is from `low` to `high`, both included."""
         return self.filter(seq__gte=low, seq__lte=high)
 
     def by_author(self, author_id: str) -> AuditEntryQuerySet:
-        """Those of an agent (whichever key it showed) or of a person."""
+        """Return the entries of an agent (with any of its keys) or of a person."""
         return self.filter(author_id=author_id)
 
     def of_session(self, session_id: str) -> AuditEntryQuerySet:
@@ -134,32 +139,36 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(door=door)
 
     def through_other(self, door: str) -> AuditEntryQuerySet:
-        """Those through a door that is not the tool's; the literal lets SQLite use the index made for it."""
+        """Return the entries through a door other than the tool's; the literal lets SQLite use the partial index."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
         return self.filter(ok=ok)
 
     def of_memory(self, memory_id: str) -> AuditEntryQuerySet:
-        """Those that name a memory and no other, of entries that something else has bounded."""
+        """Return the entries that name this memory alone. No index serves it: filter by something else first."""
         return self.filter(memory=memory_id)
 
     def at_path(self, path: str) -> AuditEntryQuerySet:
         return self.filter(path=path)
 
     def beneath(self, path: str) -> AuditEntryQuerySet:
-        """Those with a path beneath a directory."""
+        """Return the entries with a path under a directory."""
         return self.filter(at_or_beneath(F("path"), path + "/"))
 
     def within(self, start: datetime | None, end: datetime | None) -> AuditEntryQuerySet:
-        """Those at `start` or later and before `end` (null is no bound), of entries that `seqs_near` has bounded."""
+        """Return the entries from `start` until before `end`; None sets no bound.
+
+        No index serves it: filter by the seqs of `seqs_near` first.
+        """
         found = self if start is None else self.filter(GreaterThanOrEqual(UNINDEXED_TIME, start))
         return found if end is None else found.filter(LessThan(UNINDEXED_TIME, end))
 
     def seqs_near(self, start: datetime | None, end: datetime | None) -> tuple[int, int]:
-        """The seqs of one chain between which everything within two moments stands, as far as CLOCK_SLACK goes.
+        """Return the lowest and the highest seq between which the entries of one chain in a span of time stand.
 
-        Lists are in the order of seq. With its two ends found by time, each filter keeps its own index.
+        Entries displaced by up to CLOCK_SLACK places are included. Lists are ordered by seq: with a span of time turned
+        into a span of seqs, each filter can use its own index.
         """
         low, high, by_time = 1, LAST_SEQ, self.annotate(place=F("seq")).values("place")
         if start is not None:
@@ -171,7 +180,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return low, high
 
     def bytes(self) -> int:
-        """What they are counted for; see `AuditChain.bytes`."""
+        """Return the estimated size of the entries in bytes; see `AuditChain.bytes`."""
         long = (Coalesce(Length(name), 0) for name in ("message", "input", "salts", "commitments"))
         size = ENTRY_BYTES + next(long) + next(long) + next(long) + next(long)
         return self.aggregate(size=Sum(size))["size"] or 0
@@ -181,11 +190,11 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(RowOfStore):
-    """One act: who, through which door, what, and how it ended. No foreign keys: it outlives what it tells of.
+    """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
     `input` and `message` are ASCII-escaped JSON. `message` is null where the answer is rendered again from `version`
-    (lines `first_line` to `last_line`, `cut` when the view limit ended it) or is that of `replay_of`. `author_id` is
-    the agent behind a key, else the same as `actor_id`; `duration` counts microseconds.
+    (lines `first_line` to `last_line`, `cut` when the view limit ended it) or equals that of entry `replay_of`.
+    `author_id` is the agent of a key, otherwise equal to `actor_id`; `duration` is in microseconds.
     """
 
     STORE = "chain"
@@ -241,7 +250,7 @@ class AuditEntry(RowOfStore):
 
 
 class IdempotentCall(RowOfStore):
-    """That a key has already made a call: the SHA-256 of its canonical input, and the seq of its first entry."""
+    """A call that a key has already made: the digest of its input, and the seq of its first entry."""
 
     pk = models.CompositePrimaryKey("store", "key", "token")
     store = models.ForeignKey("memoryhub.MemoryStore", models.CASCADE, db_index=False, related_name="+")

@@ -1,12 +1,12 @@
-"""What a hub knows of itself: which secrets it was started with, and how its background work goes."""
+"""The hub's own state: marks of the secrets it was started with, and the state of its background work."""
 
 from django.db import models
 
 
 class BackgroundTask(models.Model):
-    """How a kind of background work goes on a node (a machine): when it last succeeded and failed, and why.
+    """The state of one kind of background work on a node (a machine): its last success and failure, and why it failed.
 
-    `failures` counts those since the last success; `next_at` is when it is tried again after one.
+    `failures` counts the failures since the last success; `next_at` is when the work is tried again after a failure.
     """
 
     pk = models.CompositePrimaryKey("node", "name")
@@ -20,9 +20,9 @@ class BackgroundTask(models.Model):
 
 
 class Installation(models.Model):
-    """One row: keyed digests of the secrets with which the hub was first started, and the clock of its running time.
+    """The only row: keyed digests of the secrets that the hub was first started with, and its clock of running time.
 
-    `clock` is where forgetting stands in time; see `actions/hub_clock`.
+    `clock` is the moment that expiry of old rows is measured by; see `actions.core.hub_clock`.
     """
 
     id = models.IntegerField(primary_key=True, default=1)

@@ -9,7 +9,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 
 class PathField(models.TextField):  # type: ignore[type-arg]
-    """Text that compares by code point on both databases: collation ``C`` on PostgreSQL, SQLite's own on SQLite."""
+    """Text that compares by code point on both databases: collation ``C`` on PostgreSQL, the default on SQLite."""
 
     def db_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:
         parameters = super().db_parameters(connection)
@@ -19,11 +19,12 @@ class PathField(models.TextField):  # type: ignore[type-arg]
 
 
 class IdField(PathField):
-    """An identifier made by `memoryhub.ids`; a text so that it is the same in database, API and URL."""
+    """An identifier made by `memoryhub.ids`, stored as text to be the same in database, API and URL."""
 
 
 class Literal(models.Value):
-    """A text that stands in the statement itself: SQLite uses a partial index where its condition is repeated so."""
+    """A string written into the SQL itself instead of a parameter: SQLite uses a partial index only if its condition is
+    repeated literally."""
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         return "'" + str(self.value).replace("'", "''").replace("%", "%%") + "'", ()

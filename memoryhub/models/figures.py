@@ -1,6 +1,6 @@
-"""Figures counted from entries and versions as time goes by, so that a picture of them costs the same in any store.
+"""Figures counted from entries and versions in the background, so that a chart costs the same in a store of any size.
 
-They are derived: what is here can be thrown away and counted again.
+They are derived data: they can be deleted and counted again.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from memoryhub.models.rows import RowOfStore
 from memoryhub.models.stores import MemoryStore
 
 ALL = "*"
-"""In the place of an author or a command: the sum over all of them."""
+"""Stands for every author, or for every command, in a row that sums over them."""
 
 OK = "ok"
-"""The outcome of what was not refused."""
+"""The outcome of an act that was not refused."""
 
 
 Key = tuple[date, str, str, str]
-"""Day, author, command and outcome of something that is counted."""
+"""Day, author, command and outcome of a count."""
 
 
 class ActivityQuerySet(models.QuerySet["Activity"]):
@@ -32,37 +32,37 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(store__in=stores)
 
     def since(self, day: date | None) -> ActivityQuerySet:
-        """The rows from a day on; null: the rows of every day."""
+        """Return the rows from a day on; None returns the rows of every day."""
         return self if day is None else self.filter(day__gte=day)
 
     def by_command(self, author: str = ALL) -> ActivityQuerySet:
-        """One row a day, command and outcome: of one author, or of all together."""
+        """Return one row per day, command and outcome, of one author or summed over all authors."""
         return self.filter(author=author).exclude(command=ALL)
 
     def in_sum(self, author: str = ALL) -> ActivityQuerySet:
-        """One row a day and outcome, all commands together."""
+        """Return one row per day and outcome, summed over all commands."""
         return self.filter(author=author, command=ALL)
 
     def by_author(self) -> ActivityQuerySet:
-        """One row a day, author and outcome, all commands together."""
+        """Return one row per day, author and outcome, summed over all commands."""
         return self.filter(command=ALL).exclude(author=ALL)
 
     def counts(self) -> Counter[Key]:
-        """How often each was counted, of one store."""
+        """Return {(day, author, command, outcome): count}, for the rows of one store."""
         rows = self.values_list("day", "author", "command", "outcome", "count")
         return Counter({(day, author, command, outcome): count for day, author, command, outcome, count in rows})
 
     def summed(self, *columns: str) -> list[tuple[object, ...]]:
-        """Rows of the columns and the sum of what they counted, in the order of the columns."""
+        """Return tuples of the columns' values and the sum of their counts, ordered by the columns."""
         found = self.values(*columns).annotate(total=Sum("count")).order_by(*columns)
         return list(found.values_list(*columns, "total"))
 
 
 class Activity(RowOfStore):
-    """How many calls and acts of one kind there were on a day (UTC) in a store, by whom and how they ended.
+    """The number of acts in a store on a day (UTC) with one author, command and outcome.
 
     `outcome` is OK or a kind of error; `author` is the id of an agent or a person, or empty. Each entry is counted in
-    four rows: with its author and command, and with ALL in the place of one or both of them.
+    four rows: with its own author and command, and with ALL instead of one or both of them.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -82,7 +82,7 @@ class Activity(RowOfStore):
 
 
 class Growth(RowOfStore):
-    """How a day (UTC) changed a store: memories and bytes that came less those that went, and versions written."""
+    """The change of a store on a day (UTC): memories and bytes added minus those removed, and versions written."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
     day = models.DateField()
@@ -95,9 +95,9 @@ class Growth(RowOfStore):
 
 
 class Figures(models.Model):
-    """Up to which entry a store has been counted, and its lists: most read, most changed, never read.
+    """The last entry up to which a store has been counted, and its lists: most read, most changed, never read.
 
-    `at` is the moment of the entry `seq`; `lists` were made when everything up to `listed_seq` was counted.
+    `at` is the moment of the entry `seq`; `lists` were made when every entry up to `listed_seq` was counted.
     """
 
     store = models.OneToOneField(MemoryStore, models.CASCADE, primary_key=True, related_name="+")

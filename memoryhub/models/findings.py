@@ -1,4 +1,4 @@
-"""Sensitive text and signs of poisoning that were found in memories, and the scans that look for them again."""
+"""Sensitive text and signs of poisoning found in memories, and the scans of a store's history for them."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class FindingQuerySet(SealedQuerySet["Finding"]):
 
 
 class Finding(Sealed, RowOfStore):
-    """One value of one kind in one memory, however many versions have it; never the value itself.
+    """One value of one kind in one memory, however many versions contain it. The value itself is not stored.
 
-    `fingerprint` is an HMAC of kind and value under the audit key (null once redacted). `version` is the first version
-    in which it was found, at code points `start` to `end` of its text (of its path where `in_path`), in line `line`.
-    Resolved means that the newest version has it no more. Not `is_settled` are those that somebody called resolved
-    when that was possible while the text stood: the background looks at the text once more.
+    `fingerprint` is an HMAC of kind and value under the audit key (null after a redaction). `version` is the first
+    version with the value, at code points `start` to `end` of its text (of its path where `in_path`), in line `line`. A
+    finding is resolved when the newest version no longer contains the value. `is_settled` is false for a finding that a
+    person resolved, when that was still allowed, while the text may be unchanged: the background work checks it again.
     """
 
     HOME: ClassVar = "store_id"
@@ -93,7 +93,8 @@ class ScanState(models.TextChoices):
 
 
 class Scan(models.Model):
-    """A look at every text that a store has ever held, with the rules of the moment; `position` is the last text."""
+    """A scan of every text that a store has ever held, with the rules of the moment; `position` is the id of the last
+    text scanned."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -1,4 +1,4 @@
-"""Imports: what was uploaded, what to do with each of its memories, and the progress."""
+"""Imports: the uploaded memories, the choice made for each, and the progress."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class ImportState(models.TextChoices):
 
 
 class Import(models.Model):
-    """Memories on their way into a store, beneath the directory `place`. `group` is that of the entries it makes.
+    """An upload of memories into the directory `place` of a store. `group` is the group of its audit entries.
 
-    `actors` names those who wrote the versions of its history: {id: label}. `sha256` is of the bytes that were brought,
-    `memory_count` and `byte_count` of what came in them, `done_count` how many items have been dealt with; `told` is
-    the state that webhooks have been told of.
+    `actors` names the authors of the imported versions: {id: label}. `sha256` is that of the uploaded bytes,
+    `memory_count` and `byte_count` are the size of their content, and `done_count` counts the finished items. `told` is
+    the last state that was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -57,12 +57,12 @@ class Import(models.Model):
 
 
 class ImportItem(models.Model):
-    """One memory of an import: what stands against it (`found`), what a person chose, and what came of it.
+    """One memory of an import: the obstacle to it (`found`), the person's choice, and the outcome.
 
-    `met` is the version that was the newest at its path when it was looked at; `memory` the id that its source gives.
+    `met` is the version that was the newest at its path when it was checked; `memory` is the id that the source names.
 
-    `history` are its versions, oldest first, where the source carries them; its texts, and `content`, are emptied when
-    the import ends.
+    `history` holds its versions, oldest first, if the source includes them. The texts in `history` and `content` are
+    cleared when the import ends.
     """
 
     pk = models.CompositePrimaryKey("job", "number")

@@ -31,19 +31,19 @@ class ReviewState(models.TextChoices):
 
 class DirectoryQuerySet(models.QuerySet["Directory"]):
     def in_directory(self, directory: Directory) -> DirectoryQuerySet:
-        """Its direct children, in code-point order."""
+        """Return the direct children of a directory, in code-point order."""
         return self.filter(store_id=directory.store_id, parent=directory).order_by("path")
 
     def at(self, path: str) -> DirectoryQuerySet:
         return self.filter(path=path)
 
     def at_any(self, places: Collection[str]) -> DirectoryQuerySet:
-        """Those at the paths, the highest first."""
+        """Return the directories at these paths, parents first."""
         return self.filter(path__in=places).order_by("path")
 
 
 class Directory(RowOfStore):
-    """A directory exists while a live memory lies beneath it (the root, `""`, as long as its store)."""
+    """A directory exists while it contains a live memory at any depth; the root, `""`, exists as long as its store."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="directories")
@@ -69,7 +69,7 @@ class Directory(RowOfStore):
 
 class MemoryQuerySet(models.QuerySet["Memory"]):
     def among(self, store_id: str, ids: Collection[str]) -> MemoryQuerySet:
-        """Those of a store that have one of some ids."""
+        """Return the memories of a store with these ids."""
         return self.filter(store_id=store_id, pk__in=ids)
 
     def live(self) -> MemoryQuerySet:
@@ -79,24 +79,24 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return self.filter(deleted_at__isnull=False)
 
     def in_directory(self, directory: Directory) -> MemoryQuerySet:
-        """Those directly in it, in code-point order."""
+        """Return the memories directly in a directory, in code-point order."""
         return self.filter(store_id=directory.store_id, directory=directory).order_by("name")
 
     def at(self, path: str) -> MemoryQuerySet:
         return self.live().filter(path=path)
 
     def under(self, prefix: str) -> MemoryQuerySet:
-        """The live ones beneath a directory's path, as a range: LIKE folds case on SQLite."""
+        """Return the live memories under a directory, by a range of paths: LIKE folds case on SQLite."""
         low, high = paths.subtree(prefix)
         return self.live().filter(path__gte=low, path__lt=high)
 
     def flagged_among(self, stores: Iterable[str], ids: Iterable[str]) -> frozenset[str]:
-        """The ids of those that are flagged, of a page's few in some stores."""
+        """Return the ids of the flagged memories among some ids in some stores."""
         found = self.filter(store_id__in=set(stores), pk__in=set(ids), flagged=True)
         return frozenset(found.values_list("pk", flat=True))
 
     def with_last_change(self) -> MemoryQuerySet:
-        """With `changed_seq` and `changed_by`: the entry that made the head, and what its actor was called then."""
+        """Annotate `changed_seq`, the entry that made the head, and `changed_by`, its actor's label then."""
         head = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), pk=OuterRef("head_id"))
         entry = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("changed_seq"))
         with_seq = self.annotate(changed_seq=Subquery(head.values("seq")[:1]))
@@ -104,10 +104,10 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
 
 
 class Memory(RowOfStore):
-    """A text at a path. The id survives renames; `deleted_at` puts it in the trash, where it has no directory.
+    """A text at a path. The id survives renames; with `deleted_at` the memory is in the trash and has no directory.
 
-    `version_count` is the number of the newest version, `removed_versions` how many of them retention has removed.
-    `expired_by` is the run that put it into the trash, if one did.
+    `version_count` is the number of the newest version; `removed_versions` counts the versions that retention removed.
+    `expired_by` is the retention run that moved the memory to the trash, if one did.
     """
 
     id = IdField(primary_key=True)
@@ -153,7 +153,7 @@ class Memory(RowOfStore):
 
     @property
     def redacted_at(self) -> datetime | None:
-        """When something of its versions was redacted last, as far as the entry that tells it is still there."""
+        """Return when a version was last redacted; None if none was, or if that audit entry was removed."""
         versions = MemoryVersion.objects.of_memory(self).filter(redacted_seq__isnull=False)
         seq = versions.order_by("-redacted_seq").values_list("redacted_seq", flat=True).first()
         if seq is None:
@@ -162,18 +162,18 @@ class Memory(RowOfStore):
 
     @property
     def is_hidden(self) -> bool:
-        """Left out of a directory view, for itself or for a directory above it."""
+        """Return whether a directory view leaves the memory out, because of its own name or a parent directory's."""
         return any(paths.is_hidden(name) for name in self.path.split("/")[1:])
 
 
 class MemoryTextQuerySet(models.QuerySet["MemoryText"]):
     def contents(self, store_id: str, ids: Iterable[str]) -> dict[str, str]:
-        """The texts of a store by their ids; what has been redacted meanwhile is missing."""
+        """Return {id: text} for texts of a store; a text redacted in the meantime is missing."""
         return dict(self.filter(store_id=store_id, pk__in=ids).values_list("pk", "content"))
 
 
 class MemoryText(RowOfStore):
-    """A text, byte for byte as it was written; versions that only rename point to the same row."""
+    """A text, byte for byte as it was written; versions that only rename share the row."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -191,50 +191,53 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(store_id=memory.store_id, memory=memory)
 
     def of_entry(self, chain: str, seq: int) -> MemoryVersionQuerySet:
-        """The versions that one audit entry made, in the order in which its digest was computed."""
+        """Return the versions that one audit entry made, in the order of its digest."""
         return self.filter(store_id=chain, seq=seq).order_by("id")
 
     def newest(self) -> MemoryVersionQuerySet:
         return self.order_by("-number")
 
     def as_of(self, seq: int) -> MemoryVersionQuerySet:
-        """The tree after an entry: what was current then and not deleted."""
+        """Return the versions that formed the tree after an entry: current then and not deletions."""
         current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
 
     def among(self, store_id: str, ids: Collection[str]) -> MemoryVersionQuerySet:
-        """Those of a store that have one of some ids."""
+        """Return the versions of a store with these ids."""
         return self.filter(store_id=store_id, pk__in=ids)
 
     def at(self, path: str) -> MemoryVersionQuerySet:
         return self.filter(path=path)
 
     def under(self, prefix: str) -> MemoryVersionQuerySet:
-        """Those with a path beneath a directory's, as a range: LIKE folds case on SQLite."""
+        """Return the versions with a path under a directory, by a range of paths: LIKE folds case on SQLite."""
         low, high = paths.subtree(prefix)
         return self.filter(path__gte=low, path__lt=high)
 
     def about(self, path: str) -> MemoryVersionQuerySet:
-        """Those at a path (with a final slash: beneath it) among few that another index finds."""
+        """Return the versions at a path, or under it if it ends with a slash, without the index by path.
+
+        It is for few rows that another index finds.
+        """
         return self.filter(at_or_beneath(UNINDEXED_PATH, path))
 
     def between(self, after: int, last: int) -> MemoryVersionQuerySet:
-        """Those made by the entries that follow `after`, up to and with `last`."""
+        """Return the versions made by the entries after `after`, up to and including `last`."""
         return self.filter(seq__gt=after, seq__lte=last)
 
     def unreviewed(self) -> MemoryVersionQuerySet:
-        """What agents wrote and nobody has looked at; the literal lets SQLite use the index made for it."""
+        """Return the versions that await review; the literal lets SQLite use the partial index."""
         return self.filter(Exact(F("review_state"), Literal(ReviewState.UNREVIEWED.value)))
 
 
 class MemoryVersion(RowOfStore):
-    """What a memory was after one operation. Immutable but for redaction, `superseded_seq` and `review_state`.
+    """The state of a memory after one operation. Only redaction, `superseded_seq` and `review_state` change it.
 
-    `origin` stands where an import brought the version with its history: {"import": …, "type": …, "id": …}, the import
-    and the API's form of the actor that its source names. `created_at` is then the source's moment, too.
+    `origin` is set where an import brought the version with its history: {"import": …, "type": …, "id": …}, the import
+    and the actor in the API's form, as named by the source. `created_at` is then the source's moment, too.
 
-    `redacted_seq` is the newest entry that redacted something of it; `redacted_at` is set where all of it is gone. With
-    a `seal` the entry that made it has been removed, and the seal speaks for it.
+    `redacted_seq` is the newest entry that redacted a part of it; `redacted_at` is set once all of it is redacted. A
+    `seal` authenticates a version whose audit entry was removed.
     """
 
     id = IdField(primary_key=True)
@@ -280,5 +283,5 @@ class MemoryVersion(RowOfStore):
 
     @property
     def content(self) -> str | None:
-        """The text; null where the operation was `deleted` or the version is redacted."""
+        """Return the text; None for a deletion or a redacted version."""
         return str(self.text.content) if self.text_id else None

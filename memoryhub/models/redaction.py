@@ -1,4 +1,4 @@
-"""What stands in the place of redacted values, and the evidence with which the audit still verifies."""
+"""Redactions of values, the commitments with which the audit still verifies, and receipts of erasures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
         return self.filter(chain=chain)
 
     def removed(self) -> RedactionQuerySet:
-        """Those of versions whose row is gone."""
+        """Return the redactions of versions whose row was removed."""
         return self.filter(number__isnull=False)
 
     def of_versions(self, store_id: str, ids: Collection[str]) -> RedactionQuerySet:
@@ -27,12 +27,13 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
 
 
 class Redaction(RowOfStore):
-    """One redaction of one value, told by the entry `seq`; `entry_seq` is the entry redacted, or that made the version.
+    """One redaction of one value, recorded by the entry `seq`.
 
-    `field` is the entry's field, or null for a version. `commitment` is to what stands there now, with `salt` (null
-    where nothing does, or where a later redaction took its place). With a `number` the version's row is gone: this one
-    stands for it in the history of `memory`, current up to the entry `superseded_seq`, and `original` is its own
-    commitment.
+    `entry_seq` is the redacted entry, or the entry that made the redacted version. `field` is the redacted field of the
+    entry, or null for a version. `commitment` with `salt` covers the value that stands there now; `salt` is null where
+    there is none, or where a later redaction replaced it. A row with a `number` replaces a version whose row was
+    removed: it keeps the version's place in the history of `memory`, current up to the entry `superseded_seq`, with the
+    version's own commitment in `original`.
     """
 
     STORE = "chain"
@@ -64,7 +65,7 @@ class Redaction(RowOfStore):
 
 
 class Receipt(RowOfStore):
-    """That something was erased: a signed text without personal data, for whoever asked for it."""
+    """A receipt of an erasure: a signed text without personal data, for the person who asked for the erasure."""
 
     STORE = "store"
 

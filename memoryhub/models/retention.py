@@ -1,4 +1,4 @@
-"""What is kept and for how long: policies, holds and pins, and the runs that remove what is due."""
+"""Retention: policies, holds and pins, and the runs that remove what is due."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from memoryhub.models.stores import MemoryStore
 
 class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
     def of_store(self, store_id: str) -> RetentionPolicyQuerySet:
-        """Those that belong to the store itself or to a pattern in it."""
+        """Return the store's own policies, with and without a pattern."""
         return self.filter(store_id=store_id)
 
     def of_hub(self) -> RetentionPolicyQuerySet:
         return self.filter(store=None)
 
     def concerning(self, store_id: str) -> RetentionPolicyQuerySet:
-        """All that may apply to something in a store: its own and the hub's."""
+        """Return every policy that may apply in a store, its own and the hub's."""
         return self.filter(Q(store_id=store_id) | Q(store=None)).order_by("id")
 
 
 class RetentionPolicy(Sealed):
-    """What is kept of the memories whose path its pattern matches; null in a rule: the rule does not apply.
+    """How long memories whose path matches a pattern are kept. A rule that is null does not apply.
 
-    `store` null: of the hub, for every store. `pattern` empty: every path. Days are spans of 24 hours. `grace_days`
-    counts for what a policy expired, `trash_days` for what anybody else put into the trash. `keep_entry_days` is read
-    of policies without a pattern only.
+    Without a `store` the policy is the hub's and applies in every store; an empty `pattern` matches every path. Days
+    are spans of 24 hours. `grace_days` counts for memories that a policy moved to the trash, `trash_days` for all
+    others in the trash. `keep_entry_days` takes effect only in policies without a pattern.
     """
 
     HOME: ClassVar = "store_id"
@@ -77,7 +77,7 @@ class HoldQuerySet(SealedQuerySet["Hold"]):
         return self.filter(store_id=store_id)
 
     def active(self, at: datetime) -> HoldQuerySet:
-        """Those that nobody has released and whose end has not come."""
+        """Return the holds that are neither released nor ended at a moment."""
         return self.filter(Q(ends_at=None) | Q(ends_at__gt=at), released_at=None)
 
     def legal(self) -> HoldQuerySet:
@@ -85,10 +85,11 @@ class HoldQuerySet(SealedQuerySet["Hold"]):
 
 
 class Hold(Sealed, RowOfStore):
-    """What must stay: one memory wherever it moves (`memory`), a directory with all beneath, or a store (`path` "").
+    """A pin or a legal hold: on one memory wherever it moves (`memory`), on a directory (`path`), or on the store
+    (`path` "").
 
-    A pin stops retention policies; a legal hold stops every kind of removal, a person's and an agent's too. One that
-    `freezes` stops every change as well: no new version, no other path.
+    A pin stops retention policies; a legal hold also stops every removal by a person or an agent. A hold that `freezes`
+    stops every change as well: no new version, no rename.
     """
 
     HOME: ClassVar = "store_id"
@@ -134,7 +135,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(store_id=store_id)
 
     def open(self) -> RunQuerySet:
-        """Those that are not over: running, or waiting for an answer."""
+        """Return the runs that are running or waiting for an answer."""
         return self.filter(state__in=[RunState.WAITING, RunState.RUNNING])
 
     def newest(self) -> RunQuerySet:
@@ -144,8 +145,8 @@ class RunQuerySet(models.QuerySet["Run"]):
 class Run(models.Model):
     """One run of the policies over a store (null: over the hub's own audit), as of the moment `at`.
 
-    The id is the group of its audit entries. `expected` counts the items when it began; what it did is in its items.
-    `told` is the state that webhooks have been told of.
+    The id is the group of its audit entries. `expected` is the number of items at its start; `items` record what it
+    did. `told` is the last state that was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -183,9 +184,9 @@ class Removal(models.TextChoices):
 
 
 class RunItem(models.Model):
-    """What a run did to one memory (or to the audit: `memory` null), and why; `rule` is a name of the pure rules.
+    """What a run removed of one memory, or of the audit (`memory` empty); `rule` is a name from `retention_rules`.
 
-    `since` is the moment from which the rule counts. No path stands here: that of the memory, or its entry, tells it.
+    `since` is the moment from which the rule counts. The path is not stored here: the memory or its audit entry has it.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="items")

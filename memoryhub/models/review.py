@@ -1,4 +1,4 @@
-"""What people decided about what agents wrote, and who is deciding right now."""
+"""Reviewers' decisions about versions that agents wrote, and claims of the reviewers at work."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
 
 class Review(RowOfStore):
-    """One decision on one memory version; never changed, and told by the audit entry `seq`.
+    """One decision on one memory version, recorded by the audit entry `seq`; never changed.
 
-    A flag stands on the memory; its version is the one that was the newest when somebody flagged it.
+    A flag belongs to the memory; its version is the one that was newest when the memory was flagged.
     """
 
     id = IdField(primary_key=True)
@@ -63,21 +63,22 @@ class Review(RowOfStore):
 
 
 CLAIM = timedelta(minutes=5)
-"""So long a claim lasts; one that would last longer was made while the clock was ahead, and is over."""
+"""How long a claim lasts. One that ends more than twice as late was made while the clock was ahead, and counts as
+expired."""
 
 
 class ClaimQuerySet(models.QuerySet["Claim"]):
     def open(self, at: datetime) -> ClaimQuerySet:
-        """Those that have not expired at that moment."""
+        """Return the claims that hold at a moment."""
         return self.filter(expires_at__gt=at, expires_at__lte=at + 2 * CLAIM)
 
     def over(self, at: datetime) -> ClaimQuerySet:
-        """The others."""
+        """Return the claims that have expired at a moment."""
         return self.filter(Q(expires_at__lte=at) | Q(expires_at__gt=at + 2 * CLAIM))
 
 
 class Claim(RowOfStore):
-    """That somebody is looking at a memory's unreviewed versions; it expires by itself and is not audited."""
+    """A person's mark on a memory whose unreviewed versions the person is reviewing. It expires and is not audited."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
     memory = within_store("memoryhub.Memory")

@@ -1,4 +1,4 @@
-"""Rows of the large tables: saved, deleted, read again and joined by their memory store as well as by their id."""
+"""Rows of the large tables, which Django saves, deletes, reloads and joins by their memory store as well as by id."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.db.models.lookups import Exact
 
 
 class RowOfStore(models.Model):
-    """A row whose table grows with the hub; `STORE` names the column that holds its memory store.
+    """A row of a table that grows with the hub; `STORE` names the column that holds its memory store.
 
-    Whatever Django does with one row names that column too, and never writes it: a row stays in its store.
+    Every statement of Django about one row names that column too, and none writes it: a row stays in its store.
     """
 
     STORE = "store_id"
@@ -31,7 +31,7 @@ class RowOfStore(models.Model):
     def refresh_from_db(
         self, using: str | None = None, fields: Iterable[str] | None = None, from_queryset: QuerySet[Any] | None = None
     ) -> None:
-        """Names the store in the query. Django calls this for deferred columns, too."""
+        """Reload the row with its store in the query. Django calls this for deferred columns, too."""
         rows = type(self)._base_manager.using(using) if from_queryset is None else from_queryset
         super().refresh_from_db(using, fields, rows.filter(**self._of_store()))
 
@@ -40,10 +40,10 @@ class RowOfStore(models.Model):
 
 
 class WithinStore(ForeignKey):  # type: ignore[type-arg]
-    """A reference between rows of one store: a join equates their stores, and so does reading the one it names."""
+    """A reference between rows of one store: a join or a fetch of the referenced row also compares their stores."""
 
     def deconstruct(self) -> Any:
-        """To a migration it is a foreign key like others."""
+        """Return the field as a plain foreign key for migrations."""
         name, _, arguments, options = super().deconstruct()
         return name, "django.db.models.ForeignKey", arguments, options
 
@@ -57,8 +57,11 @@ class WithinStore(ForeignKey):  # type: ignore[type-arg]
 
 
 def within_store(to: str, **options: Any) -> Any:
-    """A reference that is no database constraint: checking it on a delete would need indexes that do not lead with
-    the store. The actions keep it, and `verify_audit` checks it."""
+    """Return a reference to another row of the same store, without a database constraint.
+
+    To check a constraint on delete, the database would need indexes that do not lead with the store. The actions keep
+    the reference valid, and `verify_audit` checks it.
+    """
     return WithinStore(
         to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+", **options
     )

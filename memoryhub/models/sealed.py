@@ -1,7 +1,7 @@
-"""Rows that govern: each change of one is noted until the audit entry of the act seals it.
+"""Governing rows: each change of one is noted until the audit entry of the act seals it.
 
-Whoever changes a row of a Sealed model writes the act's audit entry afterwards, in the same transaction: the entry then
-holds a seal of each changed row as it stands in the database. `actions.core.seals` writes and checks the seals.
+Code that changes a row of a Sealed model writes the act's audit entry afterwards, in the same transaction: the entry
+then holds a seal of each changed row as it stands in the database. `actions.core.seals` writes and checks the seals.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from django.db import models
 
 Row = TypeVar("Row", bound=models.Model)
 Changed = tuple["type[Sealed]", str | None, str]
-"""A row that was made, changed or deleted: its model, the store at home in whose chain it is, its key as text."""
+"""A row that was made, changed or deleted: its model, the store whose chain seals it (None: the hub's), its key as
+text."""
 
 _thread = threading.local()
 
 
 def begin() -> None:
-    """At the start of a transaction of the actions: nothing has been changed yet."""
+    """Start noting changed rows, at the start of a transaction of the actions."""
     _thread.changed = {}
 
 
 def end() -> None:
-    """At its end, however it ended."""
+    """Stop noting changed rows, at the end of a transaction, committed or not."""
     _thread.changed = None
 
 
 def changed() -> dict[Changed, None]:
-    """What this thread's transaction has changed and no entry has sealed yet; for the caller to take from."""
+    """Return the rows that this thread's transaction changed and no entry has sealed yet; the caller removes those it
+    seals."""
     found: dict[Changed, None] | None = getattr(_thread, "changed", None)
     return {} if found is None else found
 
@@ -42,7 +44,7 @@ def _note(model: type[Sealed], rows: Iterable[tuple[str | None, object]]) -> Non
 
 
 class SealedQuerySet(models.QuerySet[Row]):
-    """Notes which rows it writes. A bulk update goes through `update`."""
+    """A query that notes the rows it writes. `bulk_update` does so through `update`."""
 
     def update(self, **values: Any) -> int:
         if not self.model.is_sealed_in(values):  # type: ignore[attr-defined]
@@ -73,9 +75,9 @@ class SealedQuerySet(models.QuerySet[Row]):
 class Sealed(models.Model):
     """A model whose rows say who may do what, what is kept, or what was decided.
 
-    `HOME` names the column with the store in whose chain its rows are at home (null there, or none: in the hub's).
+    `HOME` names the column with the store whose chain seals the row (null, or no such column: the hub's chain).
     `OUTSIDE` names the columns that no seal covers, each with the reason. A column that is added later needs a default
-    (null is one): a seal leaves out what is as by default, so those from before the column stay right.
+    (which may be null): a seal leaves out values that equal the default, so older seals stay valid.
     """
 
     HOME: ClassVar[str | None] = None
@@ -86,17 +88,17 @@ class Sealed(models.Model):
 
     @classmethod
     def sealed_columns(cls) -> list[models.Field[Any, Any]]:
-        """Those that a seal covers."""
+        """Return the columns that a seal covers."""
         return [field for field in cls._meta.concrete_fields if field.name not in cls.OUTSIDE]
 
     @classmethod
     def is_sealed_in(cls, names: Iterable[str]) -> bool:
-        """Whether one of these columns is covered by a seal."""
+        """Return whether a seal covers one of these columns."""
         return any(cls._meta.get_field(name.removesuffix("_id")).name not in cls.OUTSIDE for name in names)
 
     @property
     def place(self) -> tuple[str | None, object]:
-        """The store at home in whose chain the row is (null: in the hub's), and its key."""
+        """Return the store whose chain seals the row (None: the hub's) and the row's key."""
         return (getattr(self, self.HOME) if self.HOME else None), self.pk
 
     def save_base(self, *arguments: Any, **options: Any) -> None:

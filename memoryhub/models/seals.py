@@ -1,4 +1,4 @@
-"""Seals of governing rows: what each is to be, as the audit entry of the act says that changed it last."""
+"""Seals of governing rows: a commitment to each row as of the audit entry that last changed it."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from memoryhub.models.fields import IdField
 
 class SealQuerySet(models.QuerySet["Seal"]):
     def of_chain(self, chain: str) -> SealQuerySet:
-        """Those that the entries of a chain tell."""
+        """Return the seals in the entries of a chain."""
         return self.filter(chain=chain)
 
     def of_row(self, kind: str, row: str) -> SealQuerySet:
         return self.filter(kind=kind, row=row)
 
     def newest(self, **of: Any) -> dict[tuple[str, str], Seal]:
-        """By kind and row, the newest of each row."""
+        """Return {(kind, row): the row's newest seal}, among the seals that match the conditions."""
         return {(seal.kind, seal.row): seal for seal in self.filter(**of).order_by("number").iterator(2000)}
 
 
 class Seal(models.Model):
-    """What one governing row became by the act of entry `seq` of `chain`; see `actions.core.seals`.
+    """A commitment to a governing row after the act of entry `seq` of `chain`; see `actions.core.seals`.
 
-    `kind` is the row's table and `row` its key, `home` the chain in which it is at home, `number` counts the row's
-    seals. `digest` is the commitment to the row (null: there is no such row any more), with `salt` as long as the seal
-    is the row's newest. A row that `may_go` is of no use any more: the background work takes it away.
+    `kind` is the row's table and `row` its key, `home` the chain that the row belongs to, and `number` counts the row's
+    seals. `digest` is the commitment to the row (null: the row was deleted); `salt` is kept while the seal is the row's
+    newest. A seal that `may_go` is no longer needed: the background work deletes it.
     """
 
     chain = IdField()

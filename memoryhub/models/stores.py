@@ -1,4 +1,4 @@
-"""Memory stores: the trees of memories that agents and people work on, and what the hub sets for all of them."""
+"""Memory stores, the trees of memories that agents and people work on, and the settings of the hub for all of them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
     def visible_to(self, user: User) -> MemoryStoreQuerySet:
-        """Those in which a person has a role; all of them for a superuser."""
+        """Return the stores in which a person has a role; all stores for a superuser."""
         return self if user.is_superuser else self.filter(members__user=user)
 
     def reached_by(self, key: str) -> MemoryStoreQuerySet:
-        """Those that a key reaches, by its id."""
+        """Return the stores for which a key was issued, by the key's id."""
         return self.filter(keystore__key=key)
 
     def active(self) -> MemoryStoreQuerySet:
@@ -33,15 +33,15 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         return self.filter(archived_at__isnull=False)
 
     def named_like(self, words: str) -> MemoryStoreQuerySet:
-        """Those whose name has these words in it, whatever their case."""
+        """Return the stores whose name contains these words, ignoring case."""
         return self.filter(name__icontains=words)
 
     def following(self, store: MemoryStore) -> MemoryStoreQuerySet:
-        """In `by_name`, those after a store."""
+        """Return the stores after `store` in the order of `by_name`."""
         return self.filter(Q(name__gt=store.name) | Q(name=store.name, id__gt=store.id))
 
     def older_than(self, at: datetime, store_id: str) -> MemoryStoreQuerySet:
-        """In `newest_first`, those after the store of that moment and id."""
+        """Return the stores after the one with this moment and id in the order of `newest_first`."""
         return self.filter(created_at__lte=at).exclude(created_at=at, id__gte=store_id)
 
     def newest_first(self) -> MemoryStoreQuerySet:
@@ -55,15 +55,15 @@ _Stores = models.Manager.from_queryset(MemoryStoreQuerySet)
 
 
 class PresentStores(_Stores["MemoryStore"]):
-    """Those that have not been deleted: of the others only the background work knows, which takes their rows away."""
+    """The stores that are not deleted. Only the background work, which removes their rows, sees deleted ones."""
 
     def get_queryset(self) -> models.QuerySet[MemoryStore]:
         return super().get_queryset().filter(deleted_at=None)
 
 
 class Governed(Sealed):
-    """What may be set for one memory store or for all: limits (null: not set here), and what happens to sensitive text
-    by kind."""
+    """The settings that a memory store and the hub share: limits (null: not set here) and rules for sensitive text by
+    kind."""
 
     limit_memory_bytes = models.BigIntegerField(null=True, blank=True)
     limit_memories = models.BigIntegerField(null=True, blank=True)
@@ -80,9 +80,9 @@ class Governed(Sealed):
 
 
 class MemoryStore(Governed):
-    """A tree of memories with its settings and counters. `updated_at` moves with the store, not with its memories.
+    """A tree of memories with its settings and counters. `updated_at` changes with its settings, not with its memories.
 
-    With `deleted_at` it is there for nobody any more, and what it held is being removed.
+    A store with `deleted_at` is invisible to everyone, and its rows are being removed.
     """
 
     HOME: ClassVar = "id"
@@ -114,22 +114,22 @@ class MemoryStore(Governed):
         return self.archived_at is not None
 
     def limit(self, name: str) -> int | None:
-        """The store's own limit, or the hub's, by a name of MEMORYHUB_LIMITS; null: there is none."""
+        """Return the store's own limit, or else the hub's, by a name of MEMORYHUB_LIMITS; None means no limit."""
         own: int | None = getattr(self, f"limit_{name}")
         return HubSettings.current().limit(name) if own is None else own
 
 
 class HubSettingsQuerySet(SealedQuerySet["HubSettings"]):
-    """The one row, or none."""
+    """A query of the only row; `Sealed` models need a `SealedQuerySet`."""
 
 
 class HubSettings(Governed):
-    """What a superuser sets for all stores, in one row: limits (null: those of settings.py) and rules.
+    """The settings of a superuser for all stores, in one row: limits (null: those of settings.py) and rules.
 
-    `rules` says what happens to sensitive text, by kind; a store's own `rules` come first. `checked_at` is when the
-    retention policies were last looked at, `scrub_since` when something was redacted whose remains may still
-    stand in unused parts of the database's file. A large file is written anew at `scrub_hour` (UTC), or when somebody
-    has asked for it; `scrub_begun_at` is when that was last tried.
+    `rules` sets the handling of sensitive text by kind; a store's own `rules` take precedence. `checked_at` is when the
+    retention policies were last checked. `scrub_since` is when a value was redacted that unused parts of SQLite's file
+    may still hold. A large file is rewritten at `scrub_hour` (UTC) or when a person asks for it (`scrub_asked`);
+    `scrub_begun_at` is when that was last tried.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(
@@ -147,7 +147,7 @@ class HubSettings(Governed):
 
     @classmethod
     def current(cls) -> HubSettings:
-        """The row, or one with nothing set where nobody has set anything yet."""
+        """Return the row, or an unsaved one with defaults if no setting was ever saved."""
         return cls.objects.filter(pk=1).first() or cls()
 
     def limit(self, name: str) -> int | None:
@@ -157,8 +157,10 @@ class HubSettings(Governed):
 
 
 class RefusalWindow(models.Model):
-    """The refused requests of a key since a moment: `written` have an audit entry, `counted` are
-    counted without one; see `actions/refusals`."""
+    """The refused requests of a key since a moment: `written` of them have an audit entry, `counted` have none.
+
+    See `actions.core.refusals`.
+    """
 
     key = IdField(primary_key=True)
     since = models.DateTimeField()
@@ -168,7 +170,7 @@ class RefusalWindow(models.Model):
 
 
 class CallWindow(RowOfStore):
-    """The calls of a key in a store in the last minute, counted where the store limits them; see `actions/limits`."""
+    """The calls of a key in a store in the last minute, counted if the store limits them; see `actions.core.limits`."""
 
     pk = models.CompositePrimaryKey("store", "key")
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -1,4 +1,4 @@
-"""Tries of a password: one row for each account, network and known browser that lately had a wrong one."""
+"""Password attempts: one row for each account, network and known browser with a recent wrong password."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from memoryhub.models.fields import IdField
 
 
 class TryCounter(models.Model):
-    """How often something was tried; `until` is when it may be tried again. The id says of what, without naming it."""
+    """The number of attempts, and when the next is allowed (`until`). The id is a digest, so it names no one."""
 
     id = IdField(primary_key=True)
     tries = models.BigIntegerField(default=0)

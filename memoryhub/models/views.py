@@ -1,4 +1,4 @@
-"""Filters that people keep under a name."""
+"""Filters of pages that people saved under a name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from memoryhub.models.stores import MemoryStore
 
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     def visible_to(self, user: User) -> SavedViewQuerySet:
-        """A person's own, and those that others share in stores in which the person has a role."""
+        """Return a person's own views, and those shared in stores in which the person has a role.
+
+        A superuser sees every shared view.
+        """
         if user.is_superuser:
             return self.filter(Q(owner=user) | Q(is_shared=True))
         return self.filter(Q(owner=user) | Q(is_shared=True, store__members__user=user)).distinct()
@@ -25,9 +28,9 @@ class SavedViewQuerySet(models.QuerySet["SavedView"]):
 
 
 class SavedView(models.Model):
-    """The query of a page under a name; one that is shared belongs to a store, and its members see it.
+    """A page's query saved under a name; a shared one belongs to a store and is visible to its members.
 
-    `page` is the name of the page's route, `query` what stands after the `?` of its address.
+    `page` is the name of the page's route, `query` the part of its address after the `?`.
     """
 
     id = IdField(primary_key=True)

@@ -1,4 +1,4 @@
-"""Webhooks: where events are sent to, each delivery with its attempts, and how far the audit has been read for them."""
+"""Webhooks: their addresses, each delivery with its attempts, and how far the audit has been read for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memoryhub.webhook_rules import schedule
 
 
 class Pause(models.TextChoices):
-    """Why a webhook is paused."""
+    """The reason why a webhook is paused."""
 
     PERSON = "person", _("Paused by a person")
     GONE = "gone", _("The receiver said that it is gone")
@@ -30,16 +30,16 @@ class WebhookQuerySet(SealedQuerySet["Webhook"]):
         return self.filter(paused_at=None)
 
     def due(self, at: datetime) -> WebhookQuerySet:
-        """Those with something to be sent at that moment, which nobody is sending to, the longest wait first.
+        """Return the active webhooks with a delivery due that no thread is sending, longest wait first.
 
-        A moment that only a wrong clock can have set keeps nothing waiting once the clock is right.
+        A lease or due time too far ahead was set while the clock was wrong, and is ignored.
         """
         free = Q(leased_until=None) | Q(leased_until__lte=at) | Q(leased_until__gt=at + 2 * schedule.LEASE)
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + schedule.NO_WAIT_IS_LONGER)
         return self.active().filter(free, is_time).order_by("next_at", "id")
 
     def of_place(self, store_id: str | None) -> WebhookQuerySet:
-        """Those of a store itself, or (null) of the hub, by name."""
+        """Return the webhooks of a store (None: of the hub), ordered by name."""
         return self.filter(store_id=store_id).order_by("name", "id")
 
 
@@ -47,19 +47,19 @@ _Webhooks = models.Manager.from_queryset(WebhookQuerySet)
 
 
 class PresentWebhooks(_Webhooks["Webhook"]):
-    """Those that have not been deleted: of the others only the background work knows, which takes their rows away."""
+    """The webhooks that are not deleted. Only the background work, which removes their rows, sees deleted ones."""
 
     def get_queryset(self) -> models.QuerySet[Webhook]:
         return super().get_queryset().filter(deleted_at=None)
 
 
 class Webhook(Sealed):
-    """An address that is told of events of one store, or (null) of all. Its secret is never stored: it is derived
-    from the audit key, the id and `generation`; the one before it is valid until `previous_until`.
+    """An address to which the events of one store (null: of all stores) are sent.
 
-    `next_at` is when something of it is to be sent next (null: nothing waits). Whoever sends has it for itself until
-    `leased_until`. `failing_since` is when the first try failed that no delivery has followed, `problem` and
-    `status` what the last one met.
+    Its secret is never stored but derived from the audit key, the id and `generation`; the previous secret is valid
+    until `previous_until`. `next_at` is when its next delivery is due (null: none waits). The sending thread has it to
+    itself until `leased_until`. `failing_since` is when the first attempt failed since the last success; `problem` and
+    `status` are those of the last attempt.
     """
 
     HOME: ClassVar = "store_id"
@@ -103,7 +103,7 @@ class DeliveryState(models.TextChoices):
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def waiting(self) -> DeliveryQuerySet:
-        """The literal lets SQLite use the indexes made for it."""
+        """Return the deliveries that wait to be sent; the literal lets SQLite use the partial indexes."""
         return self.filter(Exact(F("state"), Literal(DeliveryState.WAITING.value)))
 
     def failed(self) -> DeliveryQuerySet:
@@ -114,10 +114,10 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
 
 class Delivery(models.Model):
-    """One event on its way to one webhook: entry `seq` of a chain, as the `payload` that is sent, byte for byte.
+    """One event to be sent to one webhook: entry `seq` of a chain, as the exact bytes of `payload`.
 
-    The ids of a webhook's deliveries are in the order of the events. One that is `aside` holds up nobody: it was
-    refused, failed often, or is sent again. `attempts` counts those since it was made or sent again.
+    The ids of a webhook's deliveries are in the order of the events. A delivery that is `aside` does not block later
+    ones: it was refused, failed often, or is being sent again. `attempts` counts since it was made or sent again.
     """
 
     id = IdField(primary_key=True)
@@ -153,7 +153,7 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One try of a delivery: the status that came back, or a code of why none did; never what the receiver said."""
+    """One attempt of a delivery: the HTTP status, or a code for why none came. The body of the answer is not stored."""
 
     delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="tries")
     number = models.BigIntegerField()
@@ -164,7 +164,7 @@ class Attempt(models.Model):
 
 
 class WebhookCursor(models.Model):
-    """Up to which entry a chain has been read for events."""
+    """The last entry of a chain that was read for events."""
 
     chain = IdField(primary_key=True)
     seq = models.BigIntegerField()
