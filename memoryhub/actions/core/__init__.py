@@ -1,1 +1,1 @@
-"""What every room of the actions builds on: transactions, the tree, the audit."""
+"""Code that every room of the actions imports: transactions, the memory tree, the audit."""

@@ -1,4 +1,4 @@
-"""Audit entries: each is appended to its chain inside the transaction of what it tells."""
+"""Audit entries: each is appended to its chain in the same transaction as the act that it describes."""
 
 import json
 from collections.abc import Callable
@@ -15,19 +15,19 @@ from memoryhub.models.audit import ENTRY_BYTES, ActorKind
 from memoryhub.models.sealed import changed
 
 to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
-"""Any JSON value as ASCII text: unpaired surrogates and NUL stay escaped, so that every database takes it."""
+"""Encode any JSON value as ASCII text. Unpaired surrogates and NUL stay escaped, so every database accepts the text."""
 
 KEY_NAME = chain.key_id(settings.MEMORYHUB_AUDIT_KEY)
 
 
 def no_time() -> int:
-    """The duration of an act that nobody measures."""
+    """Return 0, the duration of an act that is not measured."""
     return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts. `author_id` is the agent behind a key, else the same as `id`; `label` is the name as it is now."""
+    """The author of an act. `author_id` is the agent of a key, else the same as `id`; `label` is the current name."""
 
     kind: str
     id: str | None
@@ -40,7 +40,7 @@ class Actor:
 
     @classmethod
     def system(cls, label: str) -> "Actor":
-        """The hub itself, or somebody whom it does not know (yet)."""
+        """Return an actor for the hub itself, or for a person who has not signed in."""
         return cls(ActorKind.SYSTEM.value, None, None, label)
 
     @classmethod
@@ -49,7 +49,7 @@ class Actor:
 
 
 class Act(NamedTuple):
-    """Who does something, when and through which door; `elapsed` tells the microseconds since it began."""
+    """The actor, time and door of an act; `elapsed` returns the microseconds since the act began."""
 
     actor: Actor
     door: Door
@@ -62,16 +62,16 @@ class Act(NamedTuple):
 
 
 class Version(NamedTuple):
-    """What the entry holds of a memory version that it made."""
+    """The id and the commitment of a memory version that an entry made."""
 
     id: str
     commitment: str
 
 
 class Record(NamedTuple):
-    """What was done. `answer` is committed to; it is stored too unless it can be rendered again (`rendered`).
+    """The result of an act. `answer` is committed to; it is also stored, unless it can be rendered again (`rendered`).
 
-    `redactions` are the commitments of the Redaction rows that the entry tells, in the order of their ids.
+    `redactions` are the commitments of the Redaction rows that belong to the entry, in the order of their ids.
     """
 
     command: str | None
@@ -91,13 +91,13 @@ class Record(NamedTuple):
     redactions: tuple[str, ...] = ()
 
     def given(self, input: str | None) -> "Record":
-        """The same with the call's input as JSON text."""
+        """Return the record with the call's input, as JSON text."""
         return self._replace(input=input)
 
 
 @dataclass(slots=True)
 class ChainHead:
-    """Where a locked chain stands; the next entry gets `next_seq`."""
+    """The last entry of a locked chain; the next entry gets `next_seq`."""
 
     id: str
     last_seq: int
@@ -110,7 +110,7 @@ class ChainHead:
 
 
 def lock_hub() -> ChainHead:
-    """The hub's own chain, locked until the transaction ends; always the last lock to be taken."""
+    """Lock the hub's own chain until the transaction ends. This is always the last lock to be taken."""
     sql.run(sql.ADD_CHAIN, HUB, chain.GENESIS)
     row = sql.one(sql.CHAIN, HUB)
     assert row is not None  # just added where it was missing
@@ -118,22 +118,22 @@ def lock_hub() -> ChainHead:
 
 
 def open_chain(store_id: str) -> ChainHead:
-    """Begins the chain of a new store."""
+    """Start the chain of a new store."""
     sql.run(sql.ADD_CHAIN, store_id, chain.GENESIS)
     return ChainHead(store_id, 0, chain.GENESIS)
 
 
 def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
-    """What the entry holds of its versions, its redactions and the rows that it seals, which are written here."""
+    """Write the seals of changed rows and return a digest of the entry's versions, redactions and seals."""
     made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
     made += record.redactions
     return chain.digest(made + seals.write(head.id, seq, others=not made) if changed() else made)
 
 
 def append(head: ChainHead, act: Act, record: Record) -> int:
-    """Writes the next entry of a locked chain and moves its head; gives the entry's seq.
+    """Write the next entry of a locked chain, move the chain's head and return the entry's seq.
 
-    Seals the governing rows that this transaction has changed so far (see `actions.core.seals`).
+    The entry also seals the governing rows that this transaction has changed so far (see `actions.core.seals`).
     """
     seq = head.last_seq + 1
     actor, door = act.actor, act.door.value
@@ -168,5 +168,5 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
 
 
 def on_hub(act: Act, record: Record) -> int:
-    """Writes an entry in the hub's own chain; inside the transaction of what it tells."""
+    """Write an entry in the hub's own chain, in the transaction of the act that it describes."""
     return append(lock_hub(), act, record)

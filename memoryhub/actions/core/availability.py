@@ -1,15 +1,15 @@
-"""Whether the database can be used now: what fails for its sake alone is no fault of the hub, and goes over."""
+"""Detects database failures (no answer, no writes) that pass and are not the hub's fault."""
 
 from django.db import Error, InterfaceError, OperationalError, connection
 
 READ_ONLY = "25006"
-"""PostgreSQL's code for a write that it does not take: it has become a replica, or is read-only."""
+"""PostgreSQL's error code for a write to a replica or a read-only database."""
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Whether an error says that the database did not answer, or takes no writes now.
+    """Return whether an error means that the database does not answer, or takes no writes now.
 
-    Connections to a server that has become a replica would go on to it for ever: the pool gives up all that it has.
+    After a read-only error, the connection pool is drained: its connections lead to a server that is now a replica.
     """
     if isinstance(error, Error) and is_read_only(error):
         give_up_connections()
@@ -18,12 +18,12 @@ def is_unavailable(error: BaseException | None) -> bool:
 
 
 def is_read_only(error: BaseException) -> bool:
-    """Whether PostgreSQL refused a write because it takes none."""
+    """Return whether PostgreSQL refused a write because the database is read-only."""
     return READ_ONLY in (getattr(error, "sqlstate", None), getattr(error.__cause__, "sqlstate", None))
 
 
 def give_up_connections() -> None:
-    """On PostgreSQL, each connection that the pool has is closed once nobody uses it, and another one opened."""
+    """On PostgreSQL, close each pooled connection once it is free, so that the pool opens new ones."""
     pool = getattr(connection, "pool", None)
     if pool is not None and not pool.closed:
         pool.drain()

@@ -1,6 +1,6 @@
-"""How the background work goes: each kind of it with its state, which every process and a page can read.
+"""The state of each kind of background work, which every process and a page can read.
 
-What is noted here is no act of anybody's and is not audited.
+These rows describe no one's act and are not audited.
 """
 
 import socket
@@ -12,9 +12,9 @@ from memoryhub.models import BackgroundTask
 
 NODE = socket.gethostname()[:255] or "hub"
 KEPT = timedelta(days=7)
-"""A node of which nothing was heard for so long is gone."""
+"""A node that has reported nothing for this long is forgotten."""
 LATE = timedelta(minutes=10)
-"""Work that neither succeeded nor failed for so long, and for longer than three times its interval, hangs."""
+"""Work that has neither succeeded nor failed for this long, and for longer than three intervals, hangs."""
 
 EVERY: dict[str, float] = {
     "checkpoints": 1, "forgetting": 600, "scrub": 10, "figures": 30, "retention": 3600, "runs": 1, "imports": 1,
@@ -25,7 +25,7 @@ EVERY: dict[str, float] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a kind of work stands after a round of it; `problem` is empty after a success."""
+    """The result of one round of a kind of work; `problem` is empty after a success."""
 
     name: str
     at: datetime
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def note(outcome: Outcome, node: str = NODE) -> None:
-    """Keeps the outcome of a round."""
+    """Store the outcome of a round."""
     row: dict[str, object] = {"problem": outcome.problem, "failures": outcome.failures, "next_at": outcome.next_at}
     row["failed_at" if outcome.problem else "succeeded_at"] = outcome.at
     with writing():
@@ -43,7 +43,7 @@ def note(outcome: Outcome, node: str = NODE) -> None:
 
 
 def forget_nodes(at: datetime) -> None:
-    """Forgets what is known of nodes that are gone."""
+    """Delete the rows of nodes that have reported nothing for KEPT."""
     old = [row.pk for row in BackgroundTask.objects.all() if at - _last(row) > KEPT]
     if old:
         with writing():
@@ -52,14 +52,14 @@ def forget_nodes(at: datetime) -> None:
 
 
 def states() -> list[BackgroundTask]:
-    """All that is known, by node and in the order of EVERY."""
+    """Return the state of every kind of work, sorted by node and by the order of EVERY."""
     order = {name: place for place, name in enumerate(EVERY)}
     rows = BackgroundTask.objects.filter(name__in=EVERY)
     return sorted(rows, key=lambda row: (row.node, order[row.name]))
 
 
 def hangs(row: BackgroundTask, at: datetime) -> bool:
-    """Whether nothing has been heard of a kind of work for too long."""
+    """Return whether a kind of work has reported nothing for too long."""
     return at - _last(row) > max(LATE, timedelta(seconds=3 * EVERY[row.name]))
 
 

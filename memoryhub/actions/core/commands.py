@@ -1,8 +1,8 @@
-"""Every command that an audit entry may name: in which chains, in which words, and what webhooks are sent of it.
+"""The registry of commands that an audit entry may name: their chains, their words and their webhook events.
 
-A command that is added needs its line here and the code that does it; the filters and sentences of the audit and the
-webhooks follow. Words hold `%(name)s` for what the entry has; of several, the first is used for which it has every
-value. A command without words has a function in `web.audit.sentences`, because they depend on more than that.
+A new command needs a line here and the code that performs it; the audit's filters and sentences and the webhooks
+follow. Words hold `%(name)s` for values of the entry; of several words, the first whose values are all present is used.
+A command without words has a function in `web.audit.sentences`, because its words depend on more than that.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Words = str | Promise
 
 
 class Scope(Flag):
-    """In whose chains a command stands."""
+    """The kind of chain in which a command stands."""
 
     STORE = auto()
     HUB = auto()
@@ -25,10 +25,10 @@ class Scope(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`refused` is said where it was tried and not done; `event` is what webhooks are sent where it was done.
+    """`refused` describes an attempt that failed; `event` is the webhook event of a success.
 
-    `several` are the words for a count, that of the values of the input which `counts` names. What agents do with a
-    tool may have any name: only those that are `by_agents` are called so.
+    `several` returns the words for a count: the number of values in the input field that `counts` names. For a tool
+    call, only commands with `by_agents` count as known: its command can be any text.
     """
 
     name: str
@@ -327,9 +327,9 @@ _ALL = (
 
 COMMANDS = {command.name: command for command in _ALL}
 EVENTS = {command.name: command.event for command in _ALL if command.event}
-"""The event that each command is; what memories were changed by any of them is told besides."""
+"""The webhook event of each command. Events for changed memories are made of versions, not listed here."""
 
 
 def of(scope: Scope) -> tuple[str, ...]:
-    """The names of the commands in chains of this kind."""
+    """Return the names of the commands that stand in chains of this kind."""
     return tuple(command.name for command in _ALL if command.scope & scope)

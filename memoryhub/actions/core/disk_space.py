@@ -1,9 +1,9 @@
-"""Room for reading and deleting on a full disk: a file of zeroes beside SQLite's, which is given up when it is needed.
+"""Keeps a reserve file beside SQLite's, whose space lets the hub read and delete on a full disk.
 
-The invariant: texts are taken in only while the reserve stands whole. Where a commit finds no room, the reserve is
-given up at once and the commit tried again; from then on nothing that stores a text is done (`require_room`), while
-views, deletions and redactions go on, each with its audit entry, in the room that was given up. As soon as there is
-room for it again, the reserve is made anew, and everything is as before.
+The invariant: texts are stored only while the reserve has its full size. When a commit finds no space, the reserve is
+deleted at once and the commit is tried again. From then on, every act that stores a text is refused (`require_room`),
+while views, deletions and redactions continue in the freed space, each with its audit entry. As soon as the disk has
+space for the reserve again, it is recreated and texts are stored again.
 """
 
 import errno
@@ -19,18 +19,18 @@ logger = logging.getLogger(__name__)
 NAME = "reserve"
 RESERVE_BYTES = 32 * 1024 * 1024
 MARGIN_BYTES = 16 * 1024 * 1024
-"""So much must be free beside the reserve before it is made (again)."""
+"""Free space that must remain beside the reserve before the reserve is created."""
 
 
 class DiskFull(Exception):
-    """Nothing that stores a text is done for now."""
+    """Raised while no text can be stored, because the disk is full."""
 
     def __init__(self) -> None:
         super().__init__("the disk of the database is full")
 
 
 class _Reserve:
-    """The reserve of this process: none before `watch`, as in commands and tests."""
+    """The reserve of this process. It has no path before `watch`, as in commands and tests."""
 
     def __init__(self) -> None:
         self.path: Path | None = None
@@ -42,24 +42,24 @@ _reserve = _Reserve()
 
 
 def watch(directory: Path) -> None:
-    """Keeps a reserve in this directory from now on."""
+    """Keep a reserve in this directory from now on."""
     _reserve.path = directory / NAME
     look()
 
 
 def is_full() -> bool:
-    """Whether the disk is full as far as this process knows."""
+    """Return whether the disk was full at this process's last check."""
     return _reserve.is_full
 
 
 def require_room() -> None:
-    """Before a text is stored; raises DiskFull."""
+    """Raise DiskFull if no text can be stored now."""
     if _reserve.is_full:
         raise DiskFull
 
 
 def look() -> None:
-    """Makes the reserve where it is missing and there is room; notes whether it stands."""
+    """Create the reserve if it is missing and there is space, and record whether it exists."""
     path = _reserve.path
     if path is None:
         return
@@ -71,7 +71,7 @@ def look() -> None:
 
 
 def give_up(error: BaseException) -> bool:
-    """Where an error says that the disk is full: gives the reserve up; whether it is worth trying again."""
+    """If an error means that the disk is full, delete the reserve; return whether a retry can succeed."""
     path = _reserve.path
     if path is None or not is_full_error(error):
         return False
@@ -84,7 +84,7 @@ def give_up(error: BaseException) -> bool:
 
 
 def is_full_error(error: BaseException) -> bool:
-    """Whether SQLite had no room for a write, as it says itself or as the disk shows."""
+    """Return whether SQLite had no space for a write, by its error code or by the disk's free space."""
     cause = error if isinstance(error, sqlite3.Error) else error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is None:

@@ -1,6 +1,6 @@
-"""What is written down when something is redacted or removed, so that the audit verifies without it.
+"""Writes the evidence that lets the audit verify after something was redacted or removed.
 
-The entry of the act holds a commitment to what stands in each place now; see `models.Redaction`.
+The entry of the act holds a commitment to the present content of each place; see `models.Redaction`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from memoryhub.models import AuditEntry, Door, MemoryVersion, Redaction
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
-    """What a redaction's commitment covers: the row, and what stands in its place (`now`)."""
+    """Return the values that a redaction's commitment covers: the row and the place's present content (`now`)."""
     return [
         row.pk,
         row.chain,
@@ -29,7 +29,7 @@ def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
 
 
 def left_of(version: MemoryVersion) -> list[object]:
-    """What a redacted version still is, of which a redaction speaks."""
+    """Return what a redacted version still has, which a redaction's commitment covers."""
     redacted = chain.moment(version.redacted_at) if version.redacted_at else None
     left: list[object] = [
         version.path,
@@ -43,7 +43,7 @@ def left_of(version: MemoryVersion) -> list[object]:
 
 
 class Evidence:
-    """The redactions of one act: collected, then written together."""
+    """The redactions of one act: collected first, then written together."""
 
     def __init__(self, store: Tree) -> None:
         self.store = store
@@ -51,19 +51,19 @@ class Evidence:
         self.fields: dict[tuple[int, str], Redaction] = {}
 
     def of_field(self, entry: AuditEntry, field: str) -> None:
-        """That a field of an entry is what it is now; its salt is gone already. The last word of an act counts."""
+        """Record a field's present value, after its salt was removed; it replaces an earlier record of the field."""
         value = getattr(entry, field)
         self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)
         self.fields[entry.seq, field] = self.rows.pop()
 
     def of_version(self, version: MemoryVersion) -> None:
-        """That a version's path and text, and what else its own commitment covered, are what they are now."""
+        """Record a version's present path and text, and the other values that its own commitment covered."""
         secret = (version.path, version.sha256) != (None, None)
         place = {"version": version.pk, "memory": version.memory_id}
         self._add(left_of(version), entry_seq=version.seq, secret=secret, **place)
 
     def of_removed(self, version: MemoryVersion) -> None:
-        """That a version is gone with its row."""
+        """Record that a version's row was deleted."""
         self._add(
             [],
             entry_seq=version.seq,
@@ -83,7 +83,7 @@ class Evidence:
         self.rows.append(row)
 
     def write(self) -> tuple[str, ...]:
-        """Writes the rows, takes the salts of those that they follow, and gives the commitments for the entry."""
+        """Write the rows, delete the salts of earlier ones, and return the commitments for the entry."""
         self.rows += self.fields.values()
         self._forget_older()
         rows = sorted(self.rows, key=lambda row: row.pk)
@@ -91,7 +91,7 @@ class Evidence:
         return tuple(row.commitment for row in rows)
 
     def _forget_older(self) -> None:
-        """What stood there before is guarded by its salt no longer: there is none left to try guesses with."""
+        """Delete the salts of earlier redactions of these places: with a salt, guesses could be checked."""
         older = Redaction.objects.of_chain(self.store.store).filter(salt__isnull=False)
         versions = [row.version for row in self.rows if row.version]
         for part in in_parts(versions):
@@ -103,10 +103,10 @@ class Evidence:
 
 
 def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[str, str | None]) -> None:
-    """Takes the salts of answers that showed the versions: with them a guess at the text could be tried.
+    """Delete the salts of answers that showed the versions, so that guesses at their texts cannot be checked.
 
-    `paths` has by version the path that it had (null: known no more), at which it was read while it was the newest;
-    through other doors than the tool's also later, by its id.
+    `paths` has the path of each version (None: no longer known). While a version was the newest, it was read at this
+    path; doors other than the tool's can show a version later too, by its id.
     """
     versions = list(versions)
     _forget_later_answers(store, versions, paths)
@@ -121,7 +121,7 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
 
 
 def _forget_later_answers(store: Tree, versions: Sequence[MemoryVersion], paths: dict[str, str | None]) -> None:
-    """The entries at a path are looked through once for all the versions that had it."""
+    """For doors that show versions by id, scan each path's entries once for all its versions."""
     by_path: dict[str | None, list[str]] = {}
     for version in versions:
         by_path.setdefault(paths.get(version.pk), []).append(version.pk)
@@ -139,9 +139,9 @@ _SALTED = ("chain", "seq", "message", "salts")
 
 
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
-    """Puts another value, or none, in the place of one of an entry's; an answer that showed it cannot be tried.
+    """Replace, or remove, one field of an entry, and delete the salt of an unstored answer that showed it.
 
-    The salts are read again: redacting another entry may have taken some since this one was read.
+    The salts are read again, because redacting another entry may have deleted some of them.
     """
     setattr(entry, field, value)
     entry.salts = AuditEntry.objects.values_list("salts", flat=True).get(chain=entry.chain, seq=entry.seq)
@@ -153,7 +153,7 @@ def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str 
 
 
 def forget_answer(entry: AuditEntry) -> None:
-    """Takes the salt of an answer that is not stored, and of the answers of those that repeated the entry."""
+    """Delete the salt of an answer that is not stored, and those of later entries that repeated it."""
     again = AuditEntry.objects.of_chain(entry.chain).filter(replay_of=entry.seq, message=None).only(*_SALTED)
     shown = [entry, *again] if entry.message is None else again
     for one in shown:

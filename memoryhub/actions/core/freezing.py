@@ -1,7 +1,7 @@
-"""Legal holds that freeze: the text and the place of what they hold change through no door.
+"""Legal holds that freeze: no door can change the text or the path of a memory that such a hold covers.
 
-The invariant: `tree` makes no version of a memory without asking here first, before its first write. So whatever a door
-does, a frozen memory has the text, the path and the versions that it had when it was frozen.
+The invariant: `tree` checks this module before the first write of every new version. So a frozen memory keeps the text,
+the path and the versions that it had when it was frozen.
 """
 
 from collections.abc import Iterable
@@ -16,13 +16,13 @@ MOST_OF_REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """The reasons of the holds of a store that freeze: of memories by id, and of paths."""
+    """The reasons of a store's freezing holds, by memory id and by path."""
 
     memories: dict[str, str]
     places: dict[str, str]
 
     def require_free(self, memories: Iterable[tuple[str, str]]) -> None:
-        """Raises the ToolError of the first (memory, path) that is frozen."""
+        """Raise ToolError for the first (memory, path) that is frozen."""
         if not self.memories and not self.places:
             return
         for memory, path in memories:
@@ -31,7 +31,7 @@ class Frozen:
                 raise ToolError(results.frozen(path, " ".join(reason.split())[:MOST_OF_REASON]))
 
     def require_still(self, path: str) -> None:
-        """Raises the ToolError of a path, or of a place beneath it, that is frozen."""
+        """Raise ToolError if a path, or a path under it, is frozen."""
         self.require_free([("", path), *(("", place) for place in self.places if place.startswith(path + "/"))])
 
     def _reason(self, memory: str, path: str) -> str | None:
@@ -42,7 +42,7 @@ class Frozen:
 
 
 def of_store(store_id: str, now: object) -> Frozen:
-    """What is frozen in a locked store at a moment (as `sql.moment` gives it): one question to an index."""
+    """Return the freezing holds of a locked store at a moment (in the form of `sql.moment`), with one indexed query."""
     rows = sql.rows(sql.FROZEN, store_id, now)
     return Frozen(
         {memory: reason for memory, _, reason in rows if memory is not None},

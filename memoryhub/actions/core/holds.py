@@ -1,4 +1,4 @@
-"""Holds and pins: what must stay, placed and released by people, and asked before anything is removed."""
+"""Legal holds and pins: people place and release them, and every removal checks them first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,11 +20,11 @@ LONGEST_REASON = 2_000
 
 
 class Released(Exception):
-    """The hold is not in force (any more), or is another store's."""
+    """The hold has ended, or belongs to another store."""
 
 
 Marks = dict[str, Hold]
-"""Of memories by id, or of paths."""
+"""Holds by memory id, or by path."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Holds:
         return not self.memories and not self.places
 
     def stops_policies(self, memory_id: str, path: str) -> Hold | None:
-        """What keeps policies from a memory: a hold or a pin on it, on its path, a directory above it or the store."""
+        """Return the hold or pin that stops policies: on the memory, its path, a directory above it or the store."""
         if self.memories and memory_id in self.memories:
             return self.memories[memory_id]
         if not self.places:
@@ -55,21 +55,21 @@ class Holds:
         return self._known[directory] or self.places.get(path)
 
     def stops_removal(self, memory_id: str, path: str) -> Hold | None:
-        """What keeps everybody from removing a memory: a legal hold on it, its path, a directory above or the store."""
+        """Return the legal hold that forbids a removal: on the memory, its path, a directory above it or the store."""
         return self.legal_memories.get(memory_id) or (_above(self.legal_places, path) if self.legal_places else None)
 
     def stops_changes(self, memory_id: str, path: str) -> Hold | None:
-        """What freezes a memory, or a path, whatever else is on it or above it."""
+        """Return the freezing hold on a memory, its path or a directory above it, whatever other holds there are."""
         return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
 
 
 def _above(places: Marks, path: str) -> Hold | None:
-    """What is on a path or on a directory above it."""
+    """Return the hold on the topmost directory above a path that has one, or on the path itself."""
     return next((places[place] for place in (*paths.ancestors(path), path) if place in places), None)
 
 
 def holds_of(store_id: str, at: datetime) -> Holds:
-    """The holds and pins of a store that are in force at a moment."""
+    """Return the holds and pins of a store that are in force at a moment."""
     found = Holds()
     for hold in Hold.objects.of_store(store_id).active(at).order_by("-kind", "id"):  # pins first: a hold replaces them
         if hold.memory is not None:
@@ -94,9 +94,9 @@ def place(
     store_id: str, act: Act, *, kind: HoldKind, reason: str, memory: str | None = None, path: str | None = None,
     ends_at: datetime | None = None, freezes: bool = False,
 ) -> Hold:  # fmt: skip
-    """Holds or pins one memory (live or in the trash) or what is at and beneath a path (`""`: the store).
+    """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
-    A legal hold that `freezes` keeps texts and paths as they are, too.
+    A legal hold with `freezes` also keeps texts and paths as they are.
 
     Raises ValidationError (by field), Memory.DoesNotExist and NoSuchStore.
     """
@@ -121,7 +121,7 @@ def place(
 
 
 def release(store_id: str, hold_id: str, act: Act) -> None:
-    """Ends a hold or a pin now; raises Released where it has ended."""
+    """End a hold or a pin now; raise Released if it has already ended."""
     with tree.locked(store_id, act) as store:
         hold = Hold.objects.of_store(store_id).filter(pk=hold_id).active(act.at).first()
         if hold is None:
@@ -163,7 +163,7 @@ def _told(hold: Hold) -> dict[str, object]:
 
 
 def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict[str, list[object]]) -> None:
-    """The entry: which hold on what, and each of its settings before and after."""
+    """Write the entry: which hold, on what, and each of its settings before and after."""
     told = {"hold": hold.pk, "what": str(hold.kind), "memory": hold.memory, "path": hold.path, **changes}
     tree.commit(store, Record(command, path=path or None, memory=hold.memory, input=audit.to_json(told)))
 
@@ -172,7 +172,7 @@ def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict
 
 
 def require_free(store: Tree, memories: Iterable[tuple[str, str]]) -> None:
-    """Raises the ToolError of the first (memory, path) that is under a legal hold; before anything is written."""
+    """Raise ToolError for the first (memory, path) under a legal hold; called before the first write."""
     memories = list(memories)
     tree.frozen(store).require_free(memories)
     held, places = _legal(store)
@@ -184,7 +184,7 @@ def require_free(store: Tree, memories: Iterable[tuple[str, str]]) -> None:
 
 
 def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
-    """Raises the ToolError of the first (path, new path) that would leave a directory, or a path, that is held."""
+    """Raise ToolError for the first (path, new path) that would leave a held directory, or move a held path."""
     places = _legal(store)[1]
     if not places:
         return
@@ -197,11 +197,11 @@ def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
 
 
 def covers(place: str, path: str) -> bool:
-    """Whether a path is a place or lies beneath it."""
+    """Return whether a path equals a place or lies under it."""
     return path == place or path.startswith(place + "/")
 
 
 def _legal(store: Tree) -> tuple[set[str], set[str]]:
-    """The memories and the paths that are under a legal hold: one quick question for commands that remove or move."""
+    """Return the memories and the paths under a legal hold, with one indexed query."""
     rows = sql.rows(sql.LEGAL_HOLDS, store.store, store.now)
     return {memory for memory, path in rows if memory is not None}, {path for memory, path in rows if memory is None}

@@ -1,8 +1,8 @@
-"""The clock by which the hub forgets: it goes on while the hub runs, and a clock that jumps does not move it far.
+"""The clock by which the hub deletes old rows: it moves only while the hub runs.
 
-The computer's clock can be wrong: ahead for some seconds, and everything would look old enough to be forgotten. So this
-one moves by the time that has really passed, measured by the monotonic clock. It never passes the computer's clock, and
-where that is ahead (the hub was stopped, or the clock was put right) it comes nearer by a part of the difference.
+The computer's clock can jump ahead for some seconds, and everything would look old enough to be deleted. So this clock
+moves by the time that the monotonic clock measured. It never passes the computer's clock. When the computer's clock is
+ahead (the hub was stopped, or the clock was corrected), this clock moves a part of the difference closer.
 """
 
 from datetime import datetime, timedelta
@@ -11,13 +11,13 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.models import Installation
 
 CATCH_UP = timedelta(days=7)
-"""The time of running in which most of a difference is made up."""
+"""The running time in which most of a difference is made up."""
 
 
 def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
-    """Where the clock stands after some time of running.
+    """Return the clock's new value after some running time.
 
-    A clock that is a year ahead for 14 seconds moves it by 12 minutes; the difference that is left goes on shrinking.
+    A clock that is a year ahead for 14 seconds moves it by 12 minutes; the remaining difference shrinks further.
     """
     there = clock + elapsed
     if now <= there:
@@ -26,13 +26,13 @@ def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
 
 
 def at_most(now: datetime) -> datetime:
-    """The moment by the clock that is kept, which a jump of the computer's does not move; never later than that."""
+    """Return the stored clock's time, or `now` if that is earlier; a jump of the computer's clock does not move it."""
     kept = Installation.objects.filter(pk=1).values_list("clock", flat=True).first()
     return now if kept is None else min(now, kept)
 
 
 def advance(now: datetime, elapsed: timedelta) -> datetime:
-    """Moves the clock that is kept by the time since this process did so last, and gives where it stands."""
+    """Move the stored clock by the time since this process last did so, and return its new value."""
     kept = Installation.objects.filter(pk=1).values_list("clock", flat=True).first()
     clock = now if kept is None else moved(kept, now, elapsed)
     with writing():

@@ -1,4 +1,4 @@
-"""What a superuser sets for all memory stores: the limits that hold where a store has none of its own."""
+"""The hub-wide limits that a superuser sets; they hold where a store has no limits of its own."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,12 @@ from memoryhub.models import HubSettings
 
 
 def set_limits(wanted: Mapping[str, int | None], act: Act) -> bool:
-    """Sets the hub's limits (null: those of the settings); the entry tells those that changed, before and after.
+    """Set the hub's limits (None: those of the settings) and return whether anything changed.
 
-    Gives whether anything changed.
+    The entry lists the changed limits, before and after.
     """
     with writing():
-        head = audit.lock_hub()  # first, so that two people do not both think they change what was there before
+        head = audit.lock_hub()  # first, so that two people do not both change the same earlier values
         row, _ = HubSettings.objects.get_or_create(pk=1)
         changes = {name: [getattr(row, name), wanted[name]] for name in COLUMNS if getattr(row, name) != wanted[name]}
         if changes:

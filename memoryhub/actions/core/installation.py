@@ -1,7 +1,7 @@
-"""Whether the secrets of this process are those of the hub: keyed digests of them are kept in the database.
+"""Checks whether this process has the hub's secrets, by keyed digests of them in the database.
 
-A node with another audit key would write entries that nobody can verify, and one with another SECRET_KEY would end
-everybody's session; both are noticed before the first write.
+A node with another audit key would write entries that cannot be verified, and one with another SECRET_KEY would end
+every session. Both are detected before the first write.
 """
 
 import hmac
@@ -24,7 +24,7 @@ def _audit_mark() -> str:
 
 
 def wrong_secrets() -> list[str]:
-    """The names of the secrets that are not the hub's; a hub that has kept no mark yet has its newest entry."""
+    """Return the names of the wrong secrets. Without a stored digest, the audit key is checked by the newest entry."""
     row = Installation.objects.filter(pk=1).first() or Installation()
     found = []
     if row.audit_mark not in (None, _audit_mark()) or (row.audit_mark is None and not _newest_entry_fits()):
@@ -35,7 +35,7 @@ def wrong_secrets() -> list[str]:
 
 
 def keep_marks() -> None:
-    """At a start, after `wrong_secrets` found none: keeps those that are not kept yet."""
+    """Store the digests that are not stored yet; called at a start, after `wrong_secrets` returned none."""
     with writing():
         Installation.objects.get_or_create(pk=1)
         Installation.objects.filter(pk=1, audit_mark=None).update(audit_mark=_audit_mark())
@@ -43,7 +43,7 @@ def keep_marks() -> None:
 
 
 def accept_secret_key(act: Act) -> bool:
-    """SECRET_KEY was changed on purpose; gives whether it is another one than before."""
+    """Accept the present SECRET_KEY after a deliberate change; return whether it differs from the stored one."""
     with writing():
         changed = Installation.objects.filter(pk=1).exclude(secret_mark=_secret_mark())
         done = bool(changed.update(secret_mark=_secret_mark()))
@@ -53,7 +53,7 @@ def accept_secret_key(act: Act) -> bool:
 
 
 def _newest_entry_fits() -> bool:
-    """Whether the newest entry of the hub's own chain was written with this audit key; true where there is none."""
+    """Return whether the hub chain's newest entry was written with this audit key; True if there is none."""
     entry = AuditEntry.objects.of_chain(HUB).newest().first()
     if entry is None:
         return True

@@ -1,4 +1,4 @@
-"""What the audit keeps of a key's call whose input is large."""
+"""Shortens the large input of a key's call before the audit stores it."""
 
 import json
 
@@ -6,11 +6,11 @@ from memoryhub.actions.core import audit
 from memoryhub.text import keeping
 
 _WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "insert_text"})
-"""The parameters of a call that a version holds: of a call that made one they are kept whole."""
+"""The parameters that a version also holds: they are kept whole if the call made a version."""
 
 
 def kept_of(record: audit.Record) -> audit.Record:
-    """The record as the audit keeps it: what a version holds anyway stays whole in the input that made it."""
+    """Return the record as the audit keeps it; parameters that a new version also holds stay whole."""
     given = record.input
     if given is None or len(given) <= keeping.MOST:
         return record

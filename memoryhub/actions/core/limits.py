@@ -1,4 +1,4 @@
-"""The limits of a memory store: one function decides for every door; and how often a key may call in a minute."""
+"""The limits of a memory store, checked by one function for every door, and the count of a key's calls in a minute."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -8,18 +8,20 @@ from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
 
 WINDOW = 60
-"""Seconds in which a key's calls are counted."""
+"""The length of the window, in seconds, in which a key's calls are counted."""
 LONGEST_DELAY = 60
-"""Seconds by which a call may be counted after a later one and still be counted right."""
+"""The delay, in seconds, by which a call may be counted after a later one without an error in the count."""
 
 Seconds = Sequence[tuple[int, int]]
-"""(second since 1970, calls in it) of those seconds that had any, in order."""
+"""(second since 1970, number of calls) for each second with calls, in order."""
 
 
 class Limits(NamedTuple):
-    """Of a memory its bytes, of a store its memories and bytes, of a memory its versions, of a view its characters, of
-    a key its calls in any 60 seconds, of a store's audit its bytes; null is no limit. The names are those of
-    MEMORYHUB_LIMITS."""
+    """The limits of a store; None means no limit, and the names are those of MEMORYHUB_LIMITS.
+
+    `memory_bytes` and `versions` limit one memory, `memories` and `total_bytes` the store, `view_characters` one view,
+    `calls` one key in any 60 seconds, and `audit_bytes` the store's audit.
+    """
 
     memory_bytes: int | None
     memories: int | None
@@ -31,7 +33,7 @@ class Limits(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What a store holds after a call, and the calls of its key in the last minute (null where nobody counts them)."""
+    """What a store holds after a call, and the calls of its key in the last minute (None: not counted)."""
 
     memories: int
     total_bytes: int
@@ -49,11 +51,11 @@ def check(
     total_bytes: int,
     versions: int = 0,
 ) -> None:
-    """Raises the ToolError of the first limit that a write would pass; what makes things smaller is allowed, but for
-    the versions: that too makes one.
+    """Raise ToolError for the first limit that a write would exceed.
 
-    `old_size` is null for a new memory; `memories` and `total_bytes` are those of the store before the write,
-    `versions` the kept ones of the memory.
+    Only the limit of versions stops a write that makes a memory smaller, since it makes a version too. `old_size`
+    is None for a new memory. `memories` and `total_bytes` are those of the store before the write, `versions` the kept
+    versions of the memory.
     """
     grows = new_size > (old_size or 0)
     if limits.memory_bytes is not None and new_size > limits.memory_bytes and grows:
@@ -67,7 +69,7 @@ def check(
 
 
 def check_versions(limits: Limits, path: str, versions: int) -> None:
-    """Raises the ToolError of a memory that may have no further version; deleting asks nobody."""
+    """Raise ToolError if a memory may have no further version; deletions do not check this."""
     if limits.versions is not None and versions >= limits.versions:
         raise ToolError(results.too_many_versions(path, versions))
 
@@ -76,8 +78,11 @@ def check_versions(limits: Limits, path: str, versions: int) -> None:
 
 
 class Window(NamedTuple):
-    """What became of some calls: the seconds to keep where they fit (else null), how many calls there were in the
-    last minute with them, and after how many whole seconds to try again where they do not fit."""
+    """The result of counting some calls.
+
+    `seconds` are the counts to store if the calls fit the limit, else None. `calls` is the number of calls in the last
+    minute, these included if they fit. `wait` is the number of whole seconds until a retry if they do not fit.
+    """
 
     seconds: Seconds | None
     calls: int
@@ -85,10 +90,10 @@ class Window(NamedTuple):
 
 
 def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Window:
-    """Counts calls made at a moment, all or none, so that no 60 seconds ever hold more than the limit.
+    """Count calls made at a moment, all or none, so that no 60 seconds contain more calls than the limit.
 
-    Calls are counted by whole seconds, and every second that a minute touches counts wholly. Those that came in a
-    little out of order are seen on both sides of the moment; seconds far from it (the clock was set) are forgotten.
+    Calls are counted by whole seconds, and every second that the minute touches counts fully. Calls that arrive
+    slightly out of order are counted on both sides of the moment; seconds far from it (the clock was set) are dropped.
     """
     now = int(at.timestamp())
     near = [(second, count) for second, count in seconds if abs(second - now) <= WINDOW + LONGEST_DELAY]
@@ -101,7 +106,7 @@ def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Windo
 
 
 def calls_within(seconds: Seconds, at: datetime) -> int:
-    """The calls of the minute before a moment."""
+    """Return the number of calls in the minute before a moment."""
     return _within(seconds, int(at.timestamp()))
 
 
@@ -110,9 +115,9 @@ def _within(seconds: Iterable[tuple[int, int]], middle: int) -> int:
 
 
 def _wait(seconds: Seconds, now: int, calls: int, limit: int) -> int:
-    """The fewest seconds after which they would fit, never more than WINDOW: clients take no longer wait seriously.
+    """Return the fewest seconds until the calls would fit; at most WINDOW, because clients ignore longer waits.
 
-    A call of the last fraction of a second may then be refused once more, for one second.
+    A call from the last fraction of a second can then be refused once more, for one second.
     """
     if calls > limit:
         return WINDOW

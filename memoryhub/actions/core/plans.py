@@ -1,4 +1,4 @@
-"""What memories would become: made by restoring and undoing, shown to a person, and done as it was shown."""
+"""Plans: what memories would become by restoring or undoing, shown to a person first and then applied as shown."""
 
 import hashlib
 import json
@@ -12,16 +12,16 @@ from memoryhub.models import Directory, Memory, MemoryVersion, Operation
 from memoryhub.protocol import paths
 
 MOST = 10_000
-"""So many memories change in one act."""
+"""The most memories that one act changes."""
 
 MOST_NAMED = 100
-"""So many ids an entry's input names; more are told by their number and the SHA-256 of them, sorted, a line each."""
+"""The most ids that an entry's input lists; a longer list becomes its count and the SHA-256 of the sorted ids."""
 
 T = TypeVar("T")
 
 
 class TooMuch(Exception):
-    """More memories would change than one act may: `count` of them or more."""
+    """An act would change more memories than it may: `count` of them or more."""
 
     def __init__(self, count: int, most: int) -> None:
         super().__init__(f"{count} memories would change; one act changes {most} at most")
@@ -29,7 +29,7 @@ class TooMuch(Exception):
 
 
 class Choice(StrEnum):
-    """What to do with one memory. BEFORE: as it was before what is undone, and what came later goes with it."""
+    """What to do with one memory. BEFORE restores it as it was before the undone act, and drops all later changes."""
 
     APPLY = "apply"
     KEEP = "keep"
@@ -37,8 +37,11 @@ class Choice(StrEnum):
 
 
 class Problem(StrEnum):
-    """Why a change needs a person's choice: later changes of the same lines, a path that is another memory's, a text
-    that is gone, more later changes than one plan looks at."""
+    """Why a change needs a person's choice.
+
+    CONFLICT: later changes of the same lines. TAKEN: another memory's path. REDACTED: the text no longer exists.
+    UNMERGED: more later changes than one plan compares.
+    """
 
     NONE = ""
     CONFLICT = "conflict"
@@ -49,9 +52,10 @@ class Problem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a memory is and what its text is. `path` null: nowhere, or in the trash.
+    """A memory's path and text. `path` is None if the memory does not exist or is in the trash.
 
-    `text` is a row's id, null for a text that has no row yet (then `content` is that text) and for one that is gone.
+    `text` is the id of a text's row; None for a text without a row yet (then `content` is that text) and for a redacted
+    one.
     """
 
     path: str | None
@@ -65,7 +69,7 @@ class State:
         return self.path is not None
 
     def same(self, other: "State") -> bool:
-        """Whether a reader could tell no difference; two deleted memories are equal."""
+        """Return whether both states look the same to a reader; two deleted memories are equal."""
         if not self.is_there:
             return not other.is_there
         return (self.path, self.sha256) == (other.path, other.sha256)
@@ -76,11 +80,10 @@ NOWHERE = State(None, None, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One memory as it is now, what APPLY makes of it (`then`) and what BEFORE would (null: not offered).
+    """One memory's present state, and the states after APPLY (`then`) and after BEFORE (`before`; None: not offered).
 
-    `head` and `number` are those of its newest version; `later` are versions by others that came after what is undone,
-    the newest last, and BEFORE drops `later_lines` of their lines (null: not counted). The first of `choices` is the
-    proposed one.
+    `head` and `number` are those of its newest version. `later` are versions that others made after what is undone, the
+    newest last; BEFORE drops `later_lines` of their lines (None: not counted). The first of `choices` is proposed.
     """
 
     memory: str
@@ -96,7 +99,7 @@ class Change:
 
     @property
     def kind(self) -> str:
-        """`created`, `deleted`, `moved`, `modified` or `moved_modified`."""
+        """Return `created`, `deleted`, `moved`, `modified` or `moved_modified`."""
         if not self.now.is_there:
             return "created"
         if not self.then.is_there:
@@ -107,11 +110,11 @@ class Change:
 
     @property
     def path(self) -> str:
-        """What to call it: where it is, else where it would be."""
+        """Return the path to show: the present one, else the one that the memory would get."""
         return self.now.path or self.then.path or (self.before.path if self.before else None) or ""
 
     def effects(self, choice: Choice) -> tuple[str, ...]:
-        """What a choice does to the memory: `created`, `deleted`, `moved`, `modified`; nothing where it stays."""
+        """Return what a choice does: some of `created`, `deleted`, `moved`, `modified`; empty if nothing changes."""
         state = self.chosen(choice)
         if state.same(self.now):
             return ()
@@ -121,7 +124,7 @@ class Change:
         return moved if state.sha256 == self.now.sha256 else (*moved, "modified")
 
     def chosen(self, choice: Choice) -> State:
-        """What a choice makes of the memory."""
+        """Return the memory's state after a choice."""
         if choice == Choice.KEEP:
             return self.now
         return self.then if choice == Choice.APPLY or self.before is None else self.before
@@ -129,7 +132,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All changes, by path. The digest changes with anything that a person has seen of them."""
+    """All changes, sorted by path. The digest depends on everything that a person has seen of them."""
 
     store: str
     changes: tuple[Change, ...]
@@ -152,7 +155,7 @@ class Plan:
 
 
 class PlanChanged(Exception):
-    """Something was written since the plan was shown: `plan` is what it is now. Nothing was done."""
+    """The plan changed since it was shown, and nothing was done; `plan` is the present one."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__("the plan is another one now")
@@ -160,7 +163,7 @@ class PlanChanged(Exception):
 
 
 def made(store: str, changes: Iterable[Change]) -> Plan:
-    """The plan of those changes that change something, with the paths that are taken said."""
+    """Return a plan of the changes that have an effect, with other paths proposed where theirs are taken."""
     real = [change for change in changes if change.problem or not change.then.same(change.now)]
     if len(real) > MOST:
         raise TooMuch(len(real), MOST)
@@ -174,28 +177,28 @@ def made(store: str, changes: Iterable[Change]) -> Plan:
 
 
 def of_version(version: MemoryVersion | None) -> State:
-    """The state that a version left; none, or a deletion, is nowhere."""
+    """Return the state that a version left; no version, or a deletion, means NOWHERE."""
     if version is None or version.operation == Operation.DELETED:
         return NOWHERE
     return State(version.path, version.text_id, version.size or 0, version.sha256 or "")
 
 
 def of_memory(memory: Memory) -> State:
-    """The state of a memory's row."""
+    """Return the state of a memory's row."""
     if not memory.is_live:
         return NOWHERE
     return State(memory.path, memory.text_id, memory.size, memory.sha256)
 
 
 def in_parts(things: Iterable[T], size: int = 500) -> Iterator[list[T]]:
-    """So many at a time: a database takes only so many parameters."""
+    """Yield the items in lists of at most `size`, because a database limits the number of parameters."""
     rest = iter(things)
     while part := list(islice(rest, size)):
         yield part
 
 
 def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
-    """Ids as an entry's input tells them."""
+    """Return ids in the form of an entry's input."""
     if len(ids) <= MOST_NAMED:
         return sorted(ids)
     return {"count": len(ids), "sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}
@@ -205,17 +208,17 @@ def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
 
 
 def _moves(change: Change) -> bool:
-    """Whether it needs a path that is not its own already."""
+    """Return whether a change needs a path other than the memory's own."""
     return change.then.is_there and change.then.path != change.now.path
 
 
 def _leaves(change: Change) -> bool:
-    """Whether it makes room where it is, if what is proposed is done."""
+    """Return whether the proposed choice frees the memory's present path."""
     return change.now.is_there and change.then.path != change.now.path and change.choices[0] != Choice.KEEP
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Those wanted paths at which, above which or beneath which something else will be."""
+    """Return the target paths that are taken: another memory will be at, above or under them."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}
@@ -231,13 +234,13 @@ def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
 
 
 def _has_beneath(store: str, path: str, leaving: set[str]) -> bool:
-    """Whether memories beneath a directory's path will still be there."""
+    """Return whether memories under a directory's path will still be there."""
     beneath = Memory.objects.filter(store_id=store).under(path).values_list("pk", flat=True)
     return any(pk not in leaving for pk in beneath[: len(leaving) + 1])
 
 
 def _placed(store: str, change: Change, occupied: set[str]) -> Change:
-    """The same change, to a free path beside the one that is taken, which a person has to choose."""
+    """Return the change with a free path beside the target path, if that one is taken; a person has to choose it."""
     if not _moves(change) or change.then.path not in occupied:
         return change
     then = replace(change.then, path=_free_path(store, str(change.then.path), occupied))
@@ -246,7 +249,7 @@ def _placed(store: str, change: Change, occupied: set[str]) -> Change:
 
 
 def _free_path(store: str, path: str, occupied: set[str]) -> str:
-    """Beside what is in the way: `/notes/todo.md` -> `/notes/todo-restored.md`, `/a/b.md` -> `/a-restored/b.md`."""
+    """Rename what is in the way: `/notes/todo.md` -> `/notes/todo-restored.md`, `/a/b.md` -> `/a-restored/b.md`."""
     above = Memory.objects.filter(store_id=store, path__in=paths.ancestors(path)[1:]).live()
     place = above.values_list("path", flat=True).first() or path
     rest = path[len(place) :]
@@ -258,7 +261,7 @@ def _free_path(store: str, path: str, occupied: set[str]) -> str:
 
 
 def beside(path: str, number: int, more: int) -> str:
-    """Another name in the same directory, not longer than a name and a path (with `more` bytes after it) can be."""
+    """Return another path in the same directory; name and path, with `more` bytes after it, stay within limits."""
     directory, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
     ending = f"-restored{number if number > 1 else ''}{dot}{ending}"
@@ -267,7 +270,7 @@ def beside(path: str, number: int, more: int) -> str:
 
 
 def lives(store_id: str, path: str) -> bool:
-    """Whether a memory or a directory is at a path, or a memory above it."""
+    """Return whether a memory or a directory is at a path, or a memory above it."""
     places = [*paths.ancestors(path)[1:], path]
     if Memory.objects.live().filter(store_id=store_id, path__in=places).exists():
         return True

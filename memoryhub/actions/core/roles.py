@@ -1,4 +1,4 @@
-"""The rows of roles, written inside the transaction of an act on their store."""
+"""Writes the rows of roles, inside the transaction of an act on their store."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from memoryhub.models import Member, MemoryStore, Role, User
 
 
 def write_role(store: MemoryStore, user: User, role: Role | None, at: datetime) -> Role | None:
-    """Gives a person a role in a store, or takes it; tells which one the person had before."""
+    """Give a person a role in a store, or remove it (None); return the previous role."""
     rows = Member.objects.filter(store=store, user=user)
     before = rows.values_list("role", flat=True).first()
     if role is None:

@@ -1,4 +1,4 @@
-"""What a store's rules say of sensitive text, worked out once for each pair of the store's and the hub's own."""
+"""The rules for sensitive text: the action of each kind, computed once for each pair of store rules and hub rules."""
 
 import json
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ from memoryhub.sensitive import KINDS, MARKS, Action, Span
 from memoryhub.text import novelty
 
 SHORTEST_NUMBER = 6
-"""No number with fewer digits is anybody's."""
+"""Numbers with fewer characters are never masked."""
 
 
 Spans = tuple[list[Span], list[Span]]
-"""Places of a text that are kept out, and places that are flagged."""
+"""The spans of a text that are kept out, and the spans that are flagged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ruling:
-    """The action for each kind. `kept_out` are masked or blocked: nothing of them is stored anywhere.
+    """The action for each kind. Values of the kinds in `kept_out` are masked or blocked, and stored nowhere.
 
-    `marks` are texts of which every value that is kept out has one (null: there are no such texts).
+    Every kept-out value contains at least one of `marks`; None if there are no such marks.
     """
 
     actions: Mapping[str, Action]
@@ -34,21 +34,21 @@ class Ruling:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every kind is off."""
+        """Return whether every kind is off."""
         return not self.watched
 
     def masked(self, text: str) -> str:
-        """A text that is stored beside the memories (a note, an answer, a call's input), without what is kept out."""
+        """Return a text without its kept-out values; used for texts beside the memories (notes, answers, inputs)."""
         return sensitive.mask(text, self.spans(text)) if self.kept_out else text
 
     def spans(self, text: str) -> list[Span]:
-        """What of a text is kept out."""
+        """Return the spans of a text that are kept out."""
         if self.marks is not None and not any(mark in text for mark in self.marks):
             return []
         return novelty.find(text, self.kept_out)
 
     def masked_in(self, value: Any) -> Any:
-        """The same JSON value with every string, name and number in it masked."""
+        """Return the JSON value with every string, name and number in it masked."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, int | float) and len(str(value)) >= SHORTEST_NUMBER:
@@ -62,12 +62,12 @@ class Ruling:
 
 
 Looked = Mapping[tuple[Ruling, str], Spans]
-"""What was found in texts by some rules, which are one object as long as they are the same."""
+"""What each ruling found in each text. Equal rules have one Ruling object."""
 
 
 @lru_cache(maxsize=256)
 def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
-    """The rules of a store whose own, and the hub's, are these JSON texts: `{kind: action}`."""
+    """Return the ruling for the JSON texts `{kind: action}` of a store and of the hub."""
     own, hubs = _read(store_rules), _read(hub_rules)
     actions = {name: own.get(name) or hubs.get(name) or kind.default for name, kind in KINDS.items()}
     flagged = frozenset(name for name, action in actions.items() if action == Action.FLAG)
@@ -78,12 +78,12 @@ def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
 
 
 def actions_of(store_rules: str, hub_rules: str | None) -> Mapping[str, Action]:
-    """The action for each kind: the store's, else the hub's, else the kind's default."""
+    """Return the action for each kind: the store's, else the hub's, else the kind's default."""
     return ruling(store_rules, hub_rules).actions
 
 
 def _read(rules: str | None) -> dict[str, Action]:
-    """What is a rule in a JSON text; kinds and actions that there are no more are passed over."""
+    """Return the rules in a JSON text, without unknown kinds and actions."""
     try:
         found = json.loads(rules) if rules else {}
     except ValueError:

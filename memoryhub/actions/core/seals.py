@@ -1,9 +1,9 @@
-"""Seals: each audit entry holds what the governing rows that its act changed have become.
+"""Seals: each audit entry holds commitments to the governing rows that its act changed.
 
-A seal is a commitment to one row, ``HMAC(salt, canonical row)``, with the number that it has among the seals of the
-row; the entry's digest covers the seals of the act, so nobody without the audit key can make one. The seal with the
-highest number says what the row is now. The salts of earlier seals are taken when a later one is written: what a row
-once said, and does no longer, cannot be tried with guesses.
+A seal is a commitment to one row, ``HMAC(salt, canonical row)``, with its number among the seals of that row. The
+entry's digest covers the act's seals, so no one can forge a seal without the audit key. The seal with the highest
+number describes the row's present state. A later seal deletes the salts of earlier ones, so guesses at a row's earlier
+values cannot be checked.
 """
 
 import hashlib
@@ -22,15 +22,15 @@ from memoryhub.models import HUB, AuditChain, MemoryStore, Seal
 from memoryhub.models.sealed import Changed, Sealed, changed
 
 PART = 400
-"""Rows that are asked for at once."""
+"""The most rows that one query asks for."""
 
 
 class Unsealed(AssertionError):
-    """An act changed governing rows and wrote no audit entry after that; nothing was committed."""
+    """An act changed governing rows without an audit entry after the change; nothing was committed."""
 
 
 class State(NamedTuple):
-    """What a seal covers of a row: its home chain, and its columns (null: there is no such row)."""
+    """What a seal covers of a row: the chain where it belongs, and its columns (None: no such row)."""
 
     home: str | None
     values: dict[str, Any] | None
@@ -44,7 +44,7 @@ Rows = dict[str, State]
 
 @lru_cache
 def kinds() -> dict[str, type[Sealed]]:
-    """The models of governing rows by the name that their seals have."""
+    """Return the models of governing rows by the name that their seals use."""
     found = apps.get_app_config("memoryhub").get_models()
     return {str(model._meta.model_name): model for model in found if issubclass(model, Sealed)}
 
@@ -53,7 +53,7 @@ def kinds() -> dict[str, type[Sealed]]:
 
 
 def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
-    """What a seal covers of a row, given its columns; one that says nothing beyond its key counts as none."""
+    """Return what a seal covers of a row, given its columns. A row with only default values counts as no row."""
     values = {}
     for field in model.sealed_columns():
         value = row[field.attname]
@@ -66,7 +66,7 @@ def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
 
 
 def rows_of(model: type[Sealed], **which: object) -> Iterator[tuple[str, State]]:
-    """(key as text, state) of some rows, those that others do not see any more too."""
+    """Yield (key as text, state) for the selected rows, including rows that the default manager hides."""
     columns = {field.attname for field in model._meta.concrete_fields}
     names = [field.attname for field in model.sealed_columns()] + sorted({"deleted_at"} & columns)
     for row in model._base_manager.filter(**which).order_by("pk").values(*dict.fromkeys(names)).iterator(2000):
@@ -74,7 +74,7 @@ def rows_of(model: type[Sealed], **which: object) -> Iterator[tuple[str, State]]
 
 
 def digest_of(seal: Seal, values: dict[str, Any] | None) -> str | None:
-    """The commitment to a row that stands so; null where there is no row."""
+    """Return the commitment to a row with these values; None if there is no row."""
     if values is None:
         return None
     salt = bytes.fromhex(seal.salt or "")
@@ -83,13 +83,13 @@ def digest_of(seal: Seal, values: dict[str, Any] | None) -> str | None:
 
 
 def member(seal: Seal) -> str:
-    """What the digest of an entry holds of a seal."""
+    """Return the digest of a seal that the digest of its entry includes."""
     values = [seal.home, seal.kind, seal.row, seal.number, seal.digest, seal.may_go]
     return hashlib.sha256(b"seal\0" + chain.canonical_row(values).encode()).hexdigest()
 
 
 def in_order(seals: Iterable[Seal]) -> list[Seal]:
-    """As the digest of their entry holds them."""
+    """Return seals in the order that their entry's digest uses."""
     return sorted(seals, key=lambda seal: (seal.kind, seal.row, seal.number))
 
 
@@ -97,10 +97,10 @@ def in_order(seals: Iterable[Seal]) -> list[Seal]:
 
 
 def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
-    """Seals what the transaction has changed, as it stands now; gives what the digest of the entry holds of it.
+    """Seal the present state of the rows that the transaction changed; return their part of the entry's digest.
 
-    `others`: also what is at home in other chains. An entry that makes versions or redacts seals its own rows alone:
-    its digest cannot be computed again when the store has been deleted.
+    With `others`, rows that belong to other chains are sealed too. An entry that makes versions or redacts seals only
+    its own chain's rows: otherwise its digest could not be computed again after the store was deleted.
     """
     pending = changed()
     made: list[Seal] = []
@@ -121,7 +121,7 @@ def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
 
 
 def _fresh(pending: Iterable[Changed]) -> Iterator[Seal]:
-    """A seal without an entry for each row that is not as its newest seal says."""
+    """Yield a seal, not yet in an entry, for each row that differs from its newest seal."""
     together = defaultdict(list)
     for model, store, key in pending:
         together[model, store].append(key)
@@ -152,7 +152,7 @@ def _is_as_sealed(state: State, seal: Seal | None) -> bool:
 
 
 def require_none_left() -> None:
-    """Raises Unsealed where the transaction has changed a governing row that no entry of it has sealed."""
+    """Raise Unsealed if the transaction changed a governing row that no entry has sealed."""
     pending = changed()
     if not pending:
         return
@@ -170,7 +170,7 @@ def require_none_left() -> None:
 
 
 def problems(chain_id: str) -> Iterator[tuple[int, str]]:
-    """(seq, sentence) for each row at home in a chain that is not as its newest seal says."""
+    """Yield (seq, sentence) for each row of a chain that differs from its newest seal."""
     if AuditChain.objects.filter(pk=chain_id, closed_at__isnull=False).exists():
         if MemoryStore.objects.filter(pk=chain_id).exists():
             yield 0, "the memory store was deleted, and is there again"
@@ -193,7 +193,7 @@ def problems(chain_id: str) -> Iterator[tuple[int, str]]:
 
 def _rows_at_home(model: type[Sealed], chain_id: str) -> Iterator[tuple[str, State]]:
     if chain_id == HUB and model.HOME and not model._meta.get_field(model.HOME.removesuffix("_id")).null:
-        return iter(())  # each of its rows is a store's
+        return iter(())  # each row of this model belongs to a store
     if model.HOME is None:
         return rows_of(model) if chain_id == HUB else iter(())
     return rows_of(model, **({f"{model.HOME}__isnull": True} if chain_id == HUB else {model.HOME: chain_id}))
@@ -207,9 +207,10 @@ def _seq(seal: Seal | None, chain_id: str) -> int:
 
 
 def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
-    """Keeps, of the seals whose entries up to `last` go now, those that say what rows are; gives their digest.
+    """Keep the newest seals of rows whose entries up to `last` are being removed; return the digest of the kept seals.
 
-    `start` is the digest of those kept before, whose entries went up to `first`. What was sealed again since goes.
+    `start` is the digest of the seals that were kept before, whose entries go up to `first`. Superseded seals are
+    deleted.
     """
     key = settings.MEMORYHUB_AUDIT_KEY
     kept, dropped = [], []
@@ -225,7 +226,7 @@ def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | No
 
 
 def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]]:
-    """All seals, in the order of their numbers, of each row that some entries sealed."""
+    """Yield, for each row that entries first+1 to last sealed, all its seals in the order of their numbers."""
     concerned = defaultdict(set)
     for kind, row in Seal.objects.of_chain(chain_id).filter(seq__gt=first, seq__lte=last).values_list("kind", "row"):
         concerned[kind].add(row)
@@ -239,7 +240,7 @@ def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]
 
 
 def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
-    """Of a row's seals those of a chain, up to a seq, that say nothing any more; of a row that is gone the last too."""
+    """Return a row's superseded seals in a chain up to a seq; if the row was deleted, its last seal too."""
     old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
     newest = known[-1]
     if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:
@@ -248,7 +249,7 @@ def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
 
 
 def start_problems(row: AuditChain) -> Iterator[str]:
-    """What is wrong with the seals that outlived their entries."""
+    """Yield what is wrong with the seals that outlived their entries."""
     kept = [member(seal) for seal in Seal.objects.of_chain(row.pk).filter(seq__lte=row.start_seq)]
     expected = chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
     if (row.start_seals or _NONE) != (expected or _NONE):
@@ -256,4 +257,4 @@ def start_problems(row: AuditChain) -> Iterator[str]:
 
 
 _NONE = "0" * 64
-"""The digest of no seals at all."""
+"""The digest of an empty set of seals."""

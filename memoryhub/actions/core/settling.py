@@ -1,7 +1,7 @@
-"""Whether what was found still stands: resolved and open again are facts of the text, told by an entry of the hub.
+"""Keeps the state of findings true: open or resolved follows from the text, and an entry of the hub records it.
 
 The invariant: a finding is resolved only while its text is not in the newest version of its live memory. Every act that
-writes versions ends here (`tree.commit`), in its own transaction; no door can claim it.
+writes versions calls this module at its end (`tree.commit`), in its own transaction; no door can set the state itself.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ COMMANDS = {FindingState.RESOLVED: "resolve_finding", FindingState.OPEN: "reopen
 
 
 class Changed(NamedTuple):
-    """A memory that an act gave a version: its text (a row's id) and path before and after; null after: deleted."""
+    """A memory that got a version: its text (a row's id) and path before and after; None after a deletion."""
 
     memory: str
     old_text: str | None
@@ -34,12 +34,13 @@ class _Place(NamedTuple):
 
 
 def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed], seq: int) -> None:
-    """Gives the findings of changed memories the state that the new texts are the proof of; `seq` is the act's entry.
+    """Set the state of the changed memories' findings that follows from the new texts; `seq` is the act's entry.
 
-    What stood and is gone is resolved. What was resolved, or dismissed, and stands once more than before is open.
+    A finding whose value disappeared is resolved. A resolved finding whose value is there again, or a dismissed one
+    whose value occurs more often than before, is open again.
     """
     changes = {one.memory: one for one in changed}
-    for one in reversed(changed):  # of several versions of one memory: from the first's before to the last's after
+    for one in reversed(changed):  # several versions of one memory: join the first's before and the last's after
         changes[one.memory] = changes[one.memory]._replace(old_text=one.old_text, old_path=one.old_path)
     known = _with_findings(store_id, list(changes))
     if not known:
@@ -59,7 +60,7 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
 def write(
     head: ChainHead, act: Act, store_id: str, findings: Sequence[Finding], state: FindingState, why: Mapping[str, Any]
 ) -> None:
-    """Gives findings a state that the hub has seen for itself, with its entry; inside the transaction of a lock."""
+    """Set findings to a state that the hub established itself, with an entry; called while the store is locked."""
     if not findings:
         return
     seq = head.last_seq + 1
@@ -83,7 +84,7 @@ def write(
 
 
 def count_of(finding: Finding, value: str | None, text: str) -> int:
-    """How often a text has what was found; where the value cannot be read any more, as its detector sees it."""
+    """Return how often a text contains a finding's value; without the value, count the detector's equal matches."""
     if value:
         return text.count(value)
     spans = sensitive.find(text, frozenset({finding.kind})) if text else []
@@ -91,7 +92,7 @@ def count_of(finding: Finding, value: str | None, text: str) -> int:
 
 
 def values_of(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    """What was found, of those findings whose first version still has its text."""
+    """Return the values of the findings whose first version still has its text, by finding id."""
     return _values(store_id, findings)
 
 
@@ -106,7 +107,7 @@ def _state(finding: Finding, value: str | None, place: _Place, seq: int) -> Find
 
 
 def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
-    """Those that have findings; of one memory at the cost of one question to an index."""
+    """Return the memories that have findings; for a single memory this is one indexed query."""
     if len(memories) == 1:
         return list(memories) if sql.one(sql.HAS_FINDING, store_id, memories[0]) else []
     found: list[str] = []

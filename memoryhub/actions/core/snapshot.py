@@ -1,4 +1,4 @@
-"""Reading much as it was at one moment, while others go on writing."""
+"""Consistent reads over many queries while others write."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +11,10 @@ from memoryhub.actions.core import sql
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Inside, every read sees the database as it was at the first one, and no writer waits; nothing can be written.
+    """Let every read inside see the database as it was at the first read. Writers do not wait; writing is not possible.
 
-    Inside a transaction it is that transaction's view. A read that may fail stands in a `transaction.atomic()` of its
-    own: PostgreSQL answers nothing more after an error otherwise.
+    Inside a transaction, it is that transaction's view. A read that may fail needs a `transaction.atomic()` of its own:
+    otherwise PostgreSQL answers no query after an error.
     """
     if connection.in_atomic_block:
         yield
@@ -29,7 +29,7 @@ def snapshot() -> Iterator[None]:
 
 @contextmanager
 def _deferred() -> Iterator[None]:
-    """A transaction that does not take SQLite's write lock, as the others of the hub do."""
+    """Open a transaction that does not take SQLite's write lock, unlike the hub's other transactions."""
     database: Any = connection
     database.ensure_connection()
     usual = database.transaction_mode

@@ -1,6 +1,7 @@
-"""The SQL of the tool's path, where the ORM takes ten times the time, and of pages of the past, which it cannot say.
+"""The hub's SQL: statements of tool calls, where the ORM is ten times slower, and history queries that the ORM cannot
+express.
 
-Every statement is written once with `%s`; for SQLite it becomes `?`. The driver's own connection runs it, inside the
+Every statement is written once with `%s`, which becomes `?` for SQLite. The driver's own connection runs it, inside the
 transaction that Django has opened. Rows are tuples in the order of the columns that the statement names.
 """
 
@@ -22,7 +23,7 @@ _thread = threading.local()
 
 
 class Statement:
-    """One statement in the dialect of the database in use; `locking` is for PostgreSQL alone."""
+    """A statement in the dialect of the database in use; `locking` is added on PostgreSQL only."""
 
     __slots__ = ("text",)
 
@@ -31,7 +32,7 @@ class Statement:
 
 
 def connect() -> None:
-    """Opens this thread's connection where it is not open yet. Whoever uses this module says this first."""
+    """Open this thread's connection if it is not open yet; call this before any other function of this module."""
     if connection.connection is None:
         connection.ensure_connection()
     _thread.driver = connection.connection
@@ -42,45 +43,45 @@ def _run(statement: Statement, values: Sequence[object]) -> Any:
 
 
 def one(statement: Statement, *values: object) -> Row | None:
-    """The first row, or none."""
+    """Return the first row, or None."""
     row: Row | None = _run(statement, values).fetchone()
     return row
 
 
 def rows(statement: Statement, *values: object) -> list[Row]:
-    """All rows."""
+    """Return all rows."""
     found: list[Row] = _run(statement, values).fetchall()
     return found
 
 
 def run(statement: Statement, *values: object) -> int:
-    """Runs a write and gives the number of rows that it changed."""
+    """Run a write and return the number of rows that it changed."""
     return int(_run(statement, values).rowcount)
 
 
 def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
-    """Runs a write once for each row of values, which costs a tenth of what as many single ones do."""
+    """Run a write once for each row of values, at a tenth of the cost of single writes."""
     with closing(_thread.driver.cursor()) as cursor:
         cursor.executemany(statement.text, rows)
 
 
 def is_writable() -> bool:
-    """Whether the database takes writes now: a PostgreSQL replica and a read-only SQLite file do not."""
+    """Return whether the database takes writes now: a PostgreSQL replica and a read-only SQLite file do not."""
     connect()
     return one(_READ_ONLY) in (("off",), (0,))
 
 
 def keep_snapshot() -> None:
-    """On PostgreSQL, first in a transaction, which then sees all as it is now, to its end, and can write nothing."""
+    """On PostgreSQL, make the transaction read-only with one snapshot; must be its first statement."""
     connect()
     _run(Statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"), ())
 
 
 def rewrite() -> None:
-    """Outside a transaction: on SQLite writes the whole file anew; on PostgreSQL takes new samples for its planner.
+    """Rewrite the whole file on SQLite; on PostgreSQL update the planner's statistics. Call it outside a transaction.
 
-    The copy that SQLite makes on the way is a file in SQLITE_TMPDIR, on a connection of its own: in memory, as the
-    others have what is temporary, it would need as much as the database has bytes.
+    SQLite's temporary copy goes to a file in SQLITE_TMPDIR, on a connection of its own: other connections keep
+    temporary data in memory, where the copy would need as much space as the whole database.
     """
     if not _SQLITE:
         connect()
@@ -96,21 +97,21 @@ def rewrite() -> None:
 
 
 def bytes_in_use() -> int:
-    """On SQLite, the bytes of the pages that hold something: about what the file has when it is written anew."""
+    """On SQLite, return the bytes of the pages in use, about the size of the file after a rewrite; else 0."""
     connect()
     size, count, free = (one(Statement(f"PRAGMA {name}")) for name in ("page_size", "page_count", "freelist_count"))
     return int(size[0]) * (int(count[0]) - int(free[0])) if size and count and free else 0
 
 
 def empty_log() -> bool:
-    """On SQLite, outside a transaction, copies the log to its end and empties it; whether no reader kept it."""
+    """On SQLite, outside a transaction, empty the write-ahead log; return whether no reader prevented it."""
     connect()
     row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)")) if _SQLITE else (0,)
     return row is not None and not row[0]
 
 
 def moment(at: datetime) -> object:
-    """An aware UTC moment as the driver takes it: SQLite holds times as text without a zone."""
+    """Return an aware UTC moment in the driver's form: SQLite stores times as text without a zone."""
     return at.replace(tzinfo=None).isoformat(" ") if _SQLITE else at
 
 
@@ -306,24 +307,24 @@ NAMES_AT = Statement(
 
 @lru_cache(maxsize=64)
 def for_paths(text: str, count: int) -> Statement:
-    """A statement with so many places in `{paths}`."""
+    """Return a statement with `count` placeholders in `{paths}`."""
     return Statement(text.format(paths=", ".join(["%s"] * count)))
 
 
 def directories_at(store: str, paths: Sequence[str]) -> list[Row]:
-    """(path, id) of those directories that exist."""
+    """Return (path, id) of each of these directories that exists."""
     text = "select path, id from memoryhub_directory where store_id = %s and path in ({paths})"
     return rows(for_paths(text, len(paths)), store, *paths)
 
 
 def memories_at(store: str, paths: Sequence[str]) -> list[Row]:
-    """(path,) of the live memories at those paths."""
+    """Return (path,) for the live memories at these paths, in order."""
     text = "select path from memoryhub_memory where store_id = %s and path in ({paths}) and deleted_at is null"
     return rows(for_paths(text + " order by path", len(paths)), store, *paths)
 
 
 def count_directories(store: str, paths: Sequence[str], memories: int, size: int, at: object) -> None:
-    """Adds to the counters of those directories, and notes when they changed."""
+    """Add to the counters of these directories, and set when they changed."""
     text = (
         "update memoryhub_directory set memory_count = memory_count + %s, total_bytes = total_bytes + %s,"
         " changed_at = %s where store_id = %s and path in ({paths})"
@@ -332,7 +333,7 @@ def count_directories(store: str, paths: Sequence[str], memories: int, size: int
 
 
 def remove_empty_directories(store: str, paths: Sequence[str]) -> None:
-    """Removes those of them beneath which no live memory lies, but never the root."""
+    """Delete the directories among these paths that hold no live memory, but never the root."""
     text = (
         "delete from memoryhub_directory where store_id = %s and path in ({paths}) and memory_count = 0 and path <> ''"
     )

@@ -1,4 +1,4 @@
-"""The SQL of the API's reads: one memory or version, and pages of them by key, at a cost that no store makes larger."""
+"""The SQL of the API's reads: one memory or version, and pages by key, at a cost independent of the store's size."""
 
 import json
 from collections.abc import Sequence
@@ -57,9 +57,9 @@ CHILDREN = Statement(
 
 
 def children(store: str, prefix: str, start: str, high: str, limit: int) -> list[str]:
-    """The first memory of each direct child of a directory, from a path on, in byte order; at most `limit` of them.
+    """Return the first memory of each direct child of a directory, from a path on, in byte order; at most `limit`.
 
-    `prefix` is the directory's path with its final slash. One search of the index a child, however much lies beneath.
+    `prefix` is the directory's path with its final slash. Each child costs one index search, however much it contains.
     """
     name = len(prefix) + 1
     found = sql.rows(CHILDREN, store, start, high, store, name, name, name, high, limit)
@@ -67,7 +67,7 @@ def children(store: str, prefix: str, start: str, high: str, limit: int) -> list
 
 
 def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
-    """The live memories at those paths, as a page has them."""
+    """Return the live memories at these paths, in the columns of a list page."""
     if not places:
         return []
     table, content = (_WITH_TEXT, "t.content") if full else ("memoryhub_memory m", "null")
@@ -76,7 +76,7 @@ def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
 
 
 def moment(value: datetime | str) -> str:
-    """A time as the driver gives it (SQLite holds a text without a zone), as the API writes it."""
+    """Return a time from the driver (SQLite has text without a zone) in the API's format."""
     if isinstance(value, datetime):
         return chain.moment(value)
     return value.replace(" ", "T") + ("Z" if "." in value else ".000000Z")
@@ -106,11 +106,11 @@ BY_SEQ = "v.seq desc, v.id desc"
 BY_NUMBER = "v.number desc"
 
 Condition = tuple[str, tuple[object, ...]]
-"""What a statement asks for, and the values in it."""
+"""A condition of a statement, and the values in it."""
 
 
 def version(store: str, version_id: str, *, full: bool) -> Row | None:
-    """One version of a store, with who wrote and who redacted it."""
+    """Return one version of a store, with the actors who wrote and who redacted it."""
     found = select_versions([("v.store_id = %s and v.id = %s", (store, version_id))], BY_SEQ, 1, full=full)
     return found[0] if found else None
 
@@ -118,7 +118,7 @@ def version(store: str, version_id: str, *, full: bool) -> Row | None:
 def select_versions(
     conditions: Sequence[Condition], order: str, limit: int, *, full: bool, entries: Condition | None = None
 ) -> list[Row]:
-    """Versions that meet all conditions; of those that `entries` made (its column and values), where it is given."""
+    """Return versions that meet all conditions; with `entries` (a column and values), only those of such entries."""
     table = _VERSIONS if entries is None else _OF_ENTRIES
     before, values = ("", ()) if entries is None else (_ENTRIES.format(column=entries[0]), entries[1])
     if entries is not None:
@@ -128,20 +128,20 @@ def select_versions(
 
 
 def last_looked_at(conditions: Sequence[Condition], order: str, columns: str, most: int) -> Row | None:
-    """The key of the version that stands so far on, counted from the first that meets the conditions."""
+    """Return the key of version number `most` among those that meet the conditions; None if there are fewer."""
     text = f"select {columns} from {_VERSIONS}{_where(conditions)} order by {order} limit 1 offset %s"
     return sql.one(Statement(text), *_values(conditions), most - 1)
 
 
 def last_entry_looked_at(column: str, chain_id: str, value: str, seq: int, most: int) -> int | None:
-    """The seq of the entry that stands so far on among those of an author or session, from `seq` down."""
+    """Return the seq of entry number `most` of an author or session, from `seq` down; None if there are fewer."""
     text = f"x.chain = %s and x.{column} = %s and x.seq <= %s order by x.seq desc limit 1 offset %s"
     row = sql.one(Statement(f"select x.seq from memoryhub_auditentry x where {text}"), chain_id, value, seq, most - 1)
     return None if row is None else int(row[0])
 
 
 def origin_of(type: str, id: str) -> Condition:
-    """Versions that an import brought and that this actor wrote: their origin is compact JSON."""
+    """Return the condition for imported versions that this actor wrote; their origin is compact JSON."""
     named = f'"type":{_json(type)}', f'"id":{_json(id)}'
     return f"v.origin is not null and {_FIND}(v.origin, %s) > 0 and {_FIND}(v.origin, %s) > 0", named
 

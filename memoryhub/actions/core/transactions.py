@@ -1,4 +1,4 @@
-"""The one way to write: a transaction that is the only writer of what it locks."""
+"""The only way to write: a transaction that excludes other writers of the rows that it locks."""
 
 import logging
 import sqlite3
@@ -23,22 +23,24 @@ logger = logging.getLogger(__name__)
 
 MOST_TOGETHER = 64
 DISK_FULL = "53100"
-"""PostgreSQL's code for it."""
+"""PostgreSQL's error code for a full disk."""
 LONGEST_GROUP = 0.01
-"""Seconds after which a group takes nothing more that came while it ran."""
+"""Seconds after which a group accepts no more work that arrived while it ran."""
 LONGEST_WAIT = 0.1
-"""Seconds after which it takes nothing more that waited when it began either: what takes long is waited for by few."""
+"""Seconds after which a group accepts no more work that was waiting when it began, so that few wait for slow work."""
 
 write_lock = threading.RLock()
-"""On SQLite, which has one write lock: the threads of a process wait for it here, and not in SQLite's busy handler,
-which sleeps."""
+"""SQLite has one write lock. Threads of a process wait for it here, not in SQLite's busy handler, which sleeps."""
 
 _thread = threading.local()
 
 
 class _Last:
-    """Moments of this process on the monotonic clock: its last commit; the start of its last wait for SQLite's write
-    lock that failed, since another process held it; and the last time that PostgreSQL's disk was full."""
+    """Times of this process's last events, on the monotonic clock.
+
+    `committed`: its last commit. `in_vain`: the start of its last failed wait for SQLite's write lock, which another
+    process held. `full`: the last error that PostgreSQL's disk was full.
+    """
 
     committed = float("-inf")
     in_vain = float("-inf")
@@ -46,21 +48,21 @@ class _Last:
 
 
 class ReadOnly(Exception):
-    """The database answers, and takes no writes."""
+    """The database answers, but takes no writes."""
 
 
 def is_open() -> bool:
-    """Whether this thread is inside `writing`; the tests refuse every write to a hub model that is not."""
+    """Return whether this thread is inside `writing`; tests refuse any other write to a hub model."""
     return getattr(_thread, "depth", 0) > 0
 
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """One transaction, committed at the end or not at all; inside another one, a part of it.
+    """Open a transaction that commits as a whole or not at all; inside another one, join that one.
 
-    SQLite takes its write lock at the start (`BEGIN IMMEDIATE`). On PostgreSQL the callers lock the rows of the store,
-    its chain and the hub's chain, in this order. Raises seals.Unsealed, and commits nothing, where a governing row was
-    changed and no audit entry followed.
+    SQLite takes its write lock at the start (`BEGIN IMMEDIATE`). On PostgreSQL, callers lock the rows of the store,
+    its chain and the hub's chain, in this order. Raises seals.Unsealed, and commits nothing, if a governing row was
+    changed without an audit entry after the change.
     """
     if is_open():
         try:
@@ -82,17 +84,17 @@ def writing() -> Iterator[None]:
 
 
 def _require_a_chance(arrived: float) -> None:
-    """Raises the error of a failed wait for SQLite's write lock if this thread has waited as long.
+    """Raise the "database is locked" error if this thread already waited during another thread's failed wait.
 
-    So a thread waits for another process at most twice as long as SQLite does, however many are in line: each of them
-    would otherwise begin that wait anew, one after the other.
+    So a thread waits for another process at most twice as long as SQLite does. Otherwise each thread in the queue would
+    begin that wait again, one after the other.
     """
     if arrived <= _Last.in_vain:
         raise OperationalError("database is locked")
 
 
 class RoomMade(OperationalError):
-    """There was no room on the disk and now there is some: what was rolled back can be tried again."""
+    """The disk was full and now has free space: the work that was rolled back can be tried again."""
 
 
 @contextmanager
@@ -122,18 +124,20 @@ def _transaction() -> Iterator[None]:
 
 
 def seconds_since_commit() -> float:
-    """How long ago this process last committed a write; endless where it never has."""
+    """Return the seconds since this process last committed a write; infinite if it never has."""
     return time.monotonic() - _Last.committed
 
 
 def seconds_since_full() -> float:
-    """How long ago PostgreSQL last refused this process a write because its disk is full; endless where it never has.
-    It may go on taking those that need no new page, so that one of them proves nothing."""
+    """Return the seconds since PostgreSQL last refused a write because its disk is full; infinite if it never has.
+
+    A later success proves nothing: PostgreSQL can still accept writes that need no new page.
+    """
     return time.monotonic() - _Last.full
 
 
 def prove_commit() -> None:
-    """Commits a write that changes nothing; raises what keeps it from that."""
+    """Commit a write that changes nothing; raises ReadOnly or the database's error if that fails."""
     with writing():
         if not sql.is_writable():
             raise ReadOnly
@@ -144,7 +148,7 @@ def prove_commit() -> None:
 
 
 class _Job(Generic[T]):
-    """A piece of work that waits for its turn, then for the commit."""
+    """A piece of work that waits for its turn, and then for the commit."""
 
     __slots__ = ("arrived", "committed", "error", "result", "whose", "work")
 
@@ -160,7 +164,7 @@ class _Job(Generic[T]):
         self.result = self.work()
 
     def run_alone(self) -> BaseException | None:
-        """Runs in a transaction of its own; gives the error that it ended with."""
+        """Run in its own transaction and return the error, or None."""
         try:
             self.result = self.work()
         except Exception as error:
@@ -172,18 +176,22 @@ class _Job(Generic[T]):
 
 
 class NotTogether(BaseException):
-    """A request of `answer_together` cannot be answered there. No `Exception`: whoever makes answers of those must not
-    make one of this."""
+    """A request of `answer_together` cannot be answered in the committer.
+
+    It is no `Exception`, so that code which turns exceptions into answers does not catch it.
+    """
 
     def __init__(self, cause: BaseException | None = None) -> None:
         super().__init__(str(cause))
         self.cause = cause
-        """The error that it failed with; None where it did nothing yet, and is too much work for the committer."""
+        """The error that the request failed with; None if it did nothing yet and is too much work for the committer."""
 
 
 class _Request(_Job[T]):
-    """A whole request, of which the work that changes rows is a part. What it would answer is its result, so an error
-    of that part is noted where it passes."""
+    """A whole request, whose writes are only a part of its work.
+
+    Its result is the answer, even if the writes failed; so an error of the writes is recorded where it passes.
+    """
 
     __slots__ = ("done",)
 
@@ -205,13 +213,13 @@ class _Request(_Job[T]):
         finally:
             _thread.in_group = False
         if cause or _thread.failure:
-            raise cause or _thread.failure  # as it is: what SQLite said of it is its own cause
+            raise cause or _thread.failure  # unwrapped: its __cause__ is SQLite's own error
         if connection.needs_rollback or not connection.connection.in_transaction:
             raise OperationalError("SQLite has ended the transaction")
 
     def run_alone(self) -> BaseException | None:
         if self.error is not None:
-            return None  # it goes elsewhere
+            return None  # another thread answers it
         _thread.failure = None
         try:
             return super().run_alone() or _thread.failure
@@ -222,7 +230,7 @@ class _Request(_Job[T]):
     def finish(self) -> None:
         try:
             self.done(self.result if self.error is None else None, self.error)
-        except Exception:  # without the committer nobody would be answered
+        except Exception:  # the committer must go on to answer the others
             logger.exception("An answer could not be sent")
 
 
@@ -233,11 +241,11 @@ _committer_runs = threading.Event()
 
 @contextmanager
 def my_turn() -> Iterator[None]:
-    """For the work of a call up to `together`: the committer's and the callers' Python take turns.
+    """Let the committer and the callers run Python in turns, up to a call's `together`.
 
-    Every SQL statement lets go of Python's own lock. Threads that snatch it there cost the committer a wait and two
-    changes of context a statement, and all of them a third of what they could do. Whoever waits for the disk or for a
-    lock gives up its turn. Nothing that waits for a client may be done in here.
+    Every SQL statement releases Python's global lock. Threads that take it there cost the committer a wait and two
+    context switches per statement, and all threads together a third of their throughput. A thread that waits for the
+    disk or for a lock gives up its turn. Do not wait for a client inside.
     """
     if not _committer_runs.is_set() or _is_in_group():
         yield
@@ -251,12 +259,12 @@ def my_turn() -> Iterator[None]:
 
 
 def let_others() -> None:
-    """Gives up the turn of `my_turn` before work that takes longer than a call."""
+    """Give up the turn of `my_turn` before work that takes longer than a call."""
     _give_up_turn()
 
 
 def is_busy() -> bool:
-    """Whether calls are being answered or wait at this moment, as far as this process knows."""
+    """Return whether this process is answering calls or has calls waiting."""
     return _turn.locked() or not _jobs.empty()
 
 
@@ -267,11 +275,11 @@ def _give_up_turn() -> None:
 
 
 def together(work: Callable[[], T], whose: object = None) -> T:
-    """Runs work that uses `writing` and returns when it is committed; `whose` is the id of the key that asks.
+    """Run work that uses `writing`, and return after its commit; `whose` is the id of the calling key.
 
-    Where the committer runs, work that has queued up meanwhile is committed in one transaction: the wait for the disk
-    is shared, and still nobody is answered before it is over. Work must be repeatable: where one piece fails, each is
-    run again in a transaction of its own.
+    If the committer runs, all work in the queue is committed in one transaction: it shares the wait for the disk, and
+    no one is answered before the commit. Work must be repeatable: if one piece fails, each is run again in its own
+    transaction.
     """
     if not _committer_runs.is_set() or getattr(_thread, "is_committer", False):
         return work()
@@ -291,13 +299,13 @@ def answer_together(
     whose: object = None,
     most_waiting: int,
 ) -> bool:
-    """Has the committer answer a whole request, and says `done` with the answer or the error once it is committed.
+    """Let the committer answer a whole request, and call `done` with the answer or the error after the commit.
 
-    What a call does beside its rows takes less time than handing it from thread to thread and back, so one thread
-    answers what has queued up, one request after the other, and commits it together. `done` runs in that thread, and
-    gets NotTogether where another thread must answer. False where the committer does not run, where `most_waiting`
-    wait for it, or half of so many with the same key (`whose`): the rest is for others. Work must be
-    repeatable, as in `together`, up to what it changes outside the database.
+    Apart from its rows, a call takes less time than a handover between threads; so one thread answers all queued
+    requests in order and commits them together. `done` runs there; it gets NotTogether if another thread must answer.
+
+    Returns False, so that another thread answers, if the committer does not run, if `most_waiting` requests wait, or if
+    half as many of the same key (`whose`) wait. Work must be repeatable, as in `together`.
     """
     if not _committer_runs.is_set() or not _jobs.has_place(whose, most_waiting):
         return False
@@ -306,8 +314,10 @@ def answer_together(
 
 
 def require_own_thread(error: BaseException | None = None) -> None:
-    """Ends a request that the committer answers here, where it did nothing yet or, in a group, ended with this error;
-    for another request nothing happens. Raises NotTogether."""
+    """Raise NotTogether if the committer is answering this request and it must move to another thread.
+
+    That is so if it did nothing yet (no `error`), or ended with this error in a group.
+    """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)
     _note_failure(error)
@@ -323,7 +333,7 @@ def _note_failure(error: BaseException | None) -> None:
 
 
 def start_committer() -> None:
-    """Starts the thread that commits together what was queued, where the database is SQLite."""
+    """On SQLite, start the thread that commits queued work in groups."""
     if connection.vendor == "sqlite" and not _committer_runs.is_set():
         database.keep_file()
         _committer_runs.set()
@@ -335,18 +345,18 @@ def _commit_forever() -> None:
     while True:
         jobs = [_jobs.get()[1]]
         _answer(jobs)
-        del jobs  # or the last requests stay in memory until the next one
+        del jobs  # otherwise the last requests stay in memory until the next one
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:
-    """Commits the jobs and says so to whoever waits; those that have no chance are not tried."""
+    """Commit the jobs and notify those who wait; jobs that waited during a failed wait fail at once."""
     late = [job for job in jobs if job.arrived <= _Last.in_vain]
     _fail(late, OperationalError("database is locked"))
     rest = [job for job in jobs if job.error is None]
     try:
         if rest:
             _commit(rest)
-    except BaseException as error:  # without this thread nobody would ever be answered again
+    except BaseException as error:  # if this thread ended, no one would be answered again
         _fail(rest, error)
     for job in late + rest:
         _jobs.done(job.whose)
@@ -354,7 +364,7 @@ def _answer(jobs: list[_Job[Any]]) -> None:
 
 
 def _commit(jobs: list[_Job[Any]]) -> None:
-    """Commits the jobs, those that wait, and those that come while they run."""
+    """Commit these jobs, the queued ones, and those that arrive while they run."""
     try:
         with writing(), _turn:
             began, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
@@ -384,6 +394,6 @@ def _commit_apart(jobs: list[_Job[Any]]) -> None:
 
 
 def _fail(jobs: list[_Job[Any]], error: BaseException) -> None:
-    """What fails for the database's sake (locked, full, gone) would fail for each, after as long a wait for each."""
+    """Set a database error (locked, full, gone) on all jobs: each would wait as long and then fail with it too."""
     for job in jobs:
         job.error = error

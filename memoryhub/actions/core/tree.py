@@ -1,4 +1,4 @@
-"""The memory tree of one locked store inside its transaction: every row that a verb changes is changed here."""
+"""The memory tree of one locked store inside its transaction; all changes to its rows are made here."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ from memoryhub.protocol.errors import ToolError
 
 
 class NoSuchStore(Exception):
-    """The store is not there (any more)."""
+    """The store does not exist, or was deleted."""
 
 
 class StoredMemory(NamedTuple):
-    """A memory as it stands; `content` is null where only its place was asked for."""
+    """A memory's present row; `content` is None if only its place was read."""
 
     id: str
     path: str
@@ -41,16 +41,16 @@ class StoredMemory(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """How many of its versions are there: those that retention removed count no more."""
+        """Return how many of its versions still exist; retention removed the others."""
         return self.versions - self.removed
 
 
 @dataclass(slots=True)
 class Tree:
-    """A locked store: what it allows, what it holds, and the act that changes it.
+    """A locked store: its rules and limits, its totals, and the act that changes it.
 
-    `rules` are JSON texts, the store's and the hub's; `kept_out` (kind, value) is what they keep out, `clean` a text
-    without any, `looked` what was found before the lock. A person (`asks`) gives a `reason` for what is flagged.
+    `rules` are JSON texts, the store's and the hub's. `kept_out` (kind, value) has the values to keep out, `clean` a
+    text without any, `looked` the findings from before the lock. A person (`asks`) gives a `reason` for flagged text.
     """
 
     store: str
@@ -75,12 +75,12 @@ class Tree:
 
     @property
     def ruling(self) -> Ruling:
-        """What the rules say of each kind of sensitive text."""
+        """Return the rules for each kind of sensitive text."""
         return ruling(*self.rules)
 
     @property
     def seq(self) -> int:
-        """The seq that this act's entry will have."""
+        """Return the seq that this act's entry will have."""
         return self.head.last_seq + 1
 
     @property
@@ -90,13 +90,13 @@ class Tree:
 
 @contextmanager
 def locked(store_id: str, act: Act) -> Iterator[Tree]:
-    """The store's tree, changed by nobody else until the transaction ends; raises NoSuchStore."""
+    """Yield the store's tree, locked against other writers until the transaction ends; raises NoSuchStore."""
     with writing():
         yield lock(store_id, act)
 
 
 def lock(store_id: str, act: Act) -> Tree:
-    """Locks a store and its chain; inside `writing`."""
+    """Lock a store and its chain, inside `writing`; raises NoSuchStore."""
     row = sql.one(sql.STORE, store_id)
     if row is None:
         raise NoSuchStore(store_id)
@@ -110,7 +110,7 @@ def lock(store_id: str, act: Act) -> Tree:
 
 
 def _limits(set_limits: Sequence[int | None]) -> limits.Limits:
-    """Those that the store or the hub's page sets; where neither does, those of the settings."""
+    """Return the limits of the store or the hub's page, or else those of the settings."""
     defaults = settings.MEMORYHUB_LIMITS
     names = limits.Limits._fields
     return limits.Limits(*[defaults[name] if own is None else own for name, own in zip(names, set_limits, strict=True)])
@@ -120,35 +120,35 @@ def _limits(set_limits: Sequence[int | None]) -> limits.Limits:
 
 
 def memory_at(tree: Tree, path: str) -> StoredMemory | None:
-    """The live memory at a path, with its text."""
+    """Return the live memory at a path, with its text, or None."""
     row = sql.one(sql.MEMORY_AT, tree.store, path)
     return StoredMemory(*row) if row else None
 
 
 def memory_by_id(tree: Tree, memory_id: str) -> StoredMemory | None:
-    """The live memory with an id, with its text."""
+    """Return the live memory with this id, with its text, or None."""
     row = sql.one(sql.MEMORY_BY_ID, tree.store, memory_id)
     return StoredMemory(*row) if row else None
 
 
 def memory_in_trash(tree: Tree, memory_id: str) -> StoredMemory | None:
-    """The deleted memory with an id, with the text that it had."""
+    """Return the deleted memory with this id, with its last text, or None."""
     row = sql.one(sql.MEMORY_IN_TRASH, tree.store, memory_id)
     return StoredMemory(*row) if row else None
 
 
 def memories_under(tree: Tree, path: str) -> list[StoredMemory]:
-    """The live memories beneath a directory in code-point order of their paths, without their texts."""
+    """Return the live memories under a directory, without their texts, in code-point order of their paths."""
     return [StoredMemory(*row) for row in sql.rows(sql.MEMORIES_UNDER, tree.store, *paths.subtree(path))]
 
 
 def is_taken(tree: Tree, path: str) -> bool:
-    """Whether a memory or a directory lives at a path."""
+    """Return whether a live memory or a directory is at a path."""
     return bool(sql.one(sql.PATH_TAKEN, tree.store, path) or sql.one(sql.DIRECTORY_AT, tree.store, path))
 
 
 def memory_above(tree: Tree, path: str) -> str | None:
-    """The path of a memory that stands where a directory above `path` would have to be."""
+    """Return the path of a memory that stands where a directory above `path` would have to be, or None."""
     above = paths.ancestors(path)[1:]
     found = sql.memories_at(tree.store, above) if above else []
     return found[0][0] if found else None
@@ -158,24 +158,24 @@ def memory_above(tree: Tree, path: str) -> str | None:
 
 
 def require_active(tree: Tree) -> None:
-    """Raises the ToolError of an archived store."""
+    """Raise ToolError if the store is archived."""
     if tree.archived:
         raise ToolError(results.store_archived())
 
 
 def frozen(tree: Tree) -> freezing.Frozen:
-    """What holds freeze in the store."""
+    """Return what the store's holds freeze; read once per act."""
     tree.frozen = tree.frozen or freezing.of_store(tree.store, tree.now)
     return tree.frozen
 
 
 def require_not_frozen(tree: Tree, *memories: StoredMemory) -> None:
-    """Raises the ToolError of the first that a hold freezes; asked before the first write of every change."""
+    """Raise ToolError for the first memory that a hold freezes; checked before the first write of every change."""
     frozen(tree).require_free((memory.id, memory.path) for memory in memories)
 
 
 def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, versions: int = 0) -> None:
-    """Raises the ToolError of the first limit that a write would pass; `versions` are those that the memory has."""
+    """Raise ToolError for the first limit that a write would exceed; `versions` counts the memory's kept versions."""
     limits.check(
         tree.limits, path, old_size=old_size, new_size=new_size, memories=tree.memories,
         total_bytes=tree.total_bytes, versions=versions,
@@ -183,13 +183,13 @@ def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, 
 
 
 def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
-    """Raises the ToolError of the first of them that may have no further version."""
+    """Raise ToolError for the first memory that may have no further version."""
     for memory in memories:
         limits.check_versions(tree.limits, memory.path, memory.kept)
 
 
 def add_memory(tree: Tree, path: str, content: str) -> str:
-    """Makes a memory at a free path whose parents are directories or missing; gives its id."""
+    """Create a memory at a free path whose parents are directories or missing; return its id."""
     encoded = content.encode()
     memory = ids.new_id(ids.MEMORY, tree.at)
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
@@ -205,7 +205,7 @@ def add_memory(tree: Tree, path: str, content: str) -> str:
 
 
 def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
-    """Gives a live memory another text; gives the version's id."""
+    """Give a live memory a new text; return the version's id."""
     require_not_frozen(tree, memory)
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
@@ -217,7 +217,7 @@ def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
 
 
 def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
-    """Puts a live memory at another free path."""
+    """Move a live memory to a free path."""
     require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, Operation.MODIFIED, path, memory.text, memory.size, memory.sha256)
@@ -228,7 +228,7 @@ def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
 
 
 def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) -> str:
-    """Puts a live memory at another free path and gives it another text, as one version; gives the version's id."""
+    """Move a live memory to a free path and give it a new text, as one version; return the version's id."""
     require_not_frozen(tree, memory)
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
@@ -244,7 +244,7 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
 
 
 def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: int) -> None:
-    """Puts a directory (its row's id) with all beneath it, of `size` bytes, at another free path."""
+    """Move a directory (its row's id) with everything under it, `size` bytes in all, to a free path."""
     memories = memories_under(tree, path)
     require_not_frozen(tree, *memories)
     parent = make_directories(tree, new_path)
@@ -260,7 +260,7 @@ def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: i
 
 
 def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> None:
-    """Puts the memories at or beneath a path into the trash; their directories go with them."""
+    """Move the memories at or under a path to the trash and delete their directories."""
     require_not_frozen(tree, *memories)
     for memory in memories:
         note_deleted(tree, memory)
@@ -271,13 +271,13 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Takes a memory out of the trash to a free path, with one of its texts; gives the version's id."""
+    """Restore a memory from the trash to a free path, with one of its texts; return the version's id."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
 
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
-    """Gives a live memory one of its earlier texts again; gives the version's id."""
+    """Give a live memory one of its earlier texts again; return the version's id."""
     require_not_frozen(tree, memory)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
@@ -286,7 +286,7 @@ def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256:
 
 
 def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
-    """Takes live memories from their places, which are free then; `put` or `note_deleted` follows for each."""
+    """Remove live memories from their paths, which are free then; `put` or `note_deleted` must follow for each."""
     require_not_frozen(tree, *memories)
     above: set[str] = set()
     for memory in memories:
@@ -298,13 +298,13 @@ def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
 
 
 def note_deleted(tree: Tree, memory: StoredMemory) -> None:
-    """The version that says that a memory, already taken out, is in the trash now."""
+    """Write the version which records that a memory, already taken out, is in the trash."""
     version = next_version(tree, memory, Operation.DELETED, memory.path, None, None, None)
     sql.run(sql.TO_TRASH, version, tree.now, tree.now, tree.store, memory.id)
 
 
 def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
-    """A memory that was taken out, or is in the trash, to a free path with one of its texts."""
+    """Place a memory that was taken out, or is in the trash, at a free path with one of its texts."""
     require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
@@ -315,7 +315,7 @@ def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text:
 
 
 def add_text(tree: Tree, memory: str, content: str) -> str:
-    """A text's row for a memory; gives its id. Raises DiskFull where there is room for deleting alone."""
+    """Add a row for a memory's text and return its id; raises DiskFull if texts cannot be stored now."""
     disk_space.require_room()
     text = ids.new_id(ids.MEMORY_TEXT, tree.at)
     sql.run(sql.ADD_TEXT, text, tree.store, memory, content)
@@ -323,12 +323,12 @@ def add_text(tree: Tree, memory: str, content: str) -> str:
 
 
 def set_text(tree: Tree, memory: str, text: str, size: int, sha256: str) -> None:
-    """Points a memory to one of its texts, without a version."""
+    """Point a memory to one of its texts, without a version."""
     sql.run(sql.POINT_TO_TEXT, text, size, sha256, tree.store, memory)
 
 
 def mark_read(tree: Tree, memory: str) -> None:
-    """An agent has read the text, as this act's entry tells."""
+    """Record that an agent read the text in this act."""
     sql.run(sql.READ, tree.now, tree.seq, tree.store, memory)
 
 
@@ -339,7 +339,7 @@ def add_version(
     tree: Tree, memory: str, number: int, operation: Operation, path: str,
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
-    """Writes a memory version and notes its commitment for the entry; what an agent wrote awaits review."""
+    """Write a memory version and keep its commitment for the entry; a version by an agent awaits review."""
     version, salt, kind = ids.new_id(ids.MEMORY_VERSION, tree.at), chain.new_salt(), operation.value
     commitment = chain.version_commitment(
         salt, id=version, memory=memory, number=number, operation=kind, path=path, sha256=sha256,
@@ -358,7 +358,7 @@ def next_version(
     tree: Tree, memory: StoredMemory, operation: Operation, path: str,
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
-    """Writes a memory's next version, which supersedes its head."""
+    """Write a memory's next version, which supersedes its head."""
     require_not_frozen(tree, memory)
     sql.run(sql.SUPERSEDE, tree.seq, tree.store, memory.head)
     tree.changed.append(Changed(memory.id, memory.text or None, memory.path, text, path if text else None))
@@ -366,7 +366,7 @@ def next_version(
 
 
 def make_directories(tree: Tree, path: str) -> str:
-    """Makes the missing directories above a path; gives the id of the last."""
+    """Create the missing directories above a path; return the id of the last."""
     above = paths.ancestors(path)
     row = sql.one(sql.DIRECTORY_AT, tree.store, above[-1])
     if row:
@@ -382,7 +382,7 @@ def make_directories(tree: Tree, path: str) -> str:
 
 
 def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
-    """Adds to the counters of the directories above a change and of the store."""
+    """Add to the counters of the store and of the directories above a change."""
     sql.count_directories(tree.store, above, memories, size, tree.now)
     if memories or size:
         sql.run(sql.COUNT_STORE, memories, size, tree.store)
@@ -391,7 +391,7 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Writes the act's entry (a key's large input in part) and what it means for findings; gives the act's seq."""
+    """Write the act's entry (a key's large input is shortened), then update findings; return the entry's seq."""
     kept = kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record
     seq = audit.append(tree.head, tree.act, kept)
     if tree.changed:

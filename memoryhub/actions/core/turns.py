@@ -1,4 +1,4 @@
-"""Who is next at threads that all keys share: keys take turns, by the time that they took."""
+"""Fair queues for shared threads: keys take turns, by the processing time that they have used."""
 
 import threading
 import time
@@ -11,30 +11,29 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 SLOW = 0.05
-"""Seconds of a key's last job from which on its next one is expected to be slow."""
+"""The duration, in seconds, from which a key's last job counts as slow, so that its next one is expected to be slow."""
 LEAST = 0.001
-"""Seconds that a turn counts at least, until it is known how long it took."""
+"""The least time, in seconds, that a turn counts, until its real duration is known."""
 SLOW_AT_ONCE = 2.0
-"""Seconds of slow jobs that a key may have one after the other; then it rests after each of them."""
+"""Seconds of slow jobs that a key may run in a row; after that it rests after each of them."""
 SLOW_SHARE = 0.2
-"""The share of the time that it may have for them in the long run."""
+"""The share of the time that a key may use for slow jobs in the long run."""
 LONGEST_REST = 5.0
 MOST_KEPT = 1024
 
 
 class Lines(Generic[T]):
-    """What waits for a thread, in one line for each key; next is the key that has had least time.
+    """Jobs that wait for a thread, in one queue per key; the key that used the least time is next.
 
-    Whoever comes counts as having had what a key would have by now whose share was always the same as the others', so
-    nobody saves turns up, and however many new ones come, who has had more waits for its share and no longer. Whoever
-    comes seldom waits for the job that runs, and not for what another key has waiting, however long each of its jobs
-    takes. `None` is the line of what is nobody's.
+    A new key starts with the time that a key with work always waiting would have used. So no key saves up turns, and
+    new keys do not delay others beyond their share. A key that comes rarely waits only for the job that is running, not for the
+    queued jobs of another key. The key `None` is for jobs without a key.
     """
 
     def __init__(self, *, most_at_once: int | None = None, slow_ones_rest: bool = False) -> None:
-        """`most_at_once`: so many jobs of one key may be ready or running; its others wait beside the line.
+        """With `most_at_once`, at most that many jobs of a key are ready or running; its other jobs wait aside.
 
-        `slow_ones_rest`: a key of slow jobs waits beside, too, until others have had their share of the time.
+        With `slow_ones_rest`, the jobs of a key with slow jobs also wait aside until others have had their share.
         """
         self._most_at_once, self._slow_ones_rest = most_at_once, slow_ones_rest
         self._ready: dict[object, deque[T]] = {}
@@ -42,14 +41,14 @@ class Lines(Generic[T]):
         self._at_once: Counter[object] = Counter()
         self._had: dict[object, float] = {}
         self._slow: dict[object, float] = {}
-        """Until when, by the monotonic clock, what a key had in slow jobs counts."""
+        """The time on the monotonic clock until which a key's slow jobs count."""
         self._slow_last: set[object] = set()
         self._resting: dict[object, float] = {}
-        """Until when, by the monotonic clock."""
+        """The time on the monotonic clock when a key's rest ends."""
         self._share = 0.0
-        """Seconds that a key has had by now that always had work waiting."""
+        """The seconds that a key with work always waiting would have used by now."""
         self._raised: set[object] = set()
-        """Keys that came with less, whose first job has not ended yet."""
+        """Keys whose used time was raised to the share, and whose first job since then has not ended."""
         self._count = 0
         self._lock = threading.Lock()
         self._places: SimpleQueue[None] = SimpleQueue()
@@ -61,7 +60,7 @@ class Lines(Generic[T]):
             self._let_in(whose)
 
     def _let_in(self, whose: object) -> None:
-        """Those that wait beside the line go into it, as many as may."""
+        """Move a key's jobs from aside into its queue, as many as allowed."""
         if whose in self._resting:
             return
         beside = self._beside.get(whose)
@@ -81,7 +80,7 @@ class Lines(Generic[T]):
             self._raised.add(whose)
 
     def get(self) -> tuple[object, T]:
-        """Whose turn it is, and the first job of that line; waits for one. Say `took` when it is done."""
+        """Wait for the next job and return its key and itself. Call `took` when it is done."""
         pause = None
         while True:
             with suppress(Empty):
@@ -101,7 +100,7 @@ class Lines(Generic[T]):
         job = line.popleft()
         self._count -= 1
         if line:
-            self._ready[whose] = line  # behind the others that have had as much
+            self._ready[whose] = line  # behind other keys with the same time
         self._share = max(self._share, self._had[whose])
         self._had[whose] += LEAST
         if len(self._had) > MOST_KEPT:
@@ -112,28 +111,28 @@ class Lines(Generic[T]):
         return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Keeps the keys that had most, and those that wait: of the others it makes little difference."""
+        """Keep the keys that used the most time, and those with jobs; for the others it makes little difference."""
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}
         self._slow_last.intersection_update(self._slow)
 
     def took(self, whose: object, seconds: float) -> None:
-        """A job of this key is done, and took so long."""
+        """Charge a finished job's seconds to its key."""
         self.charge(whose, seconds)
         self.done(whose)
 
     def charge(self, whose: object, seconds: float) -> None:
-        """A job of this key took so long, and may go on."""
+        """Charge a job's seconds to its key; the job may continue."""
         with self._lock:
             self._had[whose] = self._had.get(whose, self._share) + max(seconds - LEAST, 0.0)
-            if whose in self._raised:  # else nobody's time would grow while there are always new ones
+            if whose in self._raised:  # otherwise the share would not grow while new keys keep coming
                 self._raised.discard(whose)
                 self._share += max(seconds, LEAST) / max(len(self._at_once), 1)
             self._note_slow(whose, seconds)
 
     def done(self, whose: object) -> None:
-        """A job of this key is done: the next of it may come into the line."""
+        """Note that a job of this key is done, so that its next one may enter the queue."""
         with self._lock:
             self._at_once[whose] -= 1
             self._let_in(whose)
@@ -143,7 +142,7 @@ class Lines(Generic[T]):
 
     @contextmanager
     def time_of(self, whose: object) -> Iterator[None]:
-        """What a job of this key does in here is charged, by processor time: a busy machine is nobody's doing."""
+        """Charge the processor time used inside to this key; time lost on a busy machine does not count."""
         began = time.thread_time()
         try:
             yield
@@ -168,21 +167,21 @@ class Lines(Generic[T]):
             self._beside.setdefault(whose, deque()).extendleft(reversed(ready))
 
     def is_slow_next(self) -> bool:
-        """Whether something is ready, and it belongs to a key whose last job was slow."""
+        """Return whether the next ready job belongs to a key whose last job was slow."""
         with self._lock:
             return bool(self._ready) and bool(self._slow_last) and self._next() in self._slow_last
 
     def empty(self) -> bool:
-        """Whether nothing is ready."""
+        """Return whether no job is ready."""
         return not self._ready
 
     def waiting(self, whose: object) -> int:
-        """How many jobs of a key wait, ready or not."""
+        """Return how many jobs of a key wait, ready or aside."""
         return len(self._ready.get(whose, ())) + len(self._beside.get(whose, ()))
 
     def all_waiting(self) -> int:
         return self._count
 
     def has_place(self, whose: object, most_waiting: int) -> bool:
-        """Whether one more may wait: `most_waiting` of all, half of so many of one key."""
+        """Return whether one more job may wait: at most `most_waiting` in all, and half as many of one key."""
         return self._count < most_waiting and (whose is None or self.waiting(whose) * 2 < most_waiting)
