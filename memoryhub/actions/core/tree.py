@@ -50,7 +50,7 @@ class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
     `rules` are JSON texts, the store's and the hub's. `kept_out` (kind, value) has the values to keep out, `clean` a
-    text without any, `looked` the findings from before the lock. A person (`asks`) gives a `reason` for flagged text.
+    text without any, `looked` what was detected before the lock. A person (`asks`) gives a `reason` for flagged text.
     """
 
     store: str

@@ -26,8 +26,8 @@ class Lines(Generic[T]):
     """Jobs that wait for a thread, in one queue per key; the key that used the least time is next.
 
     A new key starts with the time that a key with work always waiting would have used. So no key saves up turns, and
-    new keys do not delay others beyond their share. A key that comes rarely waits only for the job that is running, not for the
-    queued jobs of another key. The key `None` is for jobs without a key.
+    new keys do not delay others beyond their share. A key that comes rarely waits only for the job that
+    is running, not for the queued jobs of another key. The key `None` is for jobs without a key.
     """
 
     def __init__(self, *, most_at_once: int | None = None, slow_ones_rest: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The checkpoint files against the entries: read once, from the first line to the last, for all chains together."""
+"""Compares the checkpoint files with the entries: reads each line once, in order, for all chains together."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,13 +11,16 @@ from memoryhub.actions.verification.checkpoint_reading import Placed
 from memoryhub.models import AuditChain, AuditEntry
 
 LINES = 1_000
-"""Lines that are held against the entries at once."""
+"""The number of lines that are compared with the entries at once."""
 
 
 @dataclass(slots=True)
 class Checked:
-    """What the files say: the chains that they name, what is wrong with a file itself, the numbers of the oldest
-    segments that are not there, and of each chain the first entry (seq, sentence) that is not as it was."""
+    """What the files say about the chains.
+
+    `chains` are the chains that they name, `files` the problems of the files themselves, `absent` the numbers of the
+    oldest segments if those are kept elsewhere, and `problems` the first wrong entry of each chain (seq, sentence).
+    """
 
     chains: set[str] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
@@ -26,7 +29,7 @@ class Checked:
 
 
 def check(path: Path, only: str | None = None, archive: Path | None = None) -> Checked:
-    """Looks at every line, or at those of one chain. Outside a snapshot: an entry is older than its checkpoint."""
+    """Check every line, or those of one chain. Not in a snapshot, which could lack entries of new checkpoints."""
     found, files = Checked(), checkpoint_reading.Files(path, archive)
     lines = iter(files)
     while part := list(islice(lines, LINES)):

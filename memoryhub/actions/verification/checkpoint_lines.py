@@ -1,8 +1,8 @@
-"""The lines of the checkpoint files: JSON objects, each signed with the audit key and with its place in its file.
+"""The lines of the checkpoint files: JSON objects, each signed with the audit key together with its place in its file.
 
-A file is a segment with a number. Its lines are numbered from 1, so that one that is missing leaves a gap. From the
-second segment on the first line is an Opening; the last line of a segment that is full is a Closing. A line without
-segment and number is of a hub that did not write them yet, and stands before all others of segment 1.
+A file is a numbered segment. Its lines are numbered from 1, so a missing line leaves a gap. From the second segment on,
+the first line is an Opening; the last line of a full segment is a Closing. Lines without segment and number come from
+an older version of the hub and stand before all others in segment 1.
 """
 
 import hmac
@@ -13,12 +13,12 @@ from typing import Any
 from django.conf import settings
 
 LONGEST = 4_096
-"""No line is longer, in bytes."""
+"""The greatest length of a line, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where a chain stood at a moment; `key` names the audit key."""
+    """The head of a chain at a moment; `key` names the audit key."""
 
     at: str
     chain: str
@@ -29,7 +29,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The SHA-256 of the whole file of the segment before, and how many checkpoints of it are repeated below."""
+    """The SHA-256 of the whole previous segment file, and how many of its checkpoints are repeated below."""
 
     previous: str
     heads: int
@@ -38,7 +38,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """The SHA-256 of all lines before it; its own number says how many they are."""
+    """The SHA-256 of all lines before it; its line number shows how many there must be."""
 
     sha256: str
     key: str
@@ -46,7 +46,7 @@ class Closing:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as it was read; `segment` and `number` are null in the oldest form."""
+    """A line from a file; `segment` and `number` are None in the oldest format."""
 
     what: Checkpoint | Opening | Closing
     segment: int | None
@@ -54,13 +54,13 @@ class Line:
 
 
 def written(what: Checkpoint | Opening | Closing, segment: int, number: int) -> bytes:
-    """A line with its place and its signature."""
+    """Return a line, with its place and its signature, as bytes."""
     fields = {**asdict(what), "segment": segment, "line": number}
     return (json.dumps({**fields, "mac": _mac(fields)}) + "\n").encode()
 
 
 def parsed(text: bytes) -> Line | None:
-    """A line that is as it was written, or null."""
+    """Return the line, or None if its form or its signature is wrong."""
     try:
         fields = json.loads(text)
         mac = fields.pop("mac")

@@ -1,7 +1,7 @@
-"""Reading the checkpoint files: every segment once, in bounded memory, from the oldest line to the newest.
+"""Reads the checkpoint files: every segment once, in bounded memory, from the oldest line to the newest.
 
-A line that was changed, moved or removed is a problem of the files, but for the last lines of the live file, whose
-absence only a copy of the file shows. The oldest segments may be kept elsewhere: they are absent, which is no problem.
+A line that was changed, moved or removed is a problem of the files. Only a copy of the live file shows that its last
+lines are missing. The oldest segments may be kept elsewhere: they count as absent, which is no problem.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from memoryhub.actions.verification.checkpoint_lines import LONGEST, Checkpoint,
 
 
 class Placed(NamedTuple):
-    """A checkpoint with its file and the place of its line there."""
+    """A checkpoint with its file and the number of its line there."""
 
     file: str
     line: int
@@ -27,7 +27,7 @@ class Placed(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """One file as far as it has been read; `before` is the SHA-256 of the segment before it, where that was read."""
+    """The reading state of one file; `before` is the SHA-256 of the previous segment, if that was read."""
 
     segment: int
     before: str | None
@@ -39,7 +39,7 @@ class _File:
     problem: str = ""
 
     def take(self, text: bytes) -> Line | None:
-        """The next line; what is wrong with the first that is not as it should be is kept as `problem`."""
+        """Parse the next line; `problem` keeps the fault of the first wrong line."""
         self.place += 1
         line = checkpoint_lines.parsed(text)
         fault = self._fault(line, text)
@@ -74,10 +74,10 @@ class _File:
 
 
 class Files:
-    """The live file at `path` with its segments, also those that are kept in the directory `archive`.
+    """The live file at `path` with its segments, including those in the directory `archive`.
 
-    Iterating reads them; then `problems` says of each file what is wrong first, and `absent` has the numbers of the
-    oldest segments, which are nowhere.
+    Iterate over it to read the files; then `problems` has the first fault of each file, and `absent` the numbers of the
+    oldest segments, which are in neither directory.
     """
 
     def __init__(self, path: Path, archive: Path | None = None) -> None:
@@ -87,7 +87,7 @@ class Files:
         self._last: _File | None = None
 
     def __iter__(self) -> Iterator[Placed]:
-        opened = self._live()  # before the segments: one that is closed meanwhile is still this file
+        opened = self._live()  # before the segments: if it is closed in the meantime, it is still this file
         there = self._there()
         if opened is None:
             yield from self._segments(max(there, default=0) + 1, there)
@@ -102,7 +102,7 @@ class Files:
         self._look_for_later(number, there)
 
     def _live(self) -> tuple[BufferedReader, int] | None:
-        """The live file and its size now: what is written later may be half there."""
+        """Return the live file and its present size; later lines may be half written."""
         try:
             with checkpoints.locked(self.path, shared=True):
                 stream = self.path.open("rb")
@@ -115,7 +115,7 @@ class Files:
         return archived | checkpoints.segments(self.path)
 
     def _segments(self, end: int, there: dict[int, Path]) -> Iterator[Placed]:
-        """The segments before number `end`; between two that are there none may be absent."""
+        """Read the segments before number `end`; a gap between two existing segments is a problem."""
         oldest = min(there, default=end)
         for number in range(1, end):
             if number in there:
@@ -142,7 +142,7 @@ class Files:
             self.problems.append(f"{path} {file.problem}")
 
     def _look_for_later(self, number: int, there: dict[int, Path]) -> None:
-        """A live file that is closed may have its other name already; any other later segment is one too many."""
+        """Report later segments; only the closed live file may already have its second name."""
         for later in sorted(one for one in there if one >= number):
             last = self._last
             is_same = later == number and last is not None and last.is_closed
@@ -151,7 +151,7 @@ class Files:
 
 
 def _segment_in(stream: BufferedReader) -> int | None:
-    """The number of the segment that a file is, by its first line; null where that cannot be read."""
+    """Return the number of a file's segment from its first line, or None if the line cannot be read."""
     first = checkpoint_lines.parsed(stream.readline(LONGEST))
     stream.seek(0)
     return None if first is None else first.segment or 1

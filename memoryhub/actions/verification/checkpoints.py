@@ -26,7 +26,7 @@ from memoryhub.actions.verification.checkpoint_lines import LONGEST, Checkpoint,
 from memoryhub.models import AuditChain
 
 MOST_BYTES = 8 * 1024 * 1024
-"""A live file that is larger is closed, unless more than a quarter of it is what its segment began with."""
+"""The size above which a live file is closed, unless its repeated first lines are more than a quarter of it."""
 BLOCK = 64 * 1024
 
 logger = logging.getLogger(__name__)
@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Known:
-    """What a process has written: the seq of each chain, and its last line (segment, number).
+    """What a process has written: the last seq of each chain, and its last line (segment, number).
 
-    It numbers on from that line even where the file has lost it: the gap shows it.
+    It continues the numbering from that line even if the file has lost it: the gap shows the loss.
     """
 
     heads: dict[str, int] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Known:
 
 @dataclass(slots=True)
 class _End:
-    """Where the live file ends: its segment, the number of its last line, its bytes, and whether it is closed."""
+    """The end of the live file: its segment, the number of its last line, its bytes, and whether it is closed."""
 
     segment: int
     number: int = 0
@@ -54,7 +54,7 @@ class _End:
 
 
 def append(path: Path, at: datetime, known: Known | None = None) -> int:
-    """Appends the heads that have moved since `known`, which is brought up to date; returns how many."""
+    """Append the heads that moved since `known`, update `known`, and return their number."""
     known = known or Known()
     heads = list(AuditChain.objects.order_by("id"))
     moved = [head for head in heads if head.last_seq != known.heads.get(head.id, 0)]
@@ -72,19 +72,19 @@ def append(path: Path, at: datetime, known: Known | None = None) -> int:
 
 
 def segment_of(path: Path, number: int) -> Path:
-    """The file of a segment that is full."""
+    """Return the path of a full segment."""
     return path.with_name(f"{path.stem}-{number:06}{path.suffix}")
 
 
 def segments(path: Path) -> dict[int, Path]:
-    """The full segments beside a live file, by their numbers."""
+    """Return the full segments beside a live file, by their numbers."""
     named = {file.stem.rpartition("-")[2]: file for file in path.parent.glob(f"{path.stem}-*{path.suffix}")}
     return {int(number): file for number, file in sorted(named.items()) if number.isdecimal()}
 
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
-    """Keeps other processes from writing; whoever only reads needs no right to make the lock's file."""
+    """Lock the checkpoint files against other processes; a reader needs no right to create the lock's file."""
     try:
         descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
@@ -103,7 +103,7 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 def _ready(path: Path, known: Known) -> _End:
-    """The live file's end, after what a crash has left half done is done, and after it is closed where it is full."""
+    """Finish what a crash interrupted, close the live file if it is full, and return its end."""
     end = _end_of(path)
     if end.size and not end.is_closed and _is_full(path, end):
         _close(path, end)
@@ -131,7 +131,7 @@ def _end_of(path: Path) -> _End:
 
 
 def _without_half_line(path: Path) -> int:
-    """Removes what follows the last whole line, which a crash can leave; returns the size."""
+    """Remove an incomplete last line, which a crash can leave, and return the file's size."""
     try:
         with path.open("r+b") as stream:
             size = end = stream.seek(0, os.SEEK_END)
@@ -158,7 +158,7 @@ def _append(path: Path, end: _End, made: list[Checkpoint]) -> None:
 
 
 def _append_whole(path: Path, text: bytes) -> None:
-    """Appends all or nothing: half a line, as a full disk would leave it, would be an alarm."""
+    """Append the whole text or nothing: half a line, from a full disk, would raise an alarm."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         before = os.fstat(descriptor).st_size
@@ -185,7 +185,7 @@ def _is_full(path: Path, end: _End) -> bool:
 
 
 def _close(path: Path, end: _End) -> None:
-    """Ends the live file with its closing line; not where another file has the segment's name."""
+    """Write the closing line of the live file, unless another file has the segment's name."""
     if segment_of(path, end.segment).exists():
         logger.warning("%s is there, and %s is not closed: it goes on growing", segment_of(path, end.segment), path)
         return
@@ -194,7 +194,7 @@ def _close(path: Path, end: _End) -> None:
 
 
 def _begin_next(path: Path, number: int) -> _End:
-    """Keeps the closed live file as segment `number`, and begins the next; done again where a crash came between."""
+    """Keep the closed live file as segment `number` and begin the next one; safe to repeat after a crash."""
     full = segment_of(path, number)
     if path.exists() and path.stat().st_size:
         _keep_aside(path, full)
@@ -210,7 +210,7 @@ def _begin_next(path: Path, number: int) -> _End:
 
 
 def _keep_aside(path: Path, full: Path) -> None:
-    """Gives the file its second name: at no moment is there none of the two."""
+    """Give the file its second name, so that at every moment at least one of both names exists."""
     try:
         os.link(path, full)
     except FileExistsError:
@@ -225,7 +225,7 @@ def _keep_aside(path: Path, full: Path) -> None:
 
 
 def _newest(full: Path) -> list[Checkpoint]:
-    """The newest checkpoint of each chain, by chain; before it the one with the most entries, where it is another."""
+    """Return each chain's newest checkpoint, by chain; before it, the one with the highest seq if that differs."""
     most: dict[str, Checkpoint] = {}
     last: dict[str, Checkpoint] = {}
     for line in _lines(full):
@@ -250,7 +250,7 @@ def _lines(path: Path) -> Iterator[Line]:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a whole file."""
+    """Return the SHA-256 of a whole file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -264,7 +264,7 @@ def _write(path: Path, blocks: Iterable[bytes]) -> None:
 
 
 def _keep_names(path: Path) -> None:
-    """What files the directory has is on the disk."""
+    """Flush the directory's list of files to the disk."""
     descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

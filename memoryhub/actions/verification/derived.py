@@ -1,4 +1,4 @@
-"""What is derived from versions and entries, computed again: heads, counters, reads and superseding versions."""
+"""Recomputes the values derived from versions and entries: heads, counters, reads and superseding versions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from memoryhub.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """A memory's newest version, as much of it as a memory repeats; of a deletion with the text that was deleted."""
+    """A memory's newest version, in the columns that a memory repeats; a deletion has the deleted text."""
 
     memory_id: str
     id: str
@@ -38,7 +38,7 @@ class _Head:
 
 
 def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
-    """(seq, sentence) for each derived value that is wrong; nothing for a chain without a store."""
+    """Yield (seq, sentence) for each wrong derived value; nothing for a chain without a store."""
     store = MemoryStore.objects.filter(pk=store_id).first()
     if store is None:
         return
@@ -51,10 +51,10 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Checks that each version is superseded by the next of its memory; fills `heads` with the last of each.
+    """Check that each version is superseded by the next of its memory; fill `heads` with each memory's newest.
 
-    `counts` tells how many versions each memory has. The next one may have been removed by retention, and then even
-    the redaction that stands for it, with the entry that told it.
+    `counts` becomes the number of versions of each memory. Retention may have removed the next version, and later even
+    the redaction in its place together with the entry that recorded it.
     """
     columns = ("superseded_seq", *_Head.__slots__)
     expected: dict[str, tuple[str, int | None, int]] = {}
@@ -78,20 +78,20 @@ def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -
 
 
 def _removed(store_id: str) -> dict[tuple[str, int], int]:
-    """The seq that made each version that retention has removed, by memory and number."""
+    """Return the seq that made each version that retention removed, by memory and number."""
     rows = Redaction.objects.of_chain(store_id).removed().values_list("memory", "number", "entry_seq")
     return {(str(memory), number or 0): seq for memory, number, seq in rows}
 
 
 def _start(store_id: str) -> int:
-    """The seq of the last entry that retention has removed; 0: none."""
+    """Return the seq of the last entry that retention removed; 0 if there is none."""
     return AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
 
 
 def _next_seq(
     last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, told: int | None
 ) -> int | None:
-    """The seq that supersedes the version `last`, whose next one that is still there is `head`."""
+    """Return the seq that supersedes the version `last`; `head` is the next version that still exists."""
     if head.number == last.number + 1:
         return head.seq
     gone = removed.get((last.memory_id, last.number + 1))
@@ -124,7 +124,7 @@ def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> I
 
 
 def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
-    """When memories were made and last read, as far as the first version and the entry of the read are still there."""
+    """Check when memories were made and last read, as far as the first version and the read's entry still exist."""
     own = Memory.objects.filter(store_id=store_id)
     first = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("pk")).order_by("number")
     made = own.filter(removed_versions=0).annotate(made_at=Subquery(first.values("created_at")[:1]))
@@ -139,7 +139,7 @@ def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
-    """Whether a memory's reads are those of the entries; those that removed entries told are more, and earlier."""
+    """Return whether a memory's reads fit the entries. Removed entries may have recorded further, earlier reads."""
     if not start:
         return (memory.read_count, memory.last_read_seq) == (count, last)
     return memory.read_count >= count and (
@@ -148,7 +148,7 @@ def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool
 
 
 def _is_head(memory: Memory, head: _Head) -> bool:
-    path = None if head.path is None else memory.path  # of a deletion that is redacted
+    path = None if head.path is None else memory.path  # None: a redacted deletion
     facts = (memory.head_id, path, memory.version_count, memory.text_id, memory.size, memory.sha256 or None)
     if (*facts, memory.updated_at) != (
         head.id,

@@ -1,8 +1,8 @@
-"""What entries must be, and the look through one chain for those that are so, whose work is bounded in any store.
+"""Audit filters, and a search of one chain whose work is bounded in a store of any size.
 
-One filter alone reads its own index. Where several meet, the rarest of them names the entries to look at, a part at a
-time; what has no index, or is wide, is looked for entry by entry. A look ends when it has found enough or has looked
-at enough, and says how far it came.
+A single filter reads its own index. With several filters, the rarest one selects the entries to check, one batch at a
+time; a filter without an index is checked entry by entry. A search ends when it has enough results or has checked
+enough entries, and reports how far it came.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from memoryhub.models.audit import UNINDEXED_PATH, AuditEntryQuerySet, at_or_ben
 from memoryhub.models.memories import MemoryVersionQuerySet
 
 MOST = 300
-"""So many entries a look looks at for one page."""
+"""The most entries that a search checks for one page."""
 
 FEW = 3_000
-"""What lies beneath a directory is put in order when it has at most so many entries."""
+"""The entries under a directory are sorted if there are at most this many."""
 
 _FIRST_PART, _PART = 100, 1_000
 
 Seqs = Callable[[int, int, int], Sequence[int]]
-"""(low, high, count): the first so many seqs between two of the entries that have to be looked at, in order."""
+"""(low, high, count): returns the first `count` seqs of candidate entries between two seqs, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Entries that match, in order; `reached` is the last seq that was looked at, where the work ended first."""
+    """Matching entries, in order; `reached` is the last seq checked if the search ended early, else None."""
 
     entries: list[AuditEntry]
     reached: int | None = None
@@ -40,9 +40,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What the entries must be; null is anything. `path` with a final slash is everything beneath it.
+    """The filters; None matches anything. A `path` with a final slash matches everything under it.
 
-    An entry is about a path that it names first, or at which it made a memory version: a move's second path too.
+    An entry is about a path if it names the path, or made a memory version there; a move is about both of its paths.
     """
 
     author: str | None = None
@@ -56,11 +56,11 @@ class Search:
     end: datetime | None = None
 
     def first(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True) -> list[AuditEntry]:
-        """The newest (or oldest) entries of one chain that match, between two seqs, however long that takes."""
+        """Return the newest (or oldest) matching entries of one chain between two seqs, without a bound on the work."""
         return self.look(chain, low, high, limit, newest=newest, most=high - low + 1).entries
 
     def look(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True, most: int = MOST) -> Look:
-        """The newest (or oldest) entries of one chain that match, between two seqs, after looking at `most`."""
+        """Return the newest (or oldest) matching entries of one chain between two seqs, checking at most `most`."""
         entries = AuditEntry.objects.of_chain(chain)
         if self.start is not None or self.end is not None:
             first, last = entries.seqs_near(self.start, self.end)
@@ -74,12 +74,12 @@ class Search:
         return _Looking(self, chain, entries, indexed, newest).look(low, high, limit, most)
 
     def _count(self) -> int:
-        """How many filters there are, besides the time, which bounds them all."""
+        """Return the number of filters, without the time range, which limits every search."""
         filters = (self.author, self.session, self.command, self.path, self.door, self.ok, self.memory)
         return sum(value is not None for value in filters)
 
     def _indexed(self, entries: AuditEntryQuerySet) -> list[AuditEntryQuerySet]:
-        """For each filter with an index in the order of seq, what it lets pass."""
+        """Return the entries that match each filter with an index in the order of seq."""
         found = [
             entries.of_session(self.session) if self.session is not None else None,
             entries.by_author(self.author) if self.author is not None else None,
@@ -92,7 +92,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """A filter that names the entries to look at; `indexed` is null for that by path, which needs no other look."""
+    """A filter that selects the entries to check; `indexed` is None for a path, which needs no second check."""
 
     seqs: Seqs
     indexed: AuditEntryQuerySet | None
@@ -100,7 +100,7 @@ class _Lead:
 
 @dataclass(frozen=True, slots=True)
 class _Looking:
-    """A look for entries that several filters let pass, or one without an index in the order of seq."""
+    """A search with several filters, or with one that has no index in the order of seq."""
 
     search: Search
     chain: str
@@ -109,7 +109,7 @@ class _Looking:
     newest: bool
 
     def look(self, low: int, high: int, limit: int, most: int) -> Look:
-        """Part after part, until enough was found or looked at."""
+        """Check one batch after another, until enough entries were found or checked."""
         size, left = min(_FIRST_PART, most), most
         lead, seqs = self._lead(low, high, size)
         found: list[AuditEntry] = []
@@ -126,7 +126,7 @@ class _Looking:
         return Look(found)
 
     def _lead(self, low: int, high: int, size: int) -> tuple[_Lead, Sequence[int]]:
-        """The rarest filter, with its first part: the one that reaches furthest, or that is at its end."""
+        """Return the rarest filter and its first batch: the batch that ends, or that covers the longest range."""
         leads = [_Lead(_of_index(each, self.newest), each) for each in self.indexed]
         path = self.search.path
         if path is not None and not path.endswith("/"):
@@ -139,7 +139,7 @@ class _Looking:
         return min(firsts, key=lambda first: _nearness(first[1], size, self.newest))
 
     def _matching(self, lead: _Lead, seqs: Sequence[int]) -> AuditEntryQuerySet:
-        """Those of some entries that match, after all indexes have been asked about them."""
+        """Return the entries of a batch that match all filters; the other indexes are asked first."""
         for each in self.indexed:
             if each is not lead.indexed and seqs:
                 seqs = list(each.of_seqs(seqs).values_list("seq", flat=True))
@@ -159,7 +159,7 @@ class _Looking:
 
 
 def _about(found: AuditEntryQuerySet, chain: str, path: str) -> AuditEntryQuerySet:
-    """Those that name a path, or made a version there: who names none or no single memory may have made several."""
+    """Keep entries that name the path or made a version there; one without a single memory may have made several."""
     named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(F("new_path"), path)
     versions = MemoryVersion.objects.filter(store_id=chain, seq=OuterRef("seq")).about(path)
     several = Q(memory=None) | Q(path=None)
@@ -167,14 +167,14 @@ def _about(found: AuditEntryQuerySet, chain: str, path: str) -> AuditEntryQueryS
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
-    """Smaller for a filter whose first part reaches further; smallest for one that is at its end with it."""
+    """Return a sort key: smallest for a complete first batch, then smaller the further the batch reaches."""
     if len(seqs) < size:
         return False, len(seqs)
     return True, seqs[-1] if newest else -seqs[-1]
 
 
 def _of_chain(chain: str, newest: bool) -> Seqs:
-    """Every entry."""
+    """Return the seqs of every entry of a chain."""
     last = AuditChain.objects.filter(pk=chain).values_list("last_seq", flat=True).first() or 0
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
@@ -185,7 +185,7 @@ def _of_chain(chain: str, newest: bool) -> Seqs:
 
 
 def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
-    """What a filter lets pass, from its index alone."""
+    """Return the seqs that match a filter, from its index alone."""
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
         found = entries.between(low, high).in_order(newest=newest)
@@ -195,7 +195,7 @@ def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
 
 
 def _of_path(chain: str, path: str, newest: bool) -> Seqs:
-    """The entries about a path: those that name it, and those that brought a memory there or took it away."""
+    """Return the seqs of entries that name a path, or that brought a memory there or removed it from there."""
     named = _of_index(AuditEntry.objects.of_chain(chain).at_path(path), newest)
     versions = MemoryVersion.objects.filter(store_id=chain).at(path)
 
@@ -211,14 +211,14 @@ def _of_path(chain: str, path: str, newest: bool) -> Seqs:
 def _versions(
     versions: MemoryVersionQuerySet, low: int, high: int, count: int, newest: bool
 ) -> Iterable[tuple[int, int | None]]:
-    """The seqs by which versions at one path came and went: the next between two seqs, and the one that was there."""
+    """Return (seq, superseded_seq) of versions at one path: the next ones between two seqs, and the one before them."""
     columns, order = ("seq", "superseded_seq"), versions.order_by("-seq" if newest else "seq")
     found = list(order.filter(seq__gte=low, seq__lte=high).values_list(*columns)[:count])
     return found + list(versions.order_by("-seq").filter(seq__lt=low).values_list(*columns)[:1])
 
 
 def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
-    """The entries about what lies beneath a directory; null where there are too many to be put in order."""
+    """Return the seqs of entries about anything under a directory; None if there are too many to sort."""
     tables: tuple[QuerySet[Any], ...] = (
         AuditEntry.objects.of_chain(chain).beneath(path),
         MemoryVersion.objects.filter(store_id=chain).under(path),

@@ -1,7 +1,7 @@
-"""Entries that checkpoints know and the database has no more, as after a restore: why, in an audited act.
+"""Records why entries that checkpoints name are missing from the database, as after a restore.
 
-The act is an entry of the hub's own chain. It names for each chain the last entry that is there, and the last one that
-a checkpoint tells of; checkpoints that are older than the act and lie between these two are explained by it.
+The record is an audited act in the hub's own chain. It names, for each chain, the last existing entry and the last
+entry in a checkpoint. It explains the checkpoints between these two that are older than the act.
 """
 
 import json
@@ -23,7 +23,7 @@ COMMAND = "accept_missing"
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Of a chain: the entries after `kept` up to `last` are missing; with the reason and moment of who said so."""
+    """A chain whose entries after `kept` up to `last` are missing; `reason` and `at` are those of the act."""
 
     chain: str
     kept: int
@@ -32,7 +32,7 @@ class Missing:
     at: datetime | None = None
 
     def explains(self, checkpoint: Checkpoint) -> bool:
-        """Whether a checkpoint tells of one of these entries, and was written before the act."""
+        """Return whether a checkpoint names one of the missing entries and was written before the act."""
         within = checkpoint.chain == self.chain and self.kept < checkpoint.seq <= self.last
         return within and self.at is not None and checkpoint.at <= chain.moment(self.at)
 
@@ -42,12 +42,12 @@ class Missing:
 
 
 def accepted(chain_id: str) -> list[Missing]:
-    """What was accepted of a chain."""
+    """Return the accepted gaps of a chain."""
     return [one for one in all_accepted() if one.chain == chain_id]
 
 
 def all_accepted() -> list[Missing]:
-    """What was accepted of every chain, by the entries that say so."""
+    """Return the accepted gaps of every chain, from the hub's entries."""
     entries = AuditEntry.objects.of_chain(HUB).of_command(COMMAND).that_ended(True).oldest()
     found = []
     for input, at in entries.values_list("input", "at"):
@@ -58,7 +58,7 @@ def all_accepted() -> list[Missing]:
 
 
 def find(path: Path) -> list[Missing]:
-    """Chains of which checkpoints tell entries that are not there, or that are others now, and are not explained."""
+    """Return the chains with unexplained checkpoints whose entries are missing or differ."""
     explained = all_accepted()
     wrong: dict[str, tuple[int, int]] = {}
     for placed in checkpoint_reading.Files(path):
@@ -70,7 +70,7 @@ def find(path: Path) -> list[Missing]:
 
 
 def accept(path: Path, reason: str, act: Act) -> Sequence[Missing]:
-    """Writes down why entries are missing; gives which. Nothing is written where none are."""
+    """Record why entries are missing, and return the gaps; write nothing if there are none."""
     found = find(path)
     if found:
         told = {"reason": reason, "chains": [[one.chain, one.kept, one.last] for one in found]}
@@ -87,12 +87,12 @@ def _is_there(checkpoint: Checkpoint) -> bool:
 
 
 def _kept(chain_id: str, first_wrong: int) -> int:
-    """The last entry before the first wrong checkpoint: what came after it may have been written since."""
+    """Return the last entry before the first wrong checkpoint; later entries may have been written after the loss."""
     head = AuditChain.objects.filter(pk=chain_id).values_list("last_seq", flat=True).first() or 0
     return min(head, first_wrong - 1)
 
 
 def is_gone(chain_id: str) -> bool:
-    """Whether a chain is missing as a whole, and that was accepted."""
+    """Return whether a chain is missing as a whole, and that was accepted."""
     there = AuditChain.objects.filter(pk=chain_id).exists() or AuditEntry.objects.of_chain(chain_id).exists()
     return not there and any(one.kept == 0 for one in accepted(chain_id))

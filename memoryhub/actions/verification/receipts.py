@@ -1,4 +1,4 @@
-"""Receipts of erasures against the entries that tell the erasures: each has one, signed, and there are no others."""
+"""Checks the receipts of erasures: each erasure has one signed receipt, and there are no other receipts."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from memoryhub.models import AuditChain, AuditEntry, Receipt
 
 
 def problems(chain_id: str) -> Iterator[tuple[int, str]]:
-    """(seq, sentence) for each erasure without its receipt, and each receipt that is not as it was signed."""
+    """Yield (seq, sentence) for each erasure without its receipt, and each receipt that was changed."""
     start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first() or 0
     erasures = AuditEntry.objects.of_chain(chain_id).of_command("erase").that_ended(True)
     hashes = dict(erasures.values_list("seq", "hash"))

@@ -1,4 +1,4 @@
-"""What the verification of the audit knows of redactions: which entry tells them, and what stands there now."""
+"""Compares redactions with their entries and with what is now in the redacted places."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -11,10 +11,11 @@ from memoryhub.models import AuditEntry, MemoryVersion, Operation, Redaction
 
 @dataclass(slots=True)
 class Redacted:
-    """The redactions of a stretch of entries: told by them (`told`), or of what they and their versions hold.
+    """The redactions that concern a range of entries.
 
-    `removed` has by seq the versions whose row is gone; `of_version` and `of_field` the newest redaction of each;
-    `gone` the ids of those versions, of all that these entries showed, that are redacted or removed.
+    `told` has the redactions that these entries recorded. The others concern what the entries and their versions
+    contain: `removed` has, by seq, the versions whose rows were removed; `of_version` and `of_field` have the newest
+    redaction of each; `gone` has the ids of redacted or removed versions that the entries showed.
     """
 
     told: dict[int, list[Redaction]] = field(default_factory=lambda: defaultdict(list))
@@ -24,12 +25,12 @@ class Redacted:
     gone: set[str] = field(default_factory=set)
 
     def fields(self, seq: int) -> set[str]:
-        """Which fields of an entry are redacted."""
+        """Return the redacted fields of an entry."""
         return {name for name in chain.COMMITTED if (seq, name) in self.of_field}
 
 
 def between(chain_id: str, first: int, last: int) -> Redacted:
-    """Those of the entries between two seqs, both included."""
+    """Return the redactions for the entries between two seqs, both included."""
     found, rows = Redacted(), Redaction.objects.of_chain(chain_id)
     for row in rows.filter(seq__gte=first, seq__lte=last).order_by("pk"):
         found.told[row.seq].append(row)
@@ -44,9 +45,9 @@ def between(chain_id: str, first: int, last: int) -> Redacted:
 
 
 def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], there: Collection[MemoryVersion]) -> None:
-    """Notes which versions that the entries showed are redacted (`there` are those with a row) or removed.
+    """Add the redacted or removed versions that the entries showed to `gone`; `there` are those with a row.
 
-    Of a deleted store no version has a row any more: the redactions alone say which of them were redacted before.
+    The versions of a deleted store have no rows: only the redactions say which of them were redacted before.
     """
     found.gone |= {version.pk for version in there if version.redacted_seq is not None}
     present = {version.pk for version in there}
@@ -58,21 +59,21 @@ def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], the
 
 
 def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) -> list[str]:
-    """What the digest of an entry holds: the versions that it made, there or removed since, and what it redacted."""
+    """Return the commitments in an entry's digest: of its versions, even removed ones, and of its redactions."""
     made = {version.pk: version.commitment for version in versions}
     made |= {str(row.version): row.original or "" for row in found.removed[seq]}
     return [made[id] for id in sorted(made)] + [row.commitment for row in found.told[seq]]
 
 
 def told_problems(found: Redacted, seq: int) -> Iterator[str]:
-    """What is wrong with the redactions that tell of versions made by an entry and removed since."""
+    """Yield the problems of redactions that stand for removed versions of an entry."""
     for row in found.removed[seq]:
         if not fits(row, []):
             yield f"the removal of version {row.version} was changed"
 
 
 def version_problems(version: MemoryVersion, row: Redaction) -> Iterator[str]:
-    """What is wrong with a version that has been redacted."""
+    """Yield the problems of a redacted version."""
     name = f"version {version.pk}"
     if version.salt is not None or version.redacted_seq != row.seq:
         yield f"{name} is not redacted as entry {row.seq} tells"
@@ -89,7 +90,7 @@ def version_problems(version: MemoryVersion, row: Redaction) -> Iterator[str]:
 
 
 def fits(row: Redaction, now: Sequence[object]) -> bool:
-    """Whether a redaction commits to what stands there now."""
+    """Return whether a redaction's commitment fits the values that are there now."""
     try:
         return chain.redaction_commitment(row.salt, values_of(row, now)) == row.commitment
     except ValueError:

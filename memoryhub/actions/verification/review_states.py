@@ -1,4 +1,4 @@
-"""What was decided about versions, computed again from the entries that tell it."""
+"""Recomputes the review decisions about versions from their entries."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _TOLD = ("chain", "seq", "actor_id", "actor_kind", "session", "command", "input"
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One decision as its entry tells it."""
+    """One decision, from its entry."""
 
     seq: int
     version: str
@@ -29,7 +29,7 @@ class Decided:
 
 
 def states(store_id: str) -> dict[str, str]:
-    """The review state of each version about which something was decided, by its id."""
+    """Return the review state of each version that has a decision, by its id."""
     found: dict[str, str] = {}
     for version, decision in _before(store_id).values_list("version_id", "decision"):
         if state := STATES.get(Decision(decision)):
@@ -41,13 +41,13 @@ def states(store_id: str) -> dict[str, str]:
 
 
 def _before(store_id: str) -> Any:
-    """The reviews whose entries retention has removed: they speak for themselves."""
+    """Return the reviews whose entries retention removed; nothing else is left to check them against."""
     start = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
     return Review.objects.filter(store_id=store_id, seq__lte=start).order_by("seq", "pk")
 
 
 def problems(store_id: str) -> Iterator[tuple[int, str]]:
-    """(seq, sentence) where the reviews or the flags are not what the entries tell."""
+    """Yield (seq, sentence) for each review or flag that differs from the entries."""
     told = {(d.seq, d.version, d.decision.value): d for d in decisions(store_id)}
     flagged: dict[str, bool] = {}
     before = set()
@@ -82,7 +82,7 @@ def problems(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def decisions(store_id: str) -> Iterator[Decided]:
-    """Every decision in a store, in the order of the entries, as far as it was one: what was decided stays so."""
+    """Yield every effective decision in a store, in the order of the entries; a decided version stays decided."""
     state: dict[str, ReviewState] = {}
     for version, decision in _before(store_id).values_list("version_id", "decision"):
         if after := STATES.get(Decision(decision)):
@@ -102,14 +102,14 @@ def decisions(store_id: str) -> Iterator[Decided]:
 
 
 def _changes(before: ReviewState, decision: Decision) -> bool:
-    """Whether a decision is one about a version in this state."""
+    """Return whether a decision has an effect on a version in this state."""
     if decision in (Decision.FLAGGED, Decision.UNFLAGGED):
         return True
     return (before != ReviewState.UNREVIEWED) == (decision == Decision.REOPENED)
 
 
 def _versions(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> list[tuple[str, str]]:
-    """(memory, version) of what an entry decided about; the review needs only what agents wrote."""
+    """Return (memory, version) for the versions of an entry's decision; only versions by agents need a review."""
     named = told.get("reviewed" if entry.command == "edit" else "versions", ())
     if "reverted" in told:
         named = _reverted(store_id, entry.seq, told)
@@ -120,7 +120,7 @@ def _versions(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> list[tu
 
 
 def _reverted(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    """The ids of what an entry reverted; where it names so many by their digest, those of its reviews that have it."""
+    """Return the ids that an entry reverted; if it has only a digest, those of its reviews that match it."""
     named = told["reverted"]
     if not isinstance(named, dict):
         return named or ()
@@ -130,7 +130,7 @@ def _reverted(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:
-    """(memory, id, state) of those versions that were there before an entry."""
+    """Return (memory, id, state) of the versions among these that are older than an entry."""
     found: list[tuple[str, str, str | None]] = []
     for part in in_parts(versions):
         rows = MemoryVersion.objects.among(store_id, part).filter(seq__lt=seq)
@@ -142,7 +142,7 @@ def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, 
 
 
 def _known_once(store_id: str, versions: Iterable[str]) -> list[tuple[str, str, str | None]]:
-    """(memory, id, state) of those with a review that were removed from memories that are still there."""
+    """Return (memory, id, state) of removed versions that have a review."""
     reviews = Review.objects.filter(store_id=store_id, version_id__in=versions)
     gone = reviews.exclude(version_id__in=MemoryVersion.objects.filter(store_id=store_id).values("pk"))
     return [

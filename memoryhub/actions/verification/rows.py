@@ -1,4 +1,4 @@
-"""Rows as the hub writes them, byte for byte, and the content of versions against what commits to it."""
+"""Checks that rows are byte for byte as the hub writes them, and that versions match their commitments."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ from memoryhub.actions.verification import redactions
 from memoryhub.models import MemoryText, MemoryVersion, Operation, Redaction
 
 UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, DatabaseError)
-"""What reading a row raises that somebody has changed into what the hub never writes; see `reraise_refusal`."""
+"""The errors from reading a row that was changed into something that the hub never writes; see `reraise_refusal`."""
 
 SALT = re.compile("[0-9a-f]{32}")
 _JSON = {"salts", "commitments"}
@@ -26,7 +26,7 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 def reraise_refusal(error: Exception) -> None:
-    """Raises a DatabaseError again unless a stored value caused it: a database that refuses says nothing of a row."""
+    """Raise a DatabaseError again, unless a stored value caused it: a refused query says nothing about a row."""
     is_of_a_value = isinstance(error, DataError) or "Could not decode to UTF-8" in str(error)
     if isinstance(error, DatabaseError) and not is_of_a_value:
         raise error
@@ -34,13 +34,13 @@ def reraise_refusal(error: Exception) -> None:
 
 @lru_cache
 def _raw_columns(model: type[models.Model]) -> list[str]:
-    """The columns in which two spellings of a value are one value, but not one byte: on SQLite times and flags too."""
+    """Return the columns in which different bytes can mean the same value: JSON, and on SQLite also times and flags."""
     names = _JSON if connection.vendor == "postgresql" else {*_JSON, *_TIMES, *_FLAGS}
     return sorted(names & {field.name for field in model._meta.get_fields()})
 
 
 def readable(model: type[Row]) -> models.QuerySet[Row]:
-    """The rows of a table, with what stands in those columns as text."""
+    """Return a query for the table's rows, with the bytes of those columns as text."""
     raw = {f"raw_{name}": Cast(name, models.TextField()) for name in _raw_columns(model)}
     found: models.QuerySet[Row] = models.QuerySet(model).annotate(**raw)
     return found
@@ -51,7 +51,7 @@ def written_as_read(row: models.Model) -> bool:
 
 
 def _as_written(name: str, value: Any) -> str | None:
-    """How the hub writes a value into one of those columns."""
+    """Return the text that the hub writes for a value of one of those columns."""
     if name in _JSON:
         return to_json(value)
     if value is None:
@@ -60,7 +60,7 @@ def _as_written(name: str, value: Any) -> str | None:
 
 
 def content_of(version: MemoryVersion) -> str | None:
-    """The text of a version, also where somebody has removed its row."""
+    """Return a version's text; None if it has none or the text's row is missing."""
     try:
         return version.text.content if version.text else None
     except MemoryText.DoesNotExist:
@@ -68,7 +68,7 @@ def content_of(version: MemoryVersion) -> str | None:
 
 
 def content_problems(version: MemoryVersion, redaction: Redaction | None) -> Iterator[str]:
-    """What is wrong with path and text of a version, and with what says whether it is redacted."""
+    """Yield the problems of a version's path and text, and of its redaction marks."""
     name = f"version {version.id}"
     if redaction is not None:
         yield from redactions.version_problems(version, redaction)

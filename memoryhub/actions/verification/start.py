@@ -1,4 +1,4 @@
-"""Where a chain starts whose oldest entries are gone: its signature, and the versions that outlived their entries."""
+"""The start of a chain without its oldest entries: its signature, and the versions that outlived their entries."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from memoryhub.models import AuditChain, MemoryVersion, Redaction
 
 @dataclass(slots=True)
 class Start:
-    """The last entry that was removed (0: none was), its hash, and by memory the highest number made by then."""
+    """The last removed entry (seq 0: none), its hash, and each memory's highest version number up to it."""
 
     row: AuditChain | None
     seq: int
@@ -30,7 +30,7 @@ class Start:
         return cls(row, row.start_seq, row.start_hash or "")
 
     def problems(self, reviewed: Mapping[str, str]) -> Iterator[str]:
-        """What is wrong with it; fills `numbers`. `reviewed` has the states of the versions that were decided about."""
+        """Yield the problems of the start and fill `numbers`; `reviewed` has the states of the decided versions."""
         row = self.row
         if row is None:
             return
@@ -43,11 +43,11 @@ class Start:
             yield f"the checkpoint at which it starts, after entry {self.seq}, is not signed by this hub"
             return
         yield from seals.start_problems(row)
-        if row.closed_at is None:  # with a store goes what outlived its entries
+        if row.closed_at is None:  # deleting a store also deletes what outlived its entries
             yield from self._sealed(row, reviewed)
 
     def _sealed(self, row: AuditChain, reviewed: Mapping[str, str]) -> Iterator[str]:
-        """What is wrong with the versions that outlived their entries."""
+        """Yield the problems of the versions that outlived their entries."""
         there = []
         redactions = _newest(row.pk, self.seq)
         versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=self.seq).select_related("text")
@@ -72,7 +72,7 @@ class Start:
 
 
 def _newest(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
-    """By version made before the start: its newest redaction told by then, and its newest of all."""
+    """Return, for each version made before the start, its newest redaction up to the start and its newest of all."""
     found: dict[str, tuple[Redaction | None, Redaction | None]] = {}
     rows = Redaction.objects.of_chain(chain_id).filter(entry_seq__lte=start, number=None, field=None)
     for row in rows.order_by("seq", "pk"):

@@ -1,4 +1,4 @@
-"""Verifying the audit: every entry, every version that it made, and everything that is derived from them."""
+"""Verifies the audit: every entry, every version that it made, and everything that is derived from them."""
 
 import itertools
 import json
@@ -44,7 +44,7 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The entry that is wrong (seq null: the chain as a whole) and a sentence that says how."""
+    """A wrong entry (seq None: the chain as a whole), with a sentence that explains it."""
 
     chain: str
     seq: int | None
@@ -55,7 +55,7 @@ class Problem:
 
 
 def chains(known: set[str]) -> list[str]:
-    """Every chain that there is, or was at a checkpoint (`known`)."""
+    """Return every chain that exists or existed at a checkpoint (`known`)."""
     named = (AuditChain.objects.values_list("id"), MemoryStore.objects.values_list("id"), _sealing())
     return sorted(known.union(*({id for (id,) in rows} for rows in named)))
 
@@ -65,9 +65,9 @@ def _sealing() -> "QuerySet[Seal, tuple[str]]":
 
 
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
-    """How many entries a chain has that are right, and the first that is not; the hub may go on writing meanwhile.
+    """Return how many entries of a chain are right, and its first problem; the hub may write in the meantime.
 
-    Raises the DatabaseError of a database that refuses to answer.
+    Raises DatabaseError if the database refuses to answer.
     """
     told = checkpoint_check.check(checkpoint_file, chain_id).problems if checkpoint_file else {}
     with snapshot():
@@ -98,7 +98,7 @@ def _verified(chain_id: str) -> tuple[int, Problem | None]:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What is gone from a chain by acts that its entries tell: redacted values, versions, its oldest entries."""
+    """Recorded losses of a chain: the counts of redacted values, removed versions and removed oldest entries."""
 
     values: int
     versions: int
@@ -113,7 +113,7 @@ class Removed:
 
 
 def removed(chain_id: str) -> Removed:
-    """How much of a chain is gone and accounted for, as far as redactions and the start still say."""
+    """Return how much of a chain was removed with a record, as far as redactions and the start still show it."""
     rows = Redaction.objects.of_chain(chain_id)
     versions = rows.removed().count()
     start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first()
@@ -163,7 +163,7 @@ class _Verification:
         yield from self._problems_of_end()
 
     def _problems_of_end(self) -> Iterator[Problem]:
-        """A chain is closed by the deletion of its store, and by nothing else."""
+        """Report if the chain is closed without a deletion of its store, or the other way round."""
         last = AuditEntry.objects.filter(chain=self.chain, seq=self.seq).values_list("command", "ok", "at").first()
         deleted_at = last[2] if last and last[:2] == (delete.COMMAND, True) else None
         if deleted_at != self.closed:
@@ -178,7 +178,7 @@ class _Verification:
             yield "it was changed: what outlived its entries is not written as the hub writes it"
 
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
-        """The next entries, each with the versions that it made; one at a time, and null at last, near a broken row."""
+        """Return the next entries with their versions; near a broken row one at a time, and None at that row."""
         try:
             with transaction.atomic():
                 after = readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
@@ -193,7 +193,7 @@ class _Verification:
         return [(entry, made.get(entry.seq, [])) for entry in entries]
 
     def _problems_of(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
-        """What is wrong with an entry; a value of a kind that the hub never writes is wrong too."""
+        """Yield the problems of an entry, including values that the hub never writes."""
         try:
             yield from self._entry(entry, versions)
         except UNREADABLE as error:
@@ -236,19 +236,19 @@ class _Verification:
             yield "the governing rows that it changed are not those that it names"
 
     def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
-        """Whether the rows at home in other chains that a deleted store's entry sealed are those that it names."""
+        """Return whether the rows of other chains that a deleted store's entry sealed are those in its digest."""
         found = self.sealed[entry.seq]
         at_home = all(seal.home == self.chain for seal in found)
         return at_home or chain.digest(map(seals.member, found)) == entry.digest
 
     def _made(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
-        """What is wrong with the versions of an entry; those of a deleted store are gone."""
+        """Yield the problems of an entry's versions."""
         commitments = redactions.commitments(self.redacted, entry.seq, versions)
         if chain.digest([*commitments, *map(seals.member, self.sealed[entry.seq])]) != entry.digest:
             yield "the versions that it made, or what it redacted or governs, are not those that it names"
         for memory, number, id in self._numbered(entry.seq, versions):
             if self.start.seq and memory not in self.numbers:
-                self.numbers[memory] = number - 1  # all that was made before the start has been removed
+                self.numbers[memory] = number - 1  # all its versions before the start were removed
             self.numbers[memory] += 1
             if number != self.numbers[memory]:
                 yield f"version {id} is not the next of its memory"
@@ -256,7 +256,7 @@ class _Verification:
             yield from self._version(version, entry)
 
     def _numbered(self, seq: int, versions: Sequence[MemoryVersion]) -> list[tuple[str, int, str]]:
-        """(memory, number, id) of all that an entry made, in the order of the numbers; removed ones too."""
+        """Return (memory, number, id) of an entry's versions, even removed ones, in the order of numbers."""
         removed = [(row.memory or "", row.number or 0, row.version or "") for row in self.redacted.removed[seq]]
         return sorted([*((version.memory_id, version.number, version.id) for version in versions), *removed])
 
@@ -281,14 +281,14 @@ class _Verification:
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
-        """Whether an answer went with the texts of a deleted store, or with the removed call that this one repeats."""
+        """Return whether an answer was deleted with its store's texts, or with a removed call that the entry repeats."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None
         return bool(self.closed) or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
 
     def _answer_is_gone(self, entry: AuditEntry, redacted: set[str]) -> bool:
-        """Whether an answer that is not stored cannot be rendered as it was: something that it showed is redacted."""
+        """Return whether an unstored answer can no longer be rendered, because its source was redacted."""
         if entry.message is not None or "message" not in entry.commitments:
             return False
         if redacted & {"path", "new_path"} or (entry.version or "") in self.redacted.gone:
@@ -300,7 +300,7 @@ class _Verification:
         return first is not None and "message" not in first.salts
 
     def _answer(self, entry: AuditEntry) -> str | None:
-        """The answer as it was given: stored, of the call that this one repeats, or rendered again."""
+        """Return the original answer: stored, taken from the repeated call, or rendered again."""
         if entry.message is not None:
             try:
                 answer = json.loads(entry.message)
@@ -329,7 +329,7 @@ class _Verification:
 
 
 def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
-    """The seals that some entries hold, by seq, in the order of their digest."""
+    """Return the seals of a range of entries, by seq, in the order of their digest."""
     found = defaultdict(list)
     for seal in seals.in_order(Seal.objects.of_chain(chain_id).filter(seq__gte=first, seq__lte=last)):
         found[seal.seq].append(seal)
@@ -337,7 +337,7 @@ def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
 
 
 def _reviewed(chain_id: str) -> dict[str, str]:
-    """What the entries say of the versions' reviews; where they cannot be read, the walk through them says so."""
+    """Return the review states from the entries; if they cannot be read, the walk through the entries reports that."""
     try:
         with transaction.atomic():
             return review_states.states(chain_id)
@@ -347,7 +347,7 @@ def _reviewed(chain_id: str) -> dict[str, str]:
 
 
 def _ordered(fields: Iterable[str]) -> list[str]:
-    """Those of the committed fields that are among these, in the order in which the hub writes them."""
+    """Return the committed fields among these, in the order in which the hub writes them."""
     return [field for field in chain.COMMITTED if field in fields]
 
 
