@@ -1,1 +1,1 @@
-"""Memories and directories: the tree, a memory, selections, the trash."""
+"""Web pages of memories and directories: the tree, one memory, selections and the trash."""

@@ -1,4 +1,5 @@
-"""The tree beside a page: open down to what the page shows, the rest opened when somebody asks for it."""
+"""The tree beside a page: expanded down to the page's directory or memory; other directories load when a person opens
+them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from memoryhub.web.memories.listing import Item
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One line of the tree; `children` is null where a directory is not open."""
+    """One line of the tree; `children` is None for a directory that is not expanded."""
 
     item: Item
     children_url: str
@@ -21,15 +22,15 @@ class Node:
 
     @property
     def level(self) -> int:
-        """How deep it lies, the root's children at 1."""
+        """Return the depth in the tree; children of the root have level 1."""
         return self.item.path.count("/")
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The lines beneath a directory. The addresses of what follows them are null where nothing does.
+    """The lines of one directory, with the URLs of the following lines and their page (None at the end).
 
-    `beyond` is the line that is open or shown on the page, where it lies on a later page of the directory.
+    `beyond` is the expanded or current line, if it lies on a later page of the directory.
     """
 
     nodes: Sequence[Node]
@@ -40,13 +41,13 @@ class Branch:
 
 
 def branch(directory: Directory, after: str = "") -> Branch:
-    """One page of what lies in a directory, nothing in it open."""
+    """Return one page of a directory's children, with none of them expanded."""
     page = listing.children(directory, after)
     return _branch(directory, page, None)
 
 
 def opened(store: MemoryStore, path: str, memory: Memory | None = None) -> Branch:
-    """The store's tree, open down to a directory, or to the memory in it that a page shows."""
+    """Return the store's tree, expanded down to a directory, or to the memory in it that a page shows."""
     places = [*paths.ancestors(path), path]
     rows = list(Directory.objects.filter(store=store).at_any(places))
     inner = Node(listing.memory_item(memory), "", current=True) if memory else None
@@ -85,7 +86,7 @@ def _children_url(directory: Directory) -> str:
 
 
 def nearest(store: MemoryStore, path: str) -> Directory:
-    """The directory at a path, or the lowest above it that there is."""
+    """Return the directory at a path, or its closest existing parent."""
     places = [*paths.ancestors(path), path]
     found = Directory.objects.filter(store=store).at_any(places).last()
     assert found is not None  # every store has its root

@@ -1,4 +1,4 @@
-"""The room where an edit meets somebody else's newer version: one text of three, and what is left to be chosen."""
+"""The page for resolving a conflict when a person saves an edit after someone else has saved a newer version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from memoryhub.web.common.comparisons import NOWHERE, Sides, sides
 from memoryhub.web.memories.forms import EditForm, NewMemoryForm
 
 SHOWN = 100
-"""So many conflicts are shown one by one; the text has all of them."""
+"""The most conflicts listed one by one; the merged text has all of them."""
 
 Line = tuple[diffs.Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A conflict that is left: its number, the line of the text where it begins, and the lines of the three sides.
+    """An unresolved conflict: its number, its first line in the text, and the lines of the three sides.
 
-    What differs from the base is marked on the other two.
+    Differences from the base are marked in the other two sides.
     """
 
     number: int
@@ -37,10 +37,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What the page shows.
+    """The content of the conflict page.
 
-    `theirs` is null where the memory was deleted, `opened` where that version is not known (any more): then every
-    difference is a conflict. `entry` tells who wrote theirs. `asks`: the person wanted to save with `left` conflicts.
+    `theirs` is None if the memory was deleted. `opened` is None if the version that the person edited no longer exists;
+    then every difference is a conflict. `entry` is the audit entry of `theirs`. `asks` means that the person tried to
+    save with `left` conflicts in the text.
     """
 
     form: EditForm | NewMemoryForm
@@ -57,18 +58,18 @@ class Room:
 
     @property
     def they_changed_closed(self) -> bool:
-        """Whether there is such a difference, which the page has no work left for."""
+        """Return whether the other person's changes exist but exceed the work left for this request."""
         texts = self.opened and self.theirs and (self.opened.content, self.theirs.content)
         return self.they_changed is None and bool(texts) and None not in (texts or ())
 
     @property
     def between(self) -> int:
-        """How many versions there are between the two."""
+        """Return the number of versions between `opened` and `theirs`."""
         return self.theirs.number - self.opened.number - 1 if self.theirs and self.opened else 0
 
 
 def meeting(memory: Memory, sent: EditForm, conflict: Conflict) -> Room:
-    """The room that a valid form leads to which came too late."""
+    """Merge a valid form with the newer version that exists now, and return the page's content."""
     given, current = sent.cleaned_data, conflict.current
     if current is None:
         return _deleted(memory, sent)
@@ -96,9 +97,10 @@ def meeting(memory: Memory, sent: EditForm, conflict: Conflict) -> Room:
 
 
 def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> Room | None:
-    """The room again, where a person without script has chosen sides, or saves what still has conflicts in it.
+    """Return the conflict page again if the submitted text still has conflicts or sides were chosen without script;
+    else None.
 
-    `typed` is what came with the form: `conflict-1` and so on say what to take, `do` what the button was for.
+    `typed` is the form data: `conflict-1` and so on name the chosen sides, `do` the button that was pressed.
     """
     given = sent.cleaned_data
     if not given["mark"] or typed.get("do") == "save-marked":
@@ -162,9 +164,10 @@ def _deleted(memory: Memory, sent: EditForm) -> Room:
 
 
 def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
-    """The texts as one textarea can hold them all (the base of none is empty), with what its newlines stand for.
+    """Return the texts in a form that one textarea can hold, and what a newline stands for (see `Editable`).
 
-    Where every text ends its lines in one way, and one side has changed that way, its way is the merged text's.
+    Without a base, the first text is empty. If each text uses one kind of line ending and one side changed it, the
+    merged text uses the changed kind.
     """
     texts = [mine if base is None else base, mine, theirs]
     shown = [text_lines.to_textarea(text) for text in texts]
@@ -176,19 +179,19 @@ def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
 
 
 def _labels(theirs: MemoryVersion | None) -> tuple[str, str]:
-    """What the markers say of the sides."""
+    """Return the labels of the two sides for the conflict markers."""
     return _("yours"), _("theirs, version %(number)s") % {"number": theirs.number if theirs else "?"}
 
 
 def _open_ends(merged: merging.Merge) -> str:
-    """The sides that end without a line feed in a conflict that ends the text."""
+    """Return the sides that end without a line feed in a conflict at the end of the text."""
     last = merged.parts[-1] if merged.parts else ""
     sides = () if isinstance(last, str) else (("base", last.base), ("mine", last.mine), ("theirs", last.theirs))
     return " ".join(name for name, side in sides if side and not side.endswith("\n"))
 
 
 def _chosen(found: merging.Merge, typed: dict[str, str], theirs: MemoryVersion | None, given: Mapping[str, Any]) -> str:
-    """The text with the conflicts settled for which a side was chosen; the others stay as they are."""
+    """Return the text with each conflict resolved for which a side was chosen; other conflicts keep their markers."""
     numbers = count(1)
     chosen = ""
 
@@ -219,7 +222,7 @@ def _blocks(merged: merging.Merge, work: Work) -> list[Block]:
 
 
 def _lines(base: str, side: str, work: Work) -> list[Line]:
-    """The lines of a side, marked where the base has other words, as long as that is not too much work."""
+    """Return the lines of a side with their differences from the base marked, unless that exceeds the work left."""
     diff = None if base == side or not base else diffs.opened(work, base, side, context=None)
     if diff is None:
         return [(diffs.Span(line.removesuffix("\n"), False),) for line in merging.lines_of(side)]

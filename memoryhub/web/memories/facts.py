@@ -1,4 +1,4 @@
-"""What a page tells of a memory besides its text: who made, changed and read it, and what was there before."""
+"""Facts about a memory beside its text: who created, changed and read it, and its last text."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from memoryhub.web.common import pages
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The entries of a memory's first version, of its newest, and of an agent's last read (null: none, or unknown)."""
+    """The audit entries of a memory's first version, newest version and last read by an agent; None if missing."""
 
     created: AuditEntry | None
     changed: AuditEntry | None
@@ -18,7 +18,7 @@ class Facts:
 
 
 def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:
-    """A memory of the store, in the trash only where that is asked for; else 404."""
+    """Return a memory of the store; one in the trash only with `live=False`. Raise Http404 if there is none."""
     memories = Memory.objects.filter(store=store, pk=memory_id).select_related("text", "head")
     memory = (memories.live() if live else memories).first()
     if memory is None:
@@ -27,18 +27,18 @@ def find(store: MemoryStore, memory_id: str, *, live: bool = True) -> Memory:
 
 
 def content(memory: Memory) -> str | None:
-    """The text that it has, or had before it was deleted; null where it was redacted."""
+    """Return the current text, or the last one before its deletion; None if it was redacted."""
     return memory.text.content if memory.text_id else None
 
 
 def of(memory: Memory) -> Facts:
-    """The facts of a memory that `find` has found."""
+    """Return the facts of a memory loaded by `find`."""
     versions = MemoryVersion.objects.of_memory(memory)
-    first = versions.filter(number=1).values_list("seq", flat=True).first()  # null too where it has been removed
+    first = versions.filter(number=1).values_list("seq", flat=True).first()  # None if that version was removed
     told = pages.entries(memory.store, first, memory.head.seq, memory.last_read_seq)
     return Facts(told.get(first or 0), told.get(memory.head.seq), told.get(memory.last_read_seq or 0))
 
 
 def last_with_text(memory: Memory) -> MemoryVersion | None:
-    """The version that restoring a deleted memory brings back."""
+    """Return the version that restoring a deleted memory brings back, or None."""
     return MemoryVersion.objects.of_memory(memory).filter(text__isnull=False).newest().first()

@@ -1,4 +1,4 @@
-"""The forms of memories and directories: paths as the browser shows them, texts to the byte."""
+"""Forms for memories and directories, with paths as the browser shows them and texts preserved to the byte."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from memoryhub.web.common.forms import LONGEST_NOTE, NoteForm, PathField
 
 
 class ReasonForm(NoteForm):
-    """An act that may be asked why it keeps what the rules flag: only then is the field to be seen."""
+    """A form with a hidden field for a reason, which becomes visible when the rules flag the text or path."""
 
     override = forms.CharField(
         label=_("Why may it be stored?"), required=False, max_length=LONGEST_NOTE, widget=forms.HiddenInput,
@@ -21,7 +21,7 @@ class ReasonForm(NoteForm):
 
 
 class TextForm(ReasonForm):
-    """A text with the sign of how its lines end (see `text_lines.Editable`)."""
+    """A text and its kind of line endings (see `text_lines.Editable`)."""
 
     text = forms.CharField(
         label=_("Text"), required=False, strip=False,
@@ -41,23 +41,23 @@ class TextForm(ReasonForm):
 
     @property
     def sign(self) -> str | None:
-        """What stands for a CR in the text that is shown."""
+        """Return the sign that replaces each CR in the textarea, or None if there is none."""
         newlines = str(self["newlines"].value() or text_lines.LF)
         return text_lines.Editable("", newlines).sign
 
 
 class NewMemoryForm(TextForm):
-    """A memory to be made."""
+    """The path and the text of a new memory."""
 
     path = PathField(label=_("Path"), creates=True, help_text=_("For example /projects/plan.md"))
 
 
 class EditForm(TextForm):
-    """Another text for a memory: with what was opened, so that nobody's newer version is lost.
+    """A new text for a memory, with the version that the person opened, so that no newer version is overwritten.
 
-    From the page of a conflict `version` is theirs, `opened` the version that the person had opened before, and `mark`
-    the length of the markers around what is not settled yet (0: there were none), and `open_ends` names the sides that
-    end the text without a line feed, which the markers hide. `review` is the version that saving reviews.
+    When sent from the conflict page, `version` is the other person's version and `opened` the one that this person
+    opened first. `mark` is the length of the conflict markers (0: no conflicts), and `open_ends` names the sides that
+    end without a line feed, which the markers hide. `review` is the version that is reviewed by saving.
     """
 
     sha256 = forms.CharField(widget=forms.HiddenInput, max_length=64)
@@ -70,7 +70,7 @@ class EditForm(TextForm):
 
     @property
     def merged(self) -> Merged | None:
-        """Of a valid form from the page of a conflict: what its text was made of."""
+        """Return the two versions that the text was merged from, if the valid form came from the conflict page."""
         given = self.cleaned_data
         return Merged(given["opened"], given["version"]) if given["opened"] else None
 
@@ -90,7 +90,7 @@ class EditForm(TextForm):
 
 
 class RenameForm(ReasonForm):
-    """Another path for a memory or a directory."""
+    """A new path for a memory or a directory."""
 
     new_path = PathField(label=_("New path"), creates=False)
 

@@ -1,4 +1,4 @@
-"""What lies directly in a directory, a page at a time: directories first, then memories, each by code point."""
+"""The direct children of a directory in pages: first directories, then memories, each sorted by code point."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +16,10 @@ _DIRECTORY, _MEMORY = "d/", "m/"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A directory or a memory in a list. `hidden`: directory views leave it out. `count` is null for a memory.
+    """A directory or a memory in a list; `hidden` items do not appear in the tool's directory views.
 
-    `found` is `open` where a memory has open findings, `dismissed` where all that stand are dismissed.
+    `count` is None for a memory. `found` is `open` if a memory has open findings, `dismissed` if it has only dismissed
+    ones.
     """
 
     key: str
@@ -42,14 +43,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some children of a directory; `next` is the key after which the next page goes on."""
+    """One page of a directory's children; `next` is the key after which the next page begins, or None at the end."""
 
     items: Sequence[Item]
     next: str | None
 
 
 def children(directory: Directory, after: str = "") -> Page:
-    """Up to SIZE children that follow a key (an unknown one: the first)."""
+    """Return up to SIZE children after a key, or the first ones without a key."""
     found: list[Item] = []
     if not after.startswith(_MEMORY):
         found = _directories(directory, after.removeprefix(_DIRECTORY))
@@ -60,7 +61,7 @@ def children(directory: Directory, after: str = "") -> Page:
 
 
 def directory_item(directory: Directory) -> Item:
-    """A directory as an item of the list that it stands in."""
+    """Return a directory as an item of its parent's list."""
     return Item(
         key=_DIRECTORY + directory.name,
         id=directory.id,
@@ -77,7 +78,7 @@ def directory_item(directory: Directory) -> Item:
 
 
 def memory_item(memory: Memory) -> Item:
-    """A memory as an item of the list that it stands in; who changed it only where that was asked for."""
+    """Return a memory as an item of its directory's list; `changed_by` needs `with_last_change()` on the query."""
     return Item(
         key=_MEMORY + memory.name,
         id=memory.id,
@@ -95,7 +96,7 @@ def memory_item(memory: Memory) -> Item:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a directory view leaves it out, for itself or for a directory above it."""
+    """Return whether the tool's directory views hide this path, because of its own name or a parent's."""
     return any(paths.is_hidden(name) for name in path.split("/")[1:])
 
 
@@ -116,7 +117,7 @@ def _memories(directory: Directory, name: str, limit: int) -> list[Item]:
 
 
 def findings_in(store_id: str, memories: Sequence[str]) -> dict[str, str]:
-    """Which of some memories have open findings, and which only dismissed ones, in one question to an index."""
+    """Return `open` or `dismissed` for each memory that has such findings, in one indexed query."""
     rows = Finding.objects.of_store(store_id).filter(memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()
     return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))

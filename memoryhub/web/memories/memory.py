@@ -1,4 +1,4 @@
-"""The pages of one memory: its text and facts, and what a person does with it."""
+"""The pages of one memory: its text and facts, and creating, editing, renaming, deleting and downloading it."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ LINES, RENDERED = "lines", "rendered"
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """The text and the facts; of a memory in the trash the text that it had, and the way back."""
+    """Show a memory's text and facts; for a memory in the trash, its last text and a button to restore it."""
     memory = facts.find(store, memory_id, live=False)
     seen = masking.shown(facts.content(memory), masking.cover_of(store.id, memory.id))
     content = seen.text
@@ -58,7 +58,7 @@ def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def new(request: Request, store: MemoryStore) -> HttpResponse:
-    """Makes a memory at a path."""
+    """Create a memory at a path."""
     posted = request.POST if request.method == "POST" else None
     form = NewMemoryForm(posted, initial={"path": request.GET.get("path", "")})
     if posted is not None and form.is_valid():
@@ -84,7 +84,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Another text; where somebody was faster, both sides."""
+    """Save a new text; if someone else saved a newer version in the meantime, show the conflict page."""
     memory = facts.find(store, memory_id, live=request.method != "POST")
     if request.method != "POST" or "reveal" in request.POST:
         return _opened(request, store, memory)
@@ -118,7 +118,7 @@ def edit(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpResponse:
-    """The form with the text; where pages mask values of it, opening it is a reveal, which a person asks for."""
+    """Show the editor; if the text has masked values, ask first, because opening it reveals and audits them."""
     content = facts.content(memory)
     if content is None:
         raise Http404
@@ -134,7 +134,7 @@ def _opened(request: Request, store: MemoryStore, memory: Memory) -> HttpRespons
 
 
 def _room_page(request: Request, store: MemoryStore, memory: Memory, room: memories_conflict.Room) -> HttpResponse:
-    """Both texts as they are; showing theirs is a reveal where pages mask values of it."""
+    """Show the conflict page; it reveals the masked values of the other person's version, which is audited."""
     has_hidden = _has_hidden(str(room.form["text"].value() or ""))
     if room.theirs is not None and masking.cover_of(store.id, memory.id):
         findings.reveal(store.id, room.theirs.pk, act(request))
@@ -165,7 +165,7 @@ def _tell_saved(request: Request, memory: Memory, form: EditForm, done: curation
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def rename(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Another path; the memory and its versions stay the same."""
+    """Rename a memory; its id and its versions stay the same."""
     memory = facts.find(store, memory_id)
     form = RenameForm(request.POST) if request.method == "POST" else RenameForm(initial={"new_path": memory.path})
     if request.method == "POST" and form.is_valid():
@@ -191,7 +191,7 @@ def rename(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def delete(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Into the trash, from where the page that follows can take it back."""
+    """Move a memory to the trash; the next page offers to restore it."""
     memory = facts.find(store, memory_id)
     form = NoteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -211,7 +211,7 @@ def delete(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse
 @require_POST
 @in_store(Role.VIEWER)
 def download(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """The text byte for byte (a viewer's with its values masked); the audit tells who took it."""
+    """Send the text byte for byte, masked for viewers, and audit the download."""
     try:
         memory = curation.note_download(store.id, memory_id, act(request))
     except curation.Conflict as error:
@@ -239,7 +239,7 @@ def _context(request: Request, store: MemoryStore, memory: Memory, **more: Any) 
 
 
 def _has_hidden(typed: str) -> bool:
-    """Whether a text has characters that a textarea does not show; its newlines came as CR LF."""
+    """Return whether a text has characters that a textarea does not show; line ends of a form (CR LF) do not count."""
     return visible.has_hidden(typed.replace("\r\n", "\n"))
 
 
@@ -248,5 +248,5 @@ def _url(store: MemoryStore) -> str:
 
 
 def _number(value: str) -> int:
-    """A line's number as it came; anything else is the first."""
+    """Parse a line number from the query; return 1 for anything else."""
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 1

@@ -1,4 +1,4 @@
-"""A person's text that would be flagged: what was found in it is shown, and a reason is asked for."""
+"""Asking for a reason when the rules flag a text or path that a person wants to save."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from memoryhub.sensitive import Span
 from memoryhub.web.common import highlights, kinds as findings_words
 
 SHOWN = 50
-"""So many findings are listed one by one."""
+"""The most findings listed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One finding: its kind and icon, the line (null: it is in the path), and what stands around it, masked."""
+    """One finding: its kind and icon, its line (None: it is in the path), and the masked text around it."""
 
     kind: str
     icon: str
@@ -29,7 +29,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the part shows; `refused`: the person wanted to save it anyway and gave no reason."""
+    """The findings on the form; `refused` means that the person confirmed without a reason."""
 
     found: tuple[Found, ...]
     more: int
@@ -37,12 +37,13 @@ class Asked:
 
 
 def ask_reason(form: forms.Form, needed: NeedsReason) -> None:
-    """Lets a form show what was found, as `form.asked`, with the field for the reason; the values are not repeated."""
+    """Attach the findings to the form as `form.asked`, with a field for the reason; the values themselves stay
+    masked."""
     count = len(needed.spans) + len(needed.path_spans)
     found = tuple(islice(_found(needed), SHOWN))
     form.asked = Asked(found, count - len(found), "asked" in form.data)  # type: ignore[attr-defined]
-    del form.fields["override"]  # the part has its own
-    if form.data.get("mark"):  # whoever wanted to save the markers of conflicts is not asked about them once more
+    del form.fields["override"]  # the template of the findings has its own field
+    if form.data.get("mark"):  # the person has already confirmed saving the conflict markers
         form.data = {**{name: form.data[name] for name in form.data}, "mark": "0"}
 
 
@@ -58,7 +59,7 @@ def _one(text: str, span: Span, line: int | None) -> Found:
 
 
 def said_of_masked(kinds: tuple[str, ...]) -> str:
-    """The message after saving about passages that were stored masked; "" if there were none."""
+    """Return the message after saving about passages that were stored masked; empty if there were none."""
     if not kinds:
         return ""
     named = ", ".join(sorted({findings_words.label(kind) for kind in kinds}))

@@ -1,4 +1,4 @@
-"""Acts on several memories and directories at once: what will happen is shown, then done whole or not at all."""
+"""Actions on several memories and directories at once: a preview first, then all of them or none."""
 
 from collections.abc import Callable
 
@@ -27,14 +27,14 @@ from memoryhub.web.memories.selection_forms import DeleteForm, MoveForm, Posted
 from memoryhub.web.transfer import exports as web_exporting
 
 SHOWN = 200
-"""So many of a selection are listed; what stands in the way is listed first."""
+"""The most selected items listed; those that block the action come first."""
 SUGGESTED = 200
 
 
 @require_POST
 @in_store(Role.VIEWER)
 def answer(request: Request, store: MemoryStore) -> HttpResponse:
-    """`act` says what to do with `id` (each a memory or a directory), or with all that lies in a directory."""
+    """Carry out `act` on the selected ids (memories or directories), or on everything in a directory."""
     posted = Posted.of(request.POST)
     view = _ACTS.get(posted.act)
     if view is None:
@@ -51,7 +51,7 @@ def answer(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Asks first; the question says how many memories go to the trash."""
+    """Ask for confirmation with the number of memories, then move them to the trash."""
     form = DeleteForm(request.POST if posted.digest else None)
     problem = ""
     if form.is_valid():
@@ -74,7 +74,7 @@ def _delete(request: Request, store: MemoryStore, posted: Posted) -> HttpRespons
 
 
 def _move(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Asks where to, shows what will be where, and then moves."""
+    """Ask for the destination, preview the new paths, then move."""
     form = MoveForm(request.POST if "into" in request.POST else None)
     plan: MovePlan | None = None
     problem = ""
@@ -115,7 +115,7 @@ def _moved(request: Request, store: MemoryStore, posted: Posted, form: MoveForm,
 
 
 def _export(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """At once: the entry first, then the bytes. A ZIP archive holds the texts as they are, the others the history."""
+    """Audit an export and send it. A ZIP archive has the current texts; the other formats have the history."""
     if posted.format not in exporting.FORMATS:
         return HttpResponseBadRequest(_("An export is zip, jsonl or git."))
     wanted = web_exporting.wanted_by(request, posted.format, chosen=posted.chosen, history=posted.format != "zip")
@@ -134,7 +134,7 @@ _ACTS: dict[str, Callable[[Request, MemoryStore, Posted], HttpResponse]] = {
 
 
 def _page(request: Request, store: MemoryStore, posted: Posted, template: str, **more: object) -> HttpResponse:
-    """A page about a selection, which it sends on in its forms."""
+    """Render a page about a selection, whose forms carry the selection on."""
     shown = pages.context(
         request,
         store,
@@ -148,7 +148,7 @@ def _page(request: Request, store: MemoryStore, posted: Posted, template: str, *
 
 
 def _place_of(store: MemoryStore, path: str) -> str:
-    """The page of a directory, or of the nearest one above it that is still there."""
+    """Return the URL of a directory, or of its closest existing parent."""
     return addresses.of_directory(store.pk, branches.nearest(store, path).path)
 
 

@@ -1,4 +1,4 @@
-"""What the forms of a selection post: what was selected, what to do with it, and what was shown before."""
+"""Data that the forms of a selection post: the selected items, the action, and what its preview showed."""
 
 import re
 from collections.abc import Iterable
@@ -19,11 +19,11 @@ _SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 class DeleteForm(NoteForm):
-    """Why something is deleted."""
+    """An optional note on why the selection is deleted."""
 
 
 class MoveForm(NoteForm):
-    """Where to; the root directory is `/`."""
+    """The destination directory; `/` is the root."""
 
     into = PathField(label=_("Directory to move into"), creates=False)
 
@@ -32,8 +32,11 @@ class MoveForm(NoteForm):
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A selection as it was posted. `place` is the directory whose page it was made on, `digest` is empty where nothing
-    was shown yet, `entry` names the entry that put memories into the trash."""
+    """A posted selection.
+
+    `place` is the directory of the page, `digest` is that of the preview (empty: no preview yet), and `entry` is the
+    audit entry that moved memories to the trash.
+    """
 
     act: str
     ids: tuple[str, ...]
@@ -71,18 +74,18 @@ class Posted:
 
     @property
     def joined(self) -> str:
-        """The ids as one field: a browser may send only so many."""
+        """Return the ids as one form field, since the number of fields in a form is limited."""
         return " ".join(self.ids)
 
 
 def _ids(given: Iterable[str]) -> Iterable[str]:
-    """Each once; what can be no id stands for something that is not there."""
+    """Yield each distinct id; an invalid id becomes a placeholder that matches nothing."""
     for number, id in enumerate(dict.fromkeys(given)):
         yield id if _ID.fullmatch(id) else f"?{number}"
 
 
 def _place(path: str) -> str | None:
-    """The path of a directory, if it can be one."""
+    """Return the path if a directory can have it, else None."""
     try:
         return path if paths.from_tool(paths.ROOT + path) == path else None
     except ToolError:

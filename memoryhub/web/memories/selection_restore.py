@@ -1,4 +1,5 @@
-"""Several memories out of the trash: at once where nothing stands in the way, else after another path was chosen."""
+"""Restoring several memories from the trash: immediately if their paths are free, else to other paths that the person
+chooses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,13 +23,13 @@ from memoryhub.web.common.undo_banner import tell_done
 from memoryhub.web.memories.selection_forms import Posted
 
 ASKED = 200
-"""So many other paths can be typed; the others get the one that is offered."""
+"""The most memories for which another path can be typed; the rest use the suggested path."""
 _PLACE = "path-"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory that cannot go back to its path: why, the path that stands in the field, and what is wrong with that."""
+    """A memory whose path is blocked: the reason, the path in its input field, and the error of that path."""
 
     memory_id: str
     path: str
@@ -38,7 +39,7 @@ class Row:
 
 
 def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
-    """Restores, or shows what stands in the way. Raises TooMuch."""
+    """Restore the memories, or show which ones are blocked. Raise TooMuch if there are too many."""
     places, errors = _places(request.POST)
     note = request.POST.get("note", "")
     problem, final = "", None
@@ -88,7 +89,7 @@ def _page(
 def _rows(
     shown: ReturnPlan, final: ReturnPlan | None, places: Mapping[str, str], errors: Mapping[str, tuple[str, str]]
 ) -> list[Row]:
-    """Each with what was typed for it and what is wrong with that, if anything was typed."""
+    """Return the blocked memories, each with the path that was typed for it and the error of that path."""
     still = {one.memory.id: one for one in final.blocked} if final and places else {}
     rows = []
     for one in shown.blocked:
@@ -107,7 +108,7 @@ def _why(one: Return) -> str:
 
 
 def _places(post: QueryDict) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """The other paths by memory, and by memory what was typed that is none, with the sentence that says why."""
+    """Return the typed paths by memory, and the invalid ones by memory as (typed text, error message)."""
     field = PathField(creates=True)
     places, errors = {}, {}
     for name, value in post.items():

@@ -1,4 +1,4 @@
-"""The trash, the versions of a memory and the agents as CSV or JSON; each download is audited before it starts."""
+"""Tables of the trash, a memory's versions and the agents as CSV or JSON; each download is audited first."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ _PART = 200
 @require_POST
 @in_store(Role.VIEWER)
 def trash(request: Request, store: MemoryStore) -> HttpResponse:
-    """With the filters of the page."""
+    """Download the trash with the filters of its page."""
     try:
         wanted, search = trash_page.search_of(_filters(request), store)
     except Malformed as malformed:
@@ -52,7 +52,7 @@ def versions(request: Request, store: MemoryStore, memory_id: str) -> HttpRespon
 @require_POST
 @signed_in
 def agents(request: Request) -> HttpResponse:
-    """Those that the person may see, with the filter of the page."""
+    """Download the agents that the person may see, with the filter of the page."""
     wanted = request.POST.get("q", "").strip()[:254]
     found = Agent.objects.visible_to(person(request)).order_by("folded_name")
     if wanted:
@@ -75,7 +75,7 @@ def _filters(request: Request) -> dict[str, str]:
 
 
 def _of_trash(row: trash_page.Row) -> Told:
-    """Nothing expires by itself: `kept_until` is null."""
+    """Return a row of the table; `kept_until` is None."""
     memory, entry = row.memory, row.entry
     return {
         "path": memory.path,
@@ -91,7 +91,7 @@ def _of_trash(row: trash_page.Row) -> Told:
 
 
 def _of_versions(memory: Memory) -> Iterator[Told]:
-    """Newest first."""
+    """Yield a memory's versions, newest first."""
     below = memory.version_count + 1
     while part := list(MemoryVersion.objects.of_memory(memory).filter(number__lt=below).newest()[:_PART]):
         seqs = [version.seq for version in part]

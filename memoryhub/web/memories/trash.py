@@ -1,4 +1,5 @@
-"""The trash of a store: what was deleted, by whom and when; filtered, and restored from here."""
+"""The trash of a store: deleted memories, by whom and when they were deleted; filters, and a form that restores
+them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +23,14 @@ from memoryhub.web.common.request import Request
 
 SIZE = 100
 MOST_READ = 1000
-"""So many deletions one request looks through for those that match."""
+"""The most deleted memories that one request scans for matches."""
 KEYS = ("path", "agent", "person", "from", "to")
 _TOLD = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "command", "path", "memory")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory in the trash, and the entry that put it there."""
+    """A memory in the trash, and the audit entry of its deletion."""
 
     memory: Memory
     entry: AuditEntry | None
@@ -41,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows that follow each other and went together; `is_together`: by one act that deleted several."""
+    """Adjacent rows deleted by the same entry; `is_together` means that the entry deleted several memories."""
 
     entry: AuditEntry | None
     seq: int
@@ -54,7 +55,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows. `older` is the memory after which the next page goes on; `is_cut`: there was no time for more."""
+    """One page of rows; `older` is the memory after which the next page begins, `is_cut` means that the scan stopped
+    early."""
 
     rows: Sequence[Row]
     older: str | None
@@ -72,7 +74,7 @@ NOTHING = Page((), None, False)
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """The newest deletions, or those before the memory that `before` names."""
+    """List the newest deletions, or those before the memory `before`."""
     before = request.GET.get("before", "")
     wanted, shown, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
     try:
@@ -101,7 +103,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def search_of(parameters: Mapping[str, str], store: MemoryStore) -> tuple[Filter, Search]:
-    """The filter of a request; raises Malformed."""
+    """Return the filter of a request and its search. Raise Malformed if it is invalid."""
     wanted = Filter.of(parameters) if parameters else NO_FILTER
     if strange := [key for key in wanted.values if key not in KEYS]:
         keys = ", ".join(KEYS)
@@ -111,7 +113,7 @@ def search_of(parameters: Mapping[str, str], store: MemoryStore) -> tuple[Filter
 
 
 def found(store: MemoryStore, search: Search, before: str) -> Page:
-    """The next SIZE that match, looking through no more than MOST_READ."""
+    """Return the next SIZE matching rows, from a scan of at most MOST_READ."""
     rows: list[Row] = []
     last, read = before, 0
     for row in every(store, search, before, most=MOST_READ + 1):
@@ -126,7 +128,7 @@ def found(store: MemoryStore, search: Search, before: str) -> Page:
 
 
 def every(store: MemoryStore, search: Search, before: str = "", *, most: int | None = None) -> Iterator[Row]:
-    """Every memory deleted within the times of a search, newest first, with its audit entry; read in batches."""
+    """Yield every memory deleted within the time range of a search, newest first, with its audit entry; in batches."""
     read = 0
     while most is None or read < most:
         part = _part(store, search, before, SIZE + 1 if most is None else min(SIZE + 1, most - read))
@@ -138,7 +140,7 @@ def every(store: MemoryStore, search: Search, before: str = "", *, most: int | N
 
 
 def matches(row: Row, search: Search) -> bool:
-    """Whether the path and who deleted it are those of a search."""
+    """Return whether the path and the author of the deletion match a search."""
     if search.author is not None and (row.entry is None or row.entry.author_id != search.author):
         return False
     if search.path is None:
@@ -151,14 +153,16 @@ def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:
 
 
 def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Memory]:
-    """The ids first: many may have one moment, and are sorted before the first of them is known."""
+    """Return one batch of memories. Ids are queried first, since many rows may share a moment and must all be
+    sorted."""
     ids = list(_trash(store, search, before).values_list("pk", flat=True)[:size])
     found = Memory.objects.filter(store=store).select_related("head").in_bulk(ids)
     return [found[id] for id in ids if id in found]
 
 
 def _trash(store: MemoryStore, search: Search, before: str) -> MemoryQuerySet:
-    """Those that went together stay together: a directory's memories have one moment."""
+    """Return the trash within a time range, newest first; memories deleted together have the same moment and stay
+    adjacent."""
     trash = Memory.objects.in_trash().filter(store=store).order_by("-deleted_at", "-id")
     if search.start is not None:
         trash = trash.filter(deleted_at__gte=search.start)
@@ -168,4 +172,6 @@ def _trash(store: MemoryStore, search: Search, before: str) -> MemoryQuerySet:
     if last is None:
         return trash
     earlier = Q(deleted_at__lt=last.deleted_at) | Q(deleted_at=last.deleted_at, id__lt=last.id)
-    return trash.filter(earlier, deleted_at__lte=last.deleted_at)  # the index needs a bound that stands by itself
+    return trash.filter(
+        earlier, deleted_at__lte=last.deleted_at
+    )  # the index needs a bound outside the OR

@@ -1,4 +1,4 @@
-"""The pages of directories, the root's being the store's, and the parts of the tree that are opened on demand."""
+"""The pages of directories (the root's is the store's page), and the branches of the tree that load on demand."""
 
 from django.conf import settings
 from django.http import Http404, HttpResponse
@@ -27,7 +27,7 @@ from memoryhub.web.memories.overrides import ask_reason
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """What lies in a directory; the path of a memory leads to its page."""
+    """Show the children of a directory; redirect to the memory if the path is one."""
     place = _place(path)
     directory = Directory.objects.filter(store=store).at(place).first()
     if directory is None:
@@ -61,7 +61,7 @@ def page(request: Request, store: MemoryStore, path: str) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def children(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """One page of a directory's lines in the tree; without htmx the page of the directory."""
+    """Answer with one page of a directory's lines in the tree; without htmx redirect to the directory's page."""
     directory = _find(store, path)
     if not request.htmx:
         return redirect(addresses.of_directory(store.id, directory.path))
@@ -71,7 +71,7 @@ def children(request: Request, store: MemoryStore, path: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def rename(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """Another path for a directory and all that lies beneath it."""
+    """Rename a directory with everything in it."""
     directory = _find(store, path)
     form = RenameForm(request.POST) if request.method == "POST" else RenameForm(initial={"new_path": directory.path})
     if request.method == "POST" and form.is_valid():
@@ -93,7 +93,7 @@ def rename(request: Request, store: MemoryStore, path: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def delete(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """A directory with all that lies beneath it into the trash."""
+    """Move everything in a directory to the trash."""
     directory = _find(store, path)
     form = NoteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -141,7 +141,7 @@ def _find(store: MemoryStore, path: str) -> Directory:
 
 
 def _place(path: str) -> str:
-    """The path that an address holds without its first slash; 404 for one that nothing can have."""
+    """Return the path in a URL with its leading slash; raise Http404 for a path that is not valid."""
     place = f"/{path}" if path else paths.ROOT_DIRECTORY
     try:
         possible = paths.from_tool(paths.ROOT + place) == place
@@ -161,20 +161,20 @@ def _after(request: Request) -> str:
 
 
 def _acts(store_id: str, path: str) -> dict[str, str]:
-    """The addresses of what can be done with a directory, but for the root."""
+    """Return the URLs for renaming and deleting a directory; none for the root."""
     names = {"rename": "rename_directory", "delete": "delete_directory"} if path else {}
     return {act_name: addresses.of_act(route, store_id, path) for act_name, route in names.items()}
 
 
 def _deleted(store: MemoryStore, memory_id: str) -> dict[str, object] | None:
-    """The memory that was just deleted and can be taken back at once."""
+    """Return the memory that was just deleted and the version with which it can be restored."""
     memory = Memory.objects.in_trash().filter(store=store, pk=memory_id).first()
     version = facts.last_with_text(memory) if memory else None
     return {"memory": memory, "version": version} if version else None
 
 
 def _gone(request: Request, store: MemoryStore, path: str) -> HttpResponse:
-    """There is nothing (any more): where to go on from here."""
+    """Answer 404 with links to the closest existing directory."""
     nearest = branches.nearest(store, paths.parent(path))
     shown = pages.context(
         request,

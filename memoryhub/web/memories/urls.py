@@ -1,4 +1,4 @@
-"""The addresses of directories, memories, selections and the trash."""
+"""URL patterns of directories, memories, selections and the trash."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Retention policies, rehearsals, runs, and legal holds."""
+"""Web pages of retention policies, rehearsals, runs and legal holds."""

@@ -1,4 +1,4 @@
-"""Who may see a policy or a run: those of a store its members, those of the hub superusers."""
+"""Decorators for the pages of a policy or run: members see those of their store, superusers those of the hub."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,7 +14,7 @@ from memoryhub.web.common.request import Request
 
 
 def of_policy(view: View) -> View:
-    """`policy_id` of the address becomes the policy, for admins of its store; of the hub for superusers."""
+    """Replace `policy_id` of the address by its policy, for admins of its store, or superusers if it is the hub's."""
 
     @login_required
     @wraps(view)
@@ -29,7 +29,7 @@ def of_policy(view: View) -> View:
 
 
 def of_run(least: Role) -> Callable[[View], View]:
-    """`run_id` of the address becomes the run, for people with a role in its store."""
+    """Replace `run_id` of the address by its run, for people with at least the role `least` in its store."""
 
     def decorator(view: View) -> View:
         @login_required
@@ -48,7 +48,8 @@ def of_run(least: Role) -> Callable[[View], View]:
 
 
 def _let_in(request: Request, store: MemoryStore | None, least: Role) -> None:
-    """404 without a role, 403 with one that is too low; what is the hub's own is for superusers alone."""
+    """Set `request.role`; raise Http404 without a role, PermissionDenied with a lower one. Without a store, only
+    superusers may pass."""
     who = person(request)
     role = who.role_in(store) if store else Role.ADMIN if who.is_superuser else None
     if role is None:

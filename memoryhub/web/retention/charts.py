@@ -1,4 +1,4 @@
-"""Two pictures of a rehearsal: what policies would have expired week by week, and what they will if nothing happens."""
+"""Two charts of a rehearsal: how many memories policies would have expired in past weeks, and will in coming ones."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,11 +13,11 @@ from memoryhub.web.common.pictures import Cell, Label, Mark, Picture, number
 
 WEEKS = 12
 PAST, COMING = 1, 2
-"""The colours of the pictures."""
+"""Colour numbers of the two charts."""
 
 
 def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
-    """Each week as if the policies had always been there."""
+    """Return the chart of the past weeks, as if the policies had always existed."""
     now = rehearsal.past_weeks(store_id, at, tried, WEEKS)
     before = rehearsal.past_weeks(store_id, at, None, WEEKS) if against_saved else None
     says = ngettext(
@@ -32,7 +32,7 @@ def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_sa
 
 
 def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_saved: bool) -> Picture:
-    """Each week as it will be if nobody reads or writes any more."""
+    """Return the chart of the coming weeks, on the assumption that no one reads or changes a memory."""
     now = rehearsal.coming_weeks(store_id, at, tried, WEEKS)
     before = rehearsal.coming_weeks(store_id, at, None, WEEKS) if against_saved else None
     says = ngettext(
@@ -49,7 +49,8 @@ def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_
 
 
 def _picture(name: str, colour: int, title: str, says: str, empty: str, now: Weeks, before: Weeks | None) -> Picture:
-    """One bar a week; beside them in the table what the saved policies do."""
+    """Build a chart with one bar per week; its table also has the counts of the saved policies, if given as
+    `before`."""
     counts, names = [week.count for week in now.weeks], [_week(week.start, week.end) for week in now.weeks]
     drawn = charts.stacked([[count] for count in counts])
     words = _("%(week)s: %(count)s")

@@ -1,4 +1,4 @@
-"""What will happen to one memory and when, by the policy that applies to it."""
+"""What will happen to one memory and when, by the retention policy that applies to it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The policy of a memory and what of it is due next (null: nothing), in words as of now."""
+    """The policy that applies to a memory, and its next due rule (None if no rule is due) with the reason in words."""
 
     policy: Policy | None
     due: Due | None
@@ -24,13 +24,13 @@ class Fate:
 
     @property
     def is_unless_read(self) -> bool:
-        """Whether a read puts it off."""
+        """Return whether reading the memory would postpone it."""
         return self.due is not None and self.due.rule == retention_rules.UNREAD
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What keeps a memory, and what will become of it; for its page."""
+    """The pins and holds on a memory, and what its policy will do to it."""
 
     holds: Sequence[Hold]
     fate: Fate | None
@@ -41,7 +41,7 @@ class Kept:
 
 
 def facts_of(memory: Memory) -> Facts:
-    """What the rules know of a memory."""
+    """Return the fields of a memory that the retention rules use."""
     return Facts(
         memory.path,
         memory.created_at,
@@ -54,7 +54,7 @@ def facts_of(memory: Memory) -> Facts:
 
 
 def fate_of(memory: Memory, saved: Sequence[Policy], now: datetime) -> Fate:
-    """By the policies that are saved; pins and holds are not asked."""
+    """Return what the saved policies will do to a memory, regardless of pins and holds."""
     policy = retention_rules.chosen(saved, memory.path)
     due = retention_rules.due_next(policy, facts_of(memory))
     why = sentences.reason(due.rule, due.since, now, due.days, is_read=memory.last_read_at is not None) if due else ""
@@ -62,14 +62,14 @@ def fate_of(memory: Memory, saved: Sequence[Policy], now: datetime) -> Fate:
 
 
 def kept(memory: Memory, now: datetime) -> Kept:
-    """Of one memory: a question for the policies of its store and the hub, and one for pins and holds."""
+    """Return the holds and the fate of one memory."""
     saved = policies.concerning(memory.store_id)
     fate = fate_of(memory, saved, now) if saved or not memory.is_live else None
     return Kept(over(memory.store_id, memory.pk, memory.path, now), fate)
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """The hold and the pin over a memory or a path; the hold first, and of several one that freezes the text."""
+    """Return the hold and the pin on a memory or a path: the hold first, preferably one that freezes the text."""
     found = holds.holds_of(store_id, now)
     legal = found.stops_changes(memory_id, path) or found.stops_removal(memory_id, path)
     other = found.stops_policies(memory_id, path)

@@ -1,4 +1,4 @@
-"""Which policy applies to a path, why that one, and when which rule is due; and what a pattern means."""
+"""Which policy applies to a path and why, when a rule is due, and what a pattern matches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from memoryhub.web.retention.due import fate_of, over
 
 LONGEST = 1024
 MOST_LOOKED_AT = 5_000
-"""So many paths are compared with a pattern while somebody types it."""
+"""The most paths that are compared with a pattern while a person types it."""
 
 MOST_EXAMPLES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A policy, whether it applies to a path, and why or why not."""
+    """A policy, whether it matches a path and applies to it, and the reason."""
 
     policy: Policy
     wins: bool
@@ -46,7 +46,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Some memories that match a pattern. `count` is of those looked at; `is_cut`: there are more."""
+    """Some memories that match a pattern; `count` covers the paths compared, and `is_cut` says that there are more."""
 
     paths: Sequence[str]
     count: int
@@ -60,7 +60,7 @@ class Examples:
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Of any path, whether there is a memory or not."""
+    """Explain which policy applies to a path, whether or not a memory exists there."""
     path = request.GET.get("path", "").strip().replace("\0", "")[:LONGEST]
     problem = _("A path begins with a slash: /customers/acme.md") if path and not path.startswith("/") else ""
     shown = {} if problem or not path else _explained(request, store, path)
@@ -70,13 +70,13 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def pattern(request: Request, store: MemoryStore) -> HttpResponse:
-    """A part of the form: what a pattern means, and what matches it."""
+    """Answer with the fragment of the form that explains a pattern and shows examples."""
     given = request.GET.get("pattern", "").strip().replace("\0", "")[:LONGEST]
     return render(request, "retention/_pattern.html", {"store": store, **about_pattern(store, given)})
 
 
 def about_pattern(store: MemoryStore, given: str) -> dict[str, object]:
-    """For the part of the form below the pattern."""
+    """Return the template context for the fragment that explains a pattern."""
     problem = retention_words.pattern_problem(given)
     return {
         "pattern": given,
@@ -87,7 +87,10 @@ def about_pattern(store: MemoryStore, given: str) -> dict[str, object]:
 
 
 def examples(store: MemoryStore, given: str) -> Examples:
-    """Among the first MOST_LOOKED_AT paths that begin as the pattern does; of every memory the number alone."""
+    """Return matches among the first MOST_LOOKED_AT paths with the pattern's fixed prefix.
+
+    An empty pattern means every memory: then only the count is returned.
+    """
     if not given:
         return Examples((), store.memory_count, False)
     start = given.partition("*")[0]

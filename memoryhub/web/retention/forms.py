@@ -1,4 +1,4 @@
-"""The form of a retention policy: rules with a box to tick, and days beside it."""
+"""The form of a retention policy: each rule has a checkbox and a number of days or versions."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,7 +23,7 @@ RULES = (
     ("trash_days", _("Empty the trash of what people and agents deleted after"), 90),
     ("keep_entry_days", _("Keep the audit entries of the last"), 365),
 )  # fmt: skip
-"""The number of each rule, what its box says, and what is suggested beside it."""
+"""The field name, label and suggested number of each rule."""
 
 VERSIONS = "keep_versions"
 HELP = {
@@ -40,7 +40,7 @@ HELP = {
 
 
 class PolicyForm(forms.Form):
-    """What a person sets of a policy. A number counts where its box `use_…` is ticked."""
+    """The fields of a policy; a rule's number applies only if its checkbox `use_…` is ticked."""
 
     name = forms.CharField(
         label=_("Name"), max_length=100, help_text=_("Its name in the audit and in the list of runs.")
@@ -78,7 +78,7 @@ class PolicyForm(forms.Form):
         return cls(initial=typed(settings))
 
     def clean_pattern(self) -> str:
-        """As it is stored."""
+        """Return the pattern in its normalised form."""
         try:
             return retention_rules.cleaned(self.cleaned_data["pattern"])
         except BadPattern as bad:
@@ -100,11 +100,11 @@ class PolicyForm(forms.Form):
         return given
 
     def settings(self) -> PolicySettings:
-        """What a valid form says."""
+        """Return the settings of a valid form."""
         return PolicySettings(**self.cleaned_data)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rules, each with its box, its number and the words around them."""
+        """Return each rule with its checkbox, its number field and the text around them."""
         return [
             {
                 "use": self[f"use_{number}"],
@@ -127,18 +127,18 @@ class PolicyForm(forms.Form):
 
 
 def typed(settings: PolicySettings) -> dict[str, Any]:
-    """As a browser would send them: each number with its box."""
+    """Return settings as form data, as a browser would submit them."""
     set_ = {name: value for name, value in asdict(settings).items() if value is not None and value is not False}
     found = {name: "on" if value is True else value for name, value in set_.items()}
     return found | {f"use_{number}": "on" for number, _label, _suggested in RULES if number in found}
 
 
 def query(settings: PolicySettings) -> str:
-    """The draft for an address."""
+    """Return settings as a query string."""
     return urlencode(typed(settings))
 
 
 def drafted(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """The draft of an address, for a form's first values; empty where there is none."""
+    """Return the form data in query parameters as initial values; empty if there are none."""
     names = PolicyForm().fields
     return {name: value.replace("\0", "") for name, value in parameters.items() if name in names}

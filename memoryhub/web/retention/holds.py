@@ -1,4 +1,4 @@
-"""Pins and legal holds of a store: which there are, placing one, and letting go of it."""
+"""Pins and legal holds of a store: the list, placing one and releasing one."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from memoryhub.web.retention.holds_forms import WHOLE_STORE, HoldForm
 METHODS = ["GET", "HEAD", "POST"]
 MOST, MOST_ENDED = 500, 50
 LEAST = {HoldKind.PIN: Role.CURATOR, HoldKind.HOLD: Role.ADMIN}
-"""Who may place and release a hold of a kind."""
+"""The role needed to place and release each kind of hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A hold, the path of what it holds (null: the memory is gone for good), and where that is shown."""
+    """A hold, the path of what it holds (None if that memory was deleted permanently), and the URL of its page."""
 
     hold: Hold
     path: str | None
@@ -53,7 +53,7 @@ class Row:
 @require_http_methods(METHODS)
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """The list; `path` or `memory` in the address say what the form begins with."""
+    """List holds, and place one on POST; `path`, `memory` and `kind` in the query prefill the form."""
     if request.method == "POST":
         return _place(request, store)
     kinds = _kinds(request)
@@ -66,7 +66,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(METHODS)
 @in_store(Role.CURATOR)
 def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
-    """Asks first; curators let go of pins, admins of legal holds too."""
+    """Show the confirmation, and release a hold on POST: curators may release pins, admins also legal holds."""
     hold = Hold.objects.of_store(store.pk).filter(pk=hold_id).select_related("owner").first()
     if hold is None:
         raise Http404
@@ -150,7 +150,7 @@ def _page(request: Request, store: MemoryStore, form: HoldForm) -> HttpResponse:
 
 
 def _rows(request: Request, store: MemoryStore, found: Iterable[Hold]) -> Sequence[Row]:
-    """With the paths that the memories have now."""
+    """Return the holds as rows, with the current paths of their memories."""
     shown = list(found)
     wanted = {hold.memory for hold in shown if hold.memory}
     paths = dict(Memory.objects.among(store.pk, wanted).values_list("pk", "path"))
@@ -168,7 +168,7 @@ def _where(store: MemoryStore, hold: Hold, path: str | None) -> tuple[str | None
 
 
 def _asked(request: Request, store: MemoryStore) -> str:
-    """What the address asks for, as the form writes it."""
+    """Return the path or memory in the query, as the form writes it."""
     memory = Memory.objects.filter(store=store, pk=request.GET.get("memory", "").replace("\0", "")).first()
     if memory:
         return memory.path

@@ -14,7 +14,7 @@ WHOLE_STORE = "/"
 
 
 class HoldForm(forms.Form):
-    """What is to stay, why, and until when; `kinds` are those that the person may place."""
+    """What to hold, why and until when; `kinds` are the kinds of hold that the person may place."""
 
     place = forms.CharField(
         label=_("What must stay"), max_length=2000, strip=False,
@@ -53,7 +53,7 @@ class HoldForm(forms.Form):
         self.fields["kind"].choices = [(kind.value, words[kind]) for kind in kinds]  # type: ignore[attr-defined]
 
     def clean_place(self) -> str:
-        """Finds the memory, else the directory, that stands there; one that is not there yet ends in a slash."""
+        """Look up the memory or the directory at the path; a directory that does not exist needs a trailing slash."""
         place = str(self.cleaned_data["place"]).strip()
         if "\0" in place or not place.startswith("/"):
             raise forms.ValidationError(gettext("A path begins with a slash: /customers/acme.md"))
@@ -79,7 +79,7 @@ class HoldForm(forms.Form):
         return given
 
     def clean_until(self) -> datetime | None:
-        """The end of the last day in the person's zone."""
+        """Return the end of the last day in the current time zone."""
         last = self.cleaned_data["until"]
         if last is None:
             return None
@@ -93,5 +93,5 @@ class HoldForm(forms.Form):
 
 
 def place_of(hold: Hold) -> str:
-    """What the form calls the place of a hold on a directory or a store."""
+    """Return the form's value for the place of a hold on a directory or a store."""
     return f"{hold.path}/" if hold.path else WHOLE_STORE

@@ -1,4 +1,4 @@
-"""What policies would remove: all of it in numbers, the first of it by name, and how it differs from today's."""
+"""What policies would remove: totals, the first items by name, and the difference from the saved policies."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,17 +15,17 @@ from memoryhub.web.retention.charts import coming, past
 from memoryhub.web.retention.rows import Row, rows
 
 MOST = 100
-"""So many of a list are named; the download has all of them."""
+"""The most items listed by name; the download has all of them."""
 
 MOST_DIFFERENT = 25
 MOST_STORES = 50
 AT_ONCE = 5_000
-"""In a store with more memories the pictures come after the page."""
+"""In a store with more memories than this, the charts are loaded after the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """Things that go or stay: all of them in numbers, the first by name."""
+    """Items that would be removed or kept: the totals of all, and the first ones as rows."""
 
     totals: Totals
     rows: Sequence[Row]
@@ -38,7 +38,7 @@ class Some:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """To the policies that are saved: what goes now that stayed, and what stays now that went."""
+    """The difference from the saved policies: what would be removed in addition, and what would be kept instead."""
 
     going: Some
     staying: Some
@@ -50,7 +50,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What policies would do to a store at a moment, and in the weeks before and after it."""
+    """What policies would remove from a store at a moment, and in the weeks before and after it."""
 
     at: datetime
     all: Some
@@ -60,7 +60,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """What the hub's policies would do to one store; `url` shows it whole."""
+    """What the hub's policies would remove from one store; `url` is its rehearsal."""
 
     store: MemoryStore
     totals: Totals
@@ -71,7 +71,7 @@ class InStore:
 
 @dataclass(frozen=True, slots=True)
 class OfHub:
-    """What the hub's policies would do, store by store; `is_cut`: there are more stores."""
+    """What the hub's policies would remove from each store; `is_cut` says that there are more stores."""
 
     at: datetime
     stores: Sequence[InStore]
@@ -82,7 +82,7 @@ class OfHub:
 def outlook(
     store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True
 ) -> Outlook:
-    """Of the saved policies (`tried` null) or of others."""
+    """Return the outlook of the policies `tried`, or of the saved ones if that is None."""
     items = list(rehearsal.rehearse(store_id, at, policies=tried))
     difference = None
     if against_saved:
@@ -95,12 +95,12 @@ def outlook(
 
 
 def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool) -> Sequence[Picture]:
-    """The weeks before and after a moment; they cost several times what the lists do."""
+    """Return the charts of the weeks before and after a moment; they take several times as long as the lists."""
     return past(store_id, at, tried, against_saved), coming(store_id, at, tried, against_saved)
 
 
 def outlook_of_hub(at: datetime, tried: Sequence[Policy]) -> OfHub:
-    """With the policies that each store has itself, which come first there."""
+    """Return the outlook of the hub's policies; each store's own policies take precedence there."""
     stores = list(MemoryStore.objects.active().by_name()[: MOST_STORES + 1])
     found = [_in_store(store, at, tried) for store in stores[:MOST_STORES]]
     sums = Totals(*(sum(column) for column in zip(*(one.totals for one in found), strict=True))) if found else None
@@ -116,7 +116,10 @@ def _in_store(store: MemoryStore, at: datetime, tried: Sequence[Policy]) -> InSt
 
 
 def differences(old: Iterable[Item], new: Iterable[Item]) -> tuple[list[Item], list[Item]]:
-    """What goes in the new that did not in the old, and what stays; of versions only those that differ."""
+    """Return the items that only `new` removes and those that only `old` removes.
+
+    If both remove versions of a memory, the item has the difference of their numbers.
+    """
     before = {(item.removal, item.memory): item for item in old}
     going = []
     for item in new:

@@ -1,4 +1,4 @@
-"""The form of a retention policy, what it would do before it is saved, and deleting one."""
+"""Creating, changing and deleting a retention policy, each with a preview of its effect."""
 
 import hashlib
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ SAVE = "save"
 @require_http_methods(METHODS)
 @in_store(Role.ADMIN)
 def new(request: Request, store: MemoryStore) -> HttpResponse:
-    """A draft in the address is what the form begins with."""
+    """Create a policy; the query may prefill the form with a draft."""
     return _form(request, store, None)
 
 
@@ -57,7 +57,7 @@ def edit(request: Request, policy: RetentionPolicy) -> HttpResponse:
 @require_http_methods(METHODS)
 @of_policy
 def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
-    """Shows what would no longer go, and what would go by another policy then."""
+    """Show what would then be kept and what another policy would remove, and delete the policy on POST."""
     store = policy.store
     if request.method == "POST":
         before = PolicySettings.of(policy)
@@ -79,7 +79,7 @@ def delete(request: Request, policy: RetentionPolicy) -> HttpResponse:
 
 
 def _form(request: Request, store: MemoryStore | None, policy: RetentionPolicy | None) -> HttpResponse:
-    """Saves once the person has seen what it would do: `seen` names the draft that was rehearsed."""
+    """Save the policy only after its preview was shown: `seen` is the digest of the draft that was previewed."""
     if request.method != "POST":
         draft = drafted(request.GET.dict())
         form = (
@@ -112,7 +112,7 @@ def _page(
     *,
     asks: bool = False,
 ) -> HttpResponse:
-    """The form; with valid `settings` also what they would do, and the button that saves them."""
+    """Show the form; valid `settings` add the preview and the button that saves them."""
     shown: dict[str, Any] = {"policy": policy, "form": form, "asks": asks}
     if store:
         shown |= about_pattern(store, str(form["pattern"].value() or "").strip())
@@ -137,19 +137,20 @@ def _outlook(store: MemoryStore | None, tried: Sequence[Policy]) -> Outlook | Of
 
 
 def _tried(store: MemoryStore | None, policy: RetentionPolicy | None, settings: PolicySettings) -> list[Policy]:
-    """The saved policies with the draft, the last of them, in the place of what it replaces."""
+    """Return the saved policies with the draft as the last one; it replaces the policy being edited."""
     store_id = store.pk if store else None
     return policies.instead_of(policies.concerning(store_id), settings.as_policy(store_id, policy.pk if policy else ""))
 
 
 def _digest(settings: PolicySettings, policy: RetentionPolicy | None) -> str:
-    """Names a draft and the policy that it replaces as it is now."""
+    """Return a digest of a draft and of the current state of the policy that it replaces."""
     before = asdict(PolicySettings.of(policy)) if policy else None
     return hashlib.sha256(to_json([asdict(settings), before]).encode()).hexdigest()[:32]
 
 
 def _tell_saved(request: Request, saved: RetentionPolicy, before: RetentionPolicy | None) -> None:
-    """With the way back: the values that it had, or deleting what is new."""
+    """Add a success message with a link that undoes the change: to the form with the old values, or to the deletion of
+    a new policy."""
     said = _("The policy “%(name)s” was saved. It works with the next run.") % {"name": saved.name}
     if before is None:
         _tell(request, said, reverse("delete_policy", args=[saved.pk]))

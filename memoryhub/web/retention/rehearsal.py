@@ -1,4 +1,4 @@
-"""The rehearsal of a store's policies: exactly what the next run removes, or one in some weeks; and its table."""
+"""The rehearsal of a store's policies: exactly what a run would remove now or in some weeks, and its download."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ from memoryhub.web.retention.forms import PolicyForm, drafted
 from memoryhub.web.retention.outlook import AT_ONCE, MOST, outlook, pictures
 
 AHEAD = (0, 7, 30, 90)
-"""Days: as of which moment it is rehearsed."""
+"""The choices for the date of a rehearsal, in days from now."""
 
 _COLUMNS = (
     "what", "path", "memory", "why", "policy", "rule", "days", "since", "due_at", "versions", "bytes", "last_read_at",
@@ -37,7 +37,7 @@ _PART = 500
 @require_safe
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """As of now, or `days` from now."""
+    """Rehearse a run now, or `days` from now."""
     days = _days(request.GET.get("days", ""))
     at = timezone.now() + timedelta(days=days)
     found = outlook(store.pk, at, None, against_saved=False, weeks=not days and store.memory_count <= AT_ONCE)
@@ -61,7 +61,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def weeks(request: Request, store: MemoryStore) -> HttpResponse:
-    """The pictures alone, of the saved policies or of a draft in the address; as a part of a page for htmx."""
+    """Show only the charts, for the saved policies or a draft in the query; htmx gets a fragment."""
     draft = drafted(request.GET.dict())
     form = PolicyForm(draft)
     tried = tried_with(store, form, request.GET.get("policy", "")) if draft and form.is_valid() else None
@@ -71,7 +71,7 @@ def weeks(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def weeks_url(store: MemoryStore, draft: str = "") -> str:
-    """The address of the pictures where they come after the page; empty where they are on it."""
+    """Return the URL that loads the charts after the page; empty if the page contains them."""
     url = reverse("rehearsal_weeks", args=[store.pk])
     return f"{url}?{draft}" if store.memory_count > AT_ONCE else ""
 
@@ -79,7 +79,8 @@ def weeks_url(store: MemoryStore, draft: str = "") -> str:
 @require_POST
 @in_store(Role.ADMIN)
 def export(request: Request, store: MemoryStore) -> HttpResponse:
-    """All of it, of the saved policies or with a draft in the place of `policy`; noted in the audit first."""
+    """Download all items, for the saved policies or with a draft in place of `policy`; the download is audited
+    first."""
     form = request.POST.get("format") if request.POST.get("format") in FORMATS else "csv"
     days, draft = _days(request.POST.get("days", "")), drafted(request.POST.dict())
     tried: Sequence[Policy] | None = None
@@ -96,7 +97,7 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def tried_with(store: MemoryStore, form: PolicyForm, policy_id: str) -> list[Policy]:
-    """The saved policies with the draft of a valid form in the place of one of them, or beside them."""
+    """Return the saved policies with the draft of a valid form, which replaces `policy_id` or is added."""
     draft = form.settings().as_policy(store.pk, policy_id)
     return policies.instead_of(policies.concerning(store.pk), draft)
 

@@ -1,4 +1,4 @@
-"""The retention policies of a store and of the hub: what each does in a sentence, and how the runs went."""
+"""The pages of a store's and the hub's retention policies, with the results of the last runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ EVERY = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A policy in words; `did` is what the last run did by it, `url` changes it (empty: the person may not)."""
+    """A policy in words; `did` is what the last run did because of it, `url` is empty if the person may not edit it."""
 
     policy: RetentionPolicy
     pattern: str
@@ -38,7 +38,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A policy that is proposed; `url` leads to the form with it."""
+    """A suggested policy; `url` opens the form with it."""
 
     title: str
     sentences: Sequence[str]
@@ -47,7 +47,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When the policies are looked at next (null: as soon as the background works), and the last runs."""
+    """When the policies are checked next (None before the first check), the last run, and one that awaits approval."""
 
     next: datetime | None
     last: runs_rows.Summary | None
@@ -105,7 +105,7 @@ def hub_page(request: Request) -> HttpResponse:
 
 
 def _sorted(found: object) -> list[RetentionPolicy]:
-    """The more specific first, as they are asked."""
+    """Return policies in order of precedence, the most specific first."""
     rows: list[RetentionPolicy] = list(found)  # type: ignore[call-overload]
     return sorted(rows, key=lambda policy: policies.rules_of(policy).specificity)
 
@@ -129,7 +129,7 @@ def _times(store_id: str | None) -> Times:
 
 
 def _did(run: Run) -> dict[str, list[str]]:
-    """What a run did by each policy, in words."""
+    """Return what a run did because of each policy, in words, by policy id."""
     items = RunItem.objects.filter(run=run, skipped="").order_by("policy", "removal")
     found: dict[str, list[str]] = {}
     for policy, removal, count in items.values_list("policy", "removal").annotate(Sum("count")):

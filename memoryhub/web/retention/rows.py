@@ -1,4 +1,4 @@
-"""The items of a rehearsal as lines of a list: what happens to which memory, why and when, and who read it last."""
+"""The items of a rehearsal as rows of a list: what happens to which memory, why, when, and who read it last."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An item in words. `what` is where it goes, `why` the reason; `url` shows the memory, empty for entries."""
+    """An item in words: `what` happens and `why`; `url` is the memory's page, empty for audit entries."""
 
     item: Item
     what: str
@@ -36,7 +36,7 @@ class Row:
 
 
 def rows(store_id: str, at: datetime, items: Iterable[Item]) -> Sequence[Row]:
-    """As of a moment."""
+    """Return items as rows, with reasons as of the moment `at`."""
     shown = list(items)
     names = names_of({item.policy for item in shown})
     return [
@@ -52,18 +52,18 @@ def rows(store_id: str, at: datetime, items: Iterable[Item]) -> Sequence[Row]:
 
 
 def why(item: Item, at: datetime) -> str:
-    """The reason in words, as of a moment."""
+    """Return the reason in words as of a moment."""
     is_read = item.last_read_at is not None
     return sentences.reason(item.rule, item.since, at, item.days, is_read=is_read)
 
 
 def names_of(policies: Iterable[str | None]) -> dict[str, str]:
-    """What policies are called; those that are gone are not among them."""
+    """Return the names of policies by id; deleted policies are left out."""
     return dict(RetentionPolicy.objects.filter(pk__in=[pk for pk in policies if pk]).values_list("pk", "name"))
 
 
 def what(removal: str, count: int) -> str:
-    """What happens to it."""
+    """Return what happens to an item, in words."""
     if removal == Removal.EXPIRE:
         return _("to the trash")
     if removal == Removal.PURGE:
@@ -75,7 +75,7 @@ def what(removal: str, count: int) -> str:
 
 
 def counted(removal: str, count: int) -> str:
-    """So much of what a run did."""
+    """Return how many items of a kind a run removed, in words."""
     told = {"count": f"{count:,}"}
     if removal == Removal.EXPIRE:
         return ngettext("%(count)s memory to the trash", "%(count)s memories to the trash", count) % told
@@ -85,7 +85,7 @@ def counted(removal: str, count: int) -> str:
 
 
 def parts(found: Iterable[T], size: int) -> Iterator[list[T]]:
-    """So many at a time."""
+    """Yield the items in lists of at most `size`."""
     left = iter(found)
     while part := list(islice(left, size)):
         yield part

@@ -1,4 +1,4 @@
-"""The runs of a store's policies: the list, one with what it did and why, and what a person does about it."""
+"""The runs of a store's policies: the list, the page of one run, and starting, allowing, cancelling or undoing it."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ SIZE = 50
 @require_safe
 @in_store(Role.VIEWER)
 def listing(request: Request, store: MemoryStore) -> HttpResponse:
-    """The newest, or those before the run that `before` names."""
+    """List the newest runs, or those before the run `before`."""
     before = request.GET.get("before", "").replace("\0", "")
     found = Run.objects.of_store(store.pk).select_related("started_by").newest()
     shown = list((found.filter(pk__lt=before) if before else found)[: SIZE + 1])
@@ -48,7 +48,7 @@ def listing(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @in_store(Role.ADMIN)
 def start(request: Request, store: MemoryStore) -> HttpResponse:
-    """Begins a run now; the background does it."""
+    """Start a run now; a background thread carries it out."""
     try:
         run = runs.start(store.pk, act(request), timezone.now())
     except runs.NothingDue:
@@ -63,7 +63,7 @@ def start(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @of_run(Role.VIEWER)
 def page(request: Request, run: Run) -> HttpResponse:
-    """Whole, or for htmx its state alone, which asks again until it is over."""
+    """Show a run; htmx polls its state as a fragment until the run ends, and then reloads the page."""
     after = request.GET.get("after", "")
     summary = runs_rows.summary(run)
     shown = {"run": run, "summary": summary, "now": timezone.now()}
@@ -97,7 +97,7 @@ def cancel(request: Request, run: Run) -> HttpResponse:
 @require_POST
 @of_run(Role.ADMIN)
 def undo(request: Request, run: Run) -> HttpResponse:
-    """Takes back what it put into the trash and is still there."""
+    """Restore the memories that the run moved to the trash and that are still there."""
     if run.store is None:
         raise Http404
     try:
@@ -128,6 +128,6 @@ def _do(request: Request, run: Run, verb: Callable[[str, Act], None], said: str)
 
 
 def _context(request: Request, store: MemoryStore | None, **more: object) -> dict[str, object]:
-    """For a run of a store with what its other pages know too."""
+    """Return the template context for a run; a run of a store also has the context of the store's pages."""
     shown = {"may_act": request.role.includes(Role.ADMIN), **more}
     return pages.context(request, store, **shown) if store else shown

@@ -1,4 +1,4 @@
-"""What the pages of runs show: how far one is, what it did to which memory and why, and what could be taken back."""
+"""Data for the pages of runs: the progress, what happened to each memory and why, and what can be undone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _PART = 500
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in numbers: `done` of `expected` items; `per_cent` never says 100 before the end."""
+    """A run in numbers: `done` of `expected` items; `per_cent` stays below 100 until the run has ended."""
 
     run: Run
     done: int
@@ -39,7 +39,7 @@ class Summary:
 
     @property
     def is_brief(self) -> bool:
-        """Whether it is over and took less than a minute."""
+        """Return whether the run ended within a minute."""
         return self.run.ended_at is not None and self.run.ended_at - self.run.started_at < timedelta(minutes=1)
 
     @property
@@ -49,7 +49,8 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a run did to one memory. `path` null: it is gone for good; `entry` is the address of the audit entry."""
+    """What a run did to one memory. `path` is None if it was deleted permanently; `entry` is the URL of the audit
+    entry."""
 
     item: RunItem
     path: str | None
@@ -64,7 +65,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some of them; `next` is the item after which the next page goes on."""
+    """One page of lines; `next` is the item after which the next page begins, or None at the end."""
 
     lines: Sequence[Line]
     next: int | None
@@ -72,7 +73,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """What a run put into the trash and is still there; `taken` are paths where something else is now."""
+    """How many of a run's memories are still in the trash; `taken` are their paths that are occupied again."""
 
     count: int
     is_cut: bool
@@ -80,7 +81,7 @@ class WayBack:
 
 
 def summary(run: Run) -> Summary:
-    """The items are counted only where somebody watches: while the run is under way."""
+    """Return a run in numbers; its items are counted only while it is not done."""
     done = RunItem.objects.filter(run=run).count() if run.state != RunState.DONE else run.expected
     per_cent = 100 if run.state == RunState.DONE else min(99, 100 * done // max(run.expected, 1))
     return Summary(run, min(done, run.expected), per_cent, _figures(run))
@@ -98,7 +99,7 @@ def _figures(run: Run) -> list[tuple[int, str]]:
 
 
 def items(run: Run, after: int) -> Lines:
-    """Those that follow an item."""
+    """Return the page of lines after an item."""
     found = list(RunItem.objects.filter(run=run, pk__gt=after).order_by("pk")[: SIZE + 1])
     shown = found[:SIZE]
     memories = Memory.objects.among(run.store_id or "", {item.memory for item in shown if item.memory}).in_bulk()
@@ -123,7 +124,7 @@ def _line(run: Run, item: RunItem, memory: Memory | None, names: Mapping[str, st
 
 
 def _state(item: RunItem, memory: Memory | None) -> str:
-    """Where a memory is now that the run put into the trash."""
+    """Return where a memory that the run moved to the trash is now."""
     if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
         return ""
     if memory is None:
@@ -132,7 +133,7 @@ def _state(item: RunItem, memory: Memory | None) -> str:
 
 
 def skipped_words(code: str) -> str:
-    """Why the run left something alone."""
+    """Return the reason why a run skipped an item, in words."""
     words = {
         "held": _("pinned or on hold"),
         "gone": _("not there any more"),
@@ -146,7 +147,7 @@ def skipped_words(code: str) -> str:
 
 
 def way_back(run: Run) -> WayBack:
-    """Of the memories that the run itself expired."""
+    """Return how many memories that the run moved to the trash are still there, and which of their paths are taken."""
     if not run.expired or run.store_id is None:
         return WayBack(0, False, ())
     expired = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")

@@ -1,4 +1,4 @@
-"""Retention policies, and why something goes, in sentences for people."""
+"""Sentences for retention policies and for the reasons of a removal."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ def days(count: int) -> str:
 
 
 def pattern_words(pattern: str) -> str:
-    """Which memories a pattern means."""
+    """Return in words which memories a pattern matches."""
     if not pattern:
         return _("every memory")
     if pattern.endswith("/") and "*" not in pattern:
@@ -25,7 +25,7 @@ def pattern_words(pattern: str) -> str:
 
 
 def sentences(policy: Policy) -> list[str]:
-    """What a policy does, a sentence for each thing; one where it does nothing."""
+    """Return what a policy does, one sentence for each effect; a policy without effect has one too."""
     found = [*_expiring(policy), *_keeping(policy)]
     return found or [_("Nothing expires and nothing is removed: everything that it applies to is kept.")]
 
@@ -79,14 +79,14 @@ def _keeping(policy: Policy) -> list[str]:
 
 
 def day(moment: datetime) -> str:
-    """`3 May`, with the year where it is another one."""
+    """Return a date such as `3 May`, with the year if it is not the current one."""
     local = timezone.localtime(moment)
     same = local.year == timezone.localtime().year
     return formats.date_format(local, "j F" if same else "j F Y")
 
 
 def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *, is_read: bool = True) -> str:
-    """Why something is due at a moment: what the rule counts from, and how long that is."""
+    """Return why an item is due at a moment: the date from which its rule counts, and the days since then."""
     if since is None:
         return rule_words(rule)
     told = {"day": day(since), "days": days(max(0, (at - since).days)), "limit": days(limit or 0)}
@@ -104,7 +104,7 @@ def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *
 
 
 def rule_words(rule: str) -> str:
-    """What a rule is called."""
+    """Return the reason that a rule stands for, in words."""
     words = {
         retention_rules.UNREAD: _("not read for long"),
         retention_rules.UNCHANGED: _("not changed for long"),
@@ -118,7 +118,7 @@ def rule_words(rule: str) -> str:
 
 
 def why(candidate: Candidate) -> str:
-    """Why a policy applies to a path, or does not."""
+    """Return why a policy applies to a path, or why it does not."""
     if candidate.why == "wins" and candidate.policy.store is None:
         return _("It applies: no policy of this memory store matches the path, and of the hub’s this is the closest.")
     words = {
@@ -134,7 +134,7 @@ def why(candidate: Candidate) -> str:
 
 
 def pattern_problem(pattern: str) -> str:
-    """What is wrong with a pattern; empty: nothing."""
+    """Return what is wrong with a pattern; empty if it is valid."""
     try:
         retention_rules.cleaned(pattern)
     except BadPattern as bad:

@@ -1,4 +1,4 @@
-"""The addresses of retention policies, rehearsals, runs and holds."""
+"""URL patterns of retention policies, rehearsals, runs and holds."""
 
 from django.urls import path
 
