@@ -1,1 +1,1 @@
-"""The audit: lists, entries, sentences, export."""
+"""Web pages of the audit: lists of entries, one entry, sentences, export."""

@@ -1,4 +1,4 @@
-"""The answer to an audited call as the caller saw it, checked against what the entry committed to."""
+"""The answer to an audited call as the caller received it, verified against the commitment in its entry."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -10,15 +10,15 @@ from memoryhub.models import AuditChain, AuditEntry, MemoryText, MemoryVersion, 
 from memoryhub.web.audit.masking import Entries, Mask
 
 UNKNOWN = "/[redacted]"
-"""In an answer that is rendered again, the path that has been redacted."""
+"""The placeholder for a redacted path in an answer that is rendered again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`fits`: it is what the entry committed to.
+    """The answer to a call; `fits` means that it matches the commitment in the entry.
 
-    `redacted`: it cannot be, since it or its text has been redacted; `removed`: its text has been removed.
-    `masked`: values of it are not shown.
+    `rendered`: it is not stored but was rendered again. `redacted`: it cannot be verified, because a redaction
+    destroyed it or its text. `removed`: its text has been removed. `masked`: some of its values are masked.
     """
 
     text: str
@@ -30,7 +30,7 @@ class Answer:
 
 
 def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
-    """Null where nothing was answered: people see pages, not answers."""
+    """Return the answer of an entry, or None for acts of people, who get pages instead."""
     if "message" not in entry.commitments and entry.message is None:
         return None
     version = _versions([entry]).get(entry.version or "")
@@ -42,7 +42,7 @@ def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
 
 
 def _was_removed(entry: AuditEntry) -> bool:
-    """Whether the version that an answer showed, or the call that it repeats, was removed, and the audit says so."""
+    """Return whether the version that the answer showed, or the call that it repeats, is recorded as removed."""
     if entry.version is None:
         repeated = entry.replay_of
         return repeated is not None and AuditChain.objects.filter(pk=entry.chain, start_seq__gte=repeated).exists()
@@ -51,12 +51,12 @@ def _was_removed(entry: AuditEntry) -> bool:
 
 
 def is_redacted(entry: AuditEntry, field: str) -> bool:
-    """Whether a value that the entry committed to cannot be checked any more: its salt went with a redaction."""
+    """Return whether a committed value can no longer be verified, because a redaction destroyed its salt."""
     return field in entry.commitments and field not in entry.salts
 
 
 def answers_of(entries: Iterable[AuditEntry], masked: Entries) -> dict[tuple[str, int], str]:
-    """The answers of many entries, by chain and seq."""
+    """Return the answers of many entries, by chain and seq."""
     entries = [entry for entry in entries if "message" in entry.commitments or entry.message is not None]
     versions = _versions(entries)
     answers = {}
@@ -67,9 +67,10 @@ def answers_of(entries: Iterable[AuditEntry], masked: Entries) -> dict[tuple[str
 
 
 def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: Entries) -> str:
-    """An answer as people see it: one that is rendered again is rendered from the masked text.
+    """Return an answer with its sensitive values masked.
 
-    Between the numbers of an answer's lines what spans lines could not be found.
+    An answer that is not stored is rendered from the masked text: line numbers in the answer would hide values that
+    span lines.
     """
     mask = entries.masker(entry)
     if mask is None or not text:
@@ -82,7 +83,7 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
 
 
 def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
-    """Whether a value is the one that the entry committed to under that name."""
+    """Return whether a value matches the commitment under that name in the entry."""
     salt, commitment = entry.salts.get(field), entry.commitments.get(field)
     if value is None or salt is None or commitment is None:
         return value is None and salt is None and commitment is None
@@ -93,16 +94,17 @@ def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
 
 
 def _versions(entries: Iterable[AuditEntry]) -> Mapping[str, MemoryVersion]:
-    """The versions whose texts some answers showed."""
+    """Return the versions whose texts the answers showed, by id."""
     shown = [entry for entry in entries if entry.message is None and entry.version]
     of_stores = MemoryVersion.objects.filter(store_id__in={entry.chain for entry in shown})
     return of_stores.select_related("text").in_bulk({entry.version for entry in shown}) if shown else {}
 
 
 def _text(entry: AuditEntry, version: MemoryVersion | None, mask: Mask = str) -> str:
-    """As stored, rendered again, or that of the call that this one repeats; empty where none of these is possible.
+    """Return the answer as stored, rendered again, or that of the call that this one repeats; empty if none is
+    possible.
 
-    `mask` is what is done with a memory's text before it is rendered.
+    `mask` is applied to a memory's text before rendering.
     """
     try:
         if entry.message is not None:

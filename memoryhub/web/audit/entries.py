@@ -1,4 +1,4 @@
-"""The audit pages: every entry that a person may see, or those of one store, newest first and filtered."""
+"""Lists of audit entries, newest first and filtered: of all chains that a person may see, or of one store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is on, in words, and the query of the page without it."""
+    """An active filter in words, and the query string of the page without it."""
 
     key: str
     label: str
@@ -54,7 +54,7 @@ def store_audit(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _answer(request: Request, chains: Sequence[str], store: MemoryStore | None) -> HttpResponse:
-    """The page; a filter that cannot be read gets a sentence and finds nothing."""
+    """Render the list; a malformed filter finds nothing and shows an error."""
     wanted, page, problem = Filter.as_typed(request.GET.dict()), Page([], None, None), ""
     try:
         wanted = Filter.of(request.GET.dict())
@@ -91,7 +91,7 @@ def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:
 
 
 def _starts(chains: Sequence[str], page: Page) -> str:
-    """What the last page says of the audit's beginning, where that has been removed; of several chains of none."""
+    """Return the sentence that the start of the chain has been removed, on the last page of a single chain."""
     start = (
         removed_history.start_of(chains[0]) if len(chains) == 1 and page.older is None and not page.reached else None
     )
@@ -99,7 +99,7 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 
 
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
-    """The query of the next page; where the look for this one ended before it was full, that of a longer look."""
+    """Return the query string of the next page; after a scan that ended early, it asks for a longer one."""
     further = {"further": "1"} if page.reached else {}
     return Filter({**wanted.values, key: place, **further}).query()
 
@@ -110,7 +110,7 @@ def _chips(wanted: Filter, chains: Sequence[str]) -> list[Chip]:
 
 
 def _choices(user: User, chains: Sequence[str], store: MemoryStore | None) -> dict[str, Any]:
-    """What the controls of the filter offer: names from the chains that the person may see."""
+    """Return the suggestions of the filter controls, limited to names in the chains that the person may see."""
     agents, people = Agent.objects.order_by("folded_name"), User.objects.order_by("email")
     if not user.is_superuser:
         agents = agents.filter(Q(keys__all_stores=True) | Q(keys__stores__in=chains)).distinct()

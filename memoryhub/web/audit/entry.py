@@ -1,4 +1,4 @@
-"""The page of one audit entry: the exact call and answer, the facts, and what it changed."""
+"""The page of one audit entry: the exact call and its answer, the facts, and the resulting versions."""
 
 import json
 from collections.abc import Sequence
@@ -44,10 +44,10 @@ MOST_DIFFS = 5
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A version that the entry made, and its difference from the one before.
+    """A version that the entry made, and its diff from the previous version.
 
-    `diff` is null if the version is only listed, or if a text is gone. `closed`: the difference is too large for this
-    page; `sides` leads to the page that shows all of it.
+    `diff` is None if the version is only listed, or if a text is no longer available. `closed`: the diff is too large
+    for this page; `sides` links to the page that shows all of it.
     """
 
     version: MemoryVersion
@@ -59,10 +59,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The input of a call: as indented JSON for reading, and as it was stored.
+    """The input of a call, as indented JSON for reading and as it was stored.
 
-    `fits`: it matches the commitment in its entry. `redacted`: it does not, since something in it has been redacted.
-    `whole` describes the full input if only a part is kept. `masked`: some of its values are not shown.
+    `fits`: it matches the commitment in its entry. `redacted`: it cannot be verified, because something in it has been
+    redacted. `whole` describes the full input if only a part is kept. `masked`: some of its values are masked.
     """
 
     shown: str
@@ -74,7 +74,7 @@ class Call:
 
     @property
     def figures(self) -> tuple[str, str]:
-        """How much is kept of it where it changed nothing, and how much there was."""
+        """Return the number of bytes kept of an input that changed nothing, and its full size."""
         return f"{keeping.MOST:,}", f"{self.whole.bytes:,}" if self.whole else ""
 
 
@@ -108,7 +108,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
 
 
 def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:
-    """Of an entry that was removed from the beginning of its chain; else 404."""
+    """Answer 404 with an explanation for an entry that was removed from the start of its chain; else raise Http404."""
     start = start_of(head.pk)
     if start is None or not 0 < seq <= start.seq:
         raise Http404
@@ -118,7 +118,7 @@ def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:
 
 
 def visible_chain(user: User, chain: str) -> AuditChain | None:
-    """The chain, if the person may see its entries: the hub's and those of stores that are gone are for superusers."""
+    """Return the chain if the person may see it; only superusers see the hub's and those of deleted stores."""
     head = AuditChain.objects.filter(pk=chain).first()
     if head is None or user.is_superuser:
         return head
@@ -126,7 +126,7 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
 
 
 def may_undo(user: User, chain: str) -> bool:
-    """Whether the chain is that of a store in which the person may undo what an entry changed."""
+    """Return whether the chain is that of a store in which the person may undo the changes of an entry."""
     store = MemoryStore.objects.filter(pk=chain).first()
     role = user.role_in(store) if store and not store.is_archived else None
     return role is not None and role.includes(Role.CURATOR)
@@ -147,7 +147,7 @@ def call_of(found: AuditEntry, entries: Entries) -> Call | None:
 
 
 def _versions(found: AuditEntry) -> dict[str, object]:
-    """The versions that the call made, or the one that it read."""
+    """Return the versions that the call made, or the one that it read, as template context."""
     versions = list(MemoryVersion.objects.of_entry(found.chain, found.seq).select_related("text")[: MOST_VERSIONS + 1])
     return {
         "changes": changes_of(versions[:MOST_VERSIONS]),
@@ -158,13 +158,13 @@ def _versions(found: AuditEntry) -> dict[str, object]:
 
 
 def _gone_versions(found: AuditEntry) -> int:
-    """How many versions that the entry made have been removed since, up to MOST_VERSIONS."""
+    """Return how many of the entry's versions have been removed since, at most MOST_VERSIONS."""
     gone = Redaction.objects.of_chain(found.chain).filter(entry_seq=found.seq).removed()
     return len(gone.values_list("pk")[:MOST_VERSIONS])
 
 
 def _facts(found: AuditEntry) -> dict[str, object]:
-    """What the page shows beside the entry's own columns."""
+    """Return the facts that the page shows beside the entry's own columns."""
     session = Session.objects.filter(pk=found.session).values_list("name", flat=True).first() if found.session else None
     key = Key.objects.filter(pk=found.actor_id).first() if found.actor_kind == ActorKind.KEY else None
     return {
@@ -179,7 +179,7 @@ def _facts(found: AuditEntry) -> dict[str, object]:
 
 
 def is_purged(found: AuditEntry) -> bool:
-    """Whether the memory that the entry names has been removed for good."""
+    """Return whether the entry's memory was deleted permanently."""
     return (
         found.memory is not None
         and rows.memory_url(found) is not None
@@ -188,14 +188,14 @@ def is_purged(found: AuditEntry) -> bool:
 
 
 def _shown_version(found: AuditEntry, made: Sequence[MemoryVersion]) -> MemoryVersion | None:
-    """The version that the call read, where it made none."""
+    """Return the version that the call read, or None if it made versions itself."""
     if made or not found.version:
         return None
     return MemoryVersion.objects.filter(store_id=found.chain, pk=found.version).first()
 
 
 def changes_of(versions: Sequence[MemoryVersion]) -> list[Change]:
-    """Each version with the one before it; the first few with what differs."""
+    """Return each version with the previous one; the first MOST_DIFFS also with their diffs."""
     before, work = before_each(versions), Work(REQUEST_WORK)
     covers = {store: masking.covers(store, {v.memory_id for v in versions}) for store in {v.store_id for v in versions}}
     changes = []
@@ -211,7 +211,7 @@ def changes_of(versions: Sequence[MemoryVersion]) -> list[Change]:
 
 
 def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """The version before each, by the id of the later one, with their texts; at most a page of versions."""
+    """Return the previous version of each version, with its text, by the id of the later one; for at most one page."""
     wanted = Q(pk__in=[])
     for version in versions:
         wanted |= Q(store_id=version.store_id, memory_id=version.memory_id, number=version.number - 1)
@@ -222,7 +222,7 @@ def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
 
 
 def has_difference(old: MemoryVersion | None, new: MemoryVersion) -> bool:
-    """Whether two versions can be compared: no text has been redacted, and it is not the same one."""
+    """Return whether the texts of two versions are available and differ."""
     if text_before(old, new) is None or text_of(new) is None:
         return False
     return old is None or old.text_id != new.text_id

@@ -1,4 +1,4 @@
-"""The audit as CSV or JSON, with the filters of the page, streamed after its own entry has been written."""
+"""The audit as CSV or JSON with the filters of the page, streamed after the export itself has been audited."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -32,7 +32,7 @@ COLUMNS = (
 @require_POST
 @signed_in
 def export_audit(request: Request) -> HttpResponse:
-    """The parameters are those of the page, with `format` csv or json."""
+    """Export the entries that match the filters of the page; `format` is csv or json."""
     form = request.POST.get("format", "csv")
     try:
         wanted = Filter.of(request.POST.dict())
@@ -53,7 +53,7 @@ def _refused(request: Request, sentence: str) -> HttpResponse:
 
 
 def _records(search: Search, bounds: dict[str, int], masked: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """`masked` are the chains in which the person sees calls and answers as the pages show them."""
+    """Yield the records of an export; `masked` are the chains in which the person may not see sensitive values."""
     for entries in all_entries(search, bounds):
         whole = _whole(entries)
         seen = Entries(whole, masked)
@@ -64,7 +64,7 @@ def _records(search: Search, bounds: dict[str, int], masked: frozenset[str]) -> 
 
 
 def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
-    """The same entries with their long columns."""
+    """Return the same entries with all their columns loaded."""
     order = [(entry.chain, entry.seq) for entry in entries]
     found: dict[tuple[str, int], AuditEntry] = {}
     for chain_id in {chain_id for chain_id, _seq in order}:
@@ -74,7 +74,7 @@ def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
 
 
 def _record(entry: AuditEntry, answer: str | None) -> dict[str, Any]:
-    """An entry as the export has it: `actor` is the key or the person, `agent` the agent behind a key."""
+    """Return an entry as a record: `actor` is the key or the person, `agent` the agent that owns the key."""
     same = {name: getattr(entry, name) for name in COLUMNS if hasattr(entry, name)}
     others = {
         "at": chain.moment(entry.at),

@@ -1,4 +1,4 @@
-"""The filters of the audit pages: words `key:value` and the parameters of an address, to what is looked for."""
+"""The filters of the audit pages, from words `key:value` or query parameters to a search."""
 
 import re
 import zoneinfo
@@ -26,7 +26,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Filter(KeyValues):
-    """What a person typed for some of KEYS."""
+    """The audit filter that a person typed."""
 
     KEYS = KEYS
     EXAMPLE = "agent:%(word)s or session:%(word)s"
@@ -45,16 +45,16 @@ NO_FILTER = Filter({})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a filter asks for: in which of the chains that a person may see, and what the entries must be."""
+    """What a filter resolves to: some of the chains that a person may see, and a search."""
 
     chains: Sequence[str]
     search: Search
 
 
 def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzinfo) -> Target:
-    """Names looked up and times worked out; raises Malformed with a sentence that names the filter.
+    """Look up the names and compute the times of a filter. Raise Malformed with a sentence that names the filter.
 
-    A name that nobody has finds nothing, as one does that the person has no business with.
+    An unknown name matches nothing, just like a name that the person may not know of.
     """
     values = wanted.values
     if "agent" in values and "person" in values:
@@ -88,7 +88,7 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
 
 
 def _author(values: Mapping[str, str]) -> str | None:
-    """The id of an agent or a person who is named by it, or by name or e-mail address."""
+    """Return the id of the agent or person that a filter names by id, name or e-mail address."""
     if agent := values.get("agent"):
         named_so = Agent.objects.filter(folded_name=fold_name(agent)).values_list("id", flat=True)
         return agent if agent.startswith("agent_") else named_so.first() or agent
@@ -99,7 +99,7 @@ def _author(values: Mapping[str, str]) -> str | None:
 
 
 def _session(values: Mapping[str, str]) -> str | None:
-    """A session's id, or the name that the agent of the same filter gave it."""
+    """Return the id of a session, given by id or by its name together with an agent."""
     session = values.get("session")
     if session is None or session.startswith("sesn_"):
         return session
@@ -138,7 +138,7 @@ def _outcome(value: str | None) -> bool | None:
 
 
 def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetime | None:
-    """So long ago (`30m`, `24h`, `7d`, `2w`), a moment, or a date: `from` its beginning, `to` its end."""
+    """Parse a time: a duration before now (`30m`, `24h`, `7d`, `2w`), a moment, or a date (`to` includes that day)."""
     if value is None:
         return None
     try:
@@ -157,7 +157,7 @@ def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetim
 
 
 def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
-    """What to show a person, who may see those chains, for the ids in a filter."""
+    """Return the filter's values with names in place of ids, for a person who may see those chains."""
     shown = dict(wanted.values)
     lookups: dict[str, QuerySet[Any, Any]] = {
         "store": MemoryStore.objects.filter(pk__in=chains),

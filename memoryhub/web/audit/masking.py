@@ -1,6 +1,6 @@
-"""The call and the answer of an audit entry as people see them: what pages mask of a memory is masked here too.
+"""Masking of calls and answers in audit entries, in line with the masking of memories' texts.
 
-An entry without a memory (of a refused call, above all) has what the store's rules look for masked.
+In an entry of a refused call or without a memory, everything that the store's rules detect is masked.
 """
 
 import json
@@ -21,7 +21,7 @@ _HALF = 64
 
 
 class Entries:
-    """How to mask what some entries say; `chains` leaves out those of other chains."""
+    """The masking for some entries; with `chains`, entries of other chains are not masked."""
 
     def __init__(self, entries: Iterable[AuditEntry], chains: Collection[str] | None = None) -> None:
         found = [entry for entry in entries if chains is None or entry.chain in chains]
@@ -30,7 +30,7 @@ class Entries:
         self.looked_for = _looked_for({entry.chain for entry in found if _is_open(entry)})
 
     def masker(self, entry: AuditEntry) -> Mask | None:
-        """Null where nothing is to be masked."""
+        """Return the function that masks texts of an entry, or None if there is nothing to mask."""
         if (entry.chain, entry.seq) not in self.known:
             return None
         cover = self.covers.get(entry.memory or "", masking.NOTHING)
@@ -44,14 +44,14 @@ class Entries:
         return mask(text) if mask and text else text
 
     def beginning(self, entry: AuditEntry, text: str, *, cut: bool) -> str:
-        """The beginning of an answer; where it is `cut`, half a value could stand at its end, which is left out."""
+        """Mask the beginning of an answer; if it was `cut`, drop its end, which may hold a part of a value."""
         mask = self.masker(entry)
         if mask is None or not text:
             return text
         return mask(text) if not cut else mask(text)[:-_HALF] + "…"
 
     def json(self, entry: AuditEntry, written: str | None) -> str | None:
-        """A JSON text with every string in it masked; as it is where nothing of it is."""
+        """Return a JSON text with every string in it masked; unchanged if there is nothing to mask."""
         mask = self.masker(entry)
         if mask is None or written is None:
             return written
@@ -64,7 +64,7 @@ class Entries:
 
 
 def _is_open(entry: AuditEntry) -> bool:
-    """Whether a call of an agent says something of which no memory tells what is sensitive in it."""
+    """Return whether the entry is an agent's call whose sensitive text no memory's findings cover."""
     return entry.actor_kind == ActorKind.KEY and (entry.memory is None or not entry.ok)
 
 
@@ -88,7 +88,7 @@ def _covers(entries: Iterable[AuditEntry]) -> dict[str, Cover]:
 
 
 def _looked_for(chains: Collection[str]) -> dict[str, frozenset[str]]:
-    """The kinds of values that the rules of each store look for; of a store that is gone, those of the hub."""
+    """Return the kinds of values that the rules of each store detect; for a deleted store, those of the hub's rules."""
     if not chains:
         return {}
     hubs = json.dumps(HubSettings.current().rules)
@@ -101,7 +101,7 @@ def _kinds(actions: Mapping[str, Action]) -> frozenset[str]:
 
 
 def not_curated(user: User, chains: Collection[str]) -> frozenset[str]:
-    """The stores in which a person may not reveal what pages mask."""
+    """Return the chains in which a person may not reveal masked values."""
     if user.is_superuser:
         return frozenset()
     mine = Member.objects.filter(user=user, store_id__in=list(chains), role__in=(Role.CURATOR, Role.ADMIN))

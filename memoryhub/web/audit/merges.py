@@ -1,4 +1,4 @@
-"""Versions that a person made of two texts: with which version theirs was merged, and whose that one was."""
+"""Versions that a person merged from two texts, and the author of the other text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from memoryhub.web.audit.sentences import told_of
 
 @dataclass(frozen=True, slots=True)
 class MergedWith:
-    """The other version and who had written it, and which version the person had opened (null: not known any more)."""
+    """The other person's version and its author, and the version that was opened (None if no longer known)."""
 
     version: MemoryVersion
     opened: int | None
@@ -17,7 +17,7 @@ class MergedWith:
 
 
 def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWith]:
-    """What the entries of edits say of merges, by their seq; only a few of all entries do."""
+    """Return the merges that entries of edits record, by the entry's seq."""
     edits = [entry.seq for entry in entries if entry.command == "edit" and entry.ok]
     if not edits:
         return {}

@@ -1,11 +1,12 @@
-"""The pages of entries that a search in the audit finds, across chains and without offsets.
+"""Pages of audit entries that match a search, across chains and without offsets.
 
 Within a chain, entries are ordered by seq; chains are merged by time. A place between two entries is written as the key
 of the entry just after it, `chain:seq`. In every other chain, the entries before that entry's time are older than the
 place. Clocks can run backwards: for a chain whose times are out of order around the place, the place also names the
 last seq that is older.
 
-A search that takes too long ends its page early; the page says how far the search came, and the next one goes on there.
+A search that takes too long ends its page early. The page says how far the search came, and the next page continues
+there.
 """
 
 import heapq
@@ -27,19 +28,20 @@ __all__ = ["BadPlace", "Page", "Place", "Search", "all_entries", "heads", "newer
 PAGE = 50
 CHUNK = 200
 FURTHER = 20_000
-"""At most so many entries are read for a page when somebody asks to search further."""
+"""The most entries scanned for a page when a person asks to search further."""
 
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _PLACE = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 
 class BadPlace(ValueError):
-    """The place is not one that a page has given, or not one of the chains that are looked at."""
+    """The place does not have the format of a page's link, or names a chain that is not searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Just before the entry (chain, seq). `bounds`: the last older seq of each chain whose times are out of order."""
+    """A place just before the entry (chain, seq). `bounds`: the last older seq of each chain whose times are out of
+    order."""
 
     chain: str
     seq: int
@@ -47,7 +49,7 @@ class Place:
 
     @classmethod
     def of(cls, written: str, chains: Iterable[str]) -> "Place":
-        """Raises BadPlace."""
+        """Parse a place. Raise BadPlace if it is invalid."""
         if not _PLACE.fullmatch(written):
             raise BadPlace(written)
         pairs = [part.split(":") for part in written.split(",")]
@@ -61,9 +63,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries, newest first, and the places from which the pages before and after go on (null: there is none).
+    """Entries, newest first, and the places at which the newer and older pages begin (None if there is none).
 
-    `reached` is the last entry that was looked at, where the page might have more entries had there been more time.
+    `reached` is the last entry scanned, if the search ended before the page was complete.
     """
 
     entries: Sequence[AuditEntry]
@@ -75,7 +77,8 @@ class Page:
 def older_page(
     search: Search, chains: Sequence[str], before: str | None = None, size: int = PAGE, most: int = MOST
 ) -> Page:
-    """The newest entries, or those that come before a place; looks at `most` in each chain. Raises BadPlace."""
+    """Return the newest entries, or those before a place, from a scan of at most `most` in each chain. Raise
+    BadPlace."""
     place = Place.of(before, chains) if before else None
     streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=True)
     found: list[AuditEntry] = []
@@ -93,7 +96,7 @@ def older_page(
 
 
 def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PAGE, most: int = MOST) -> Page:
-    """The entries that follow a place; looks at `most` in each chain. Raises BadPlace."""
+    """Return the entries after a place, from a scan of at most `most` in each chain. Raise BadPlace."""
     place = Place.of(after, chains)
     streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=False)
     for chain in chains:
@@ -109,19 +112,19 @@ def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PA
 
 
 def all_entries(search: Search, bounds: Mapping[str, int]) -> Iterator[list[AuditEntry]]:
-    """Every entry up to the given seq of each chain, in the order of the pages, in chunks."""
+    """Yield every entry up to the given seq of each chain, in chunks and in the order of the pages."""
     merged = heapq.merge(*(_walk(search, chain, seq) for chain, seq in bounds.items()), key=_key, reverse=True)
     while chunk := list(islice(merged, CHUNK)):
         yield chunk
 
 
 def heads(chains: Sequence[str]) -> dict[str, int]:
-    """The last seq of each chain."""
+    """Return the last seq of each chain."""
     return dict(AuditChain.objects.filter(pk__in=chains).values_list("id", "last_seq"))
 
 
 def _walk(search: Search, chain: str, bound: int) -> Iterator[AuditEntry]:
-    size = 10  # of many chains most have little: the first look is short
+    size = 10  # most chains have few matches, so the first scan is short
     look = search.look(chain, 1, bound, size, most=FURTHER)
     while look.entries or look.reached:
         yield from look.entries
@@ -135,7 +138,7 @@ def _key(entry: AuditEntry) -> tuple[datetime, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """The seq up to which a chain is older than a place, and the latest time that such an entry may have."""
+    """The last seq of a chain that is older than a place, and the latest time that such an entry may have."""
 
     seq: int
     latest: datetime
@@ -145,7 +148,7 @@ _NOTHING = _Bound(0, datetime.min.replace(tzinfo=UTC))
 
 
 def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
-    """For each chain where the older side of a place begins; without a place everything is on it."""
+    """Return for each chain the last entry older than a place; without a place, the last entry."""
     entries = AuditEntry.objects.filter(chain=OuterRef("pk")).order_by("-at", "-seq")
     if place is not None:
         anchor = AuditEntry.objects.of_chain(place.chain).filter(seq=place.seq).values_list("at", flat=True).first()
@@ -164,7 +167,8 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 
 
 class _Streams:
-    """The entries of each chain on one side of a place, at most `limit` of each, in the order of their seqs."""
+    """The matching entries of each chain on one side of a place, at most `limit` of each, in the order of their
+    seqs."""
 
     def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
         self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest
@@ -180,19 +184,19 @@ class _Streams:
             self.ends[chain] = AuditEntry.objects.of_chain(chain).in_brief().get(seq=look.reached)
 
     def reached(self) -> AuditEntry | None:
-        """The first of the entries at which the look through a chain ended: what lies beyond is not known of all."""
+        """Return the entry closest to the place at which a chain's scan ended; results beyond it are incomplete."""
         if not self.ends:
             return None
         return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
 
     def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
-        """Whether a chain whose latest entry this is has nothing for the page."""
+        """Return whether a chain has nothing for the page, judged by the time of its latest entry."""
         reached = self.reached()
         is_full = len(found) == self.limit and latest < _key(found[-1])
         return is_full or (reached is not None and latest < _key(reached))
 
     def merged(self) -> list[AuditEntry]:
-        """The first ones of all opened chains together, as far as all are known."""
+        """Return the first entries of all opened chains, merged, up to where all scans are complete."""
         merged, reached = heapq.merge(*self.opened.values(), key=_key, reverse=self.newest), self.reached()
         if reached is not None:
             known = _key(reached)
@@ -200,7 +204,7 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """For each chain the seqs that may bound it when these entries have been shown and no others."""
+        """Return for each chain the range of seqs that may bound it after exactly these entries were shown."""
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 
@@ -216,7 +220,7 @@ class _Streams:
 
 
 def _place(entry: AuditEntry, chains: Sequence[str], gaps: Mapping[str, range]) -> str:
-    """Just before an entry, with the chains that its time would not cut where they have to be cut."""
+    """Return the place just before an entry, with bounds for chains that the entry's time would split wrongly."""
     place = Place(entry.chain, entry.seq)
     if len(chains) == 1:
         return str(place)

@@ -1,4 +1,4 @@
-"""Audit entries as the rows of a table: who, where, what and how it ended, with the links of each."""
+"""Audit entries as table rows: who, where, what and with which outcome, with links."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.sentences import names_in, told_of, words_of
 
 MESSAGE_START = 400
-"""So many characters of a message's JSON are at hand for a list."""
+"""The number of characters of a message's JSON that a list loads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An entry with what its row shows; links are null where there is nothing to go to.
+    """An entry as a table row; a link is None if there is no page for it.
 
     `actor_query` and `session_query` narrow the filter of the page to the same agent or person, and the same session.
     """
@@ -37,14 +37,14 @@ class Row:
 
 
 def visible_chains(user: User) -> list[str]:
-    """The chains whose entries a person may see: a superuser's also the hub's and those of stores that are gone."""
+    """Return the chains that a person may see; only superusers see the hub's and those of deleted stores."""
     if user.is_superuser:
         return list(AuditChain.objects.order_by("pk").values_list("pk", flat=True))
     return list(MemoryStore.objects.visible_to(user).order_by("pk").values_list("pk", flat=True))
 
 
 def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
-    """The rows of some entries that a filter found, with one question for each kind of thing that they name."""
+    """Return entries as rows, with one query for each kind of object that they name."""
     places = chain_names({entry.chain for entry in entries})
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
     told = _told([entry for entry in entries if entry.path is None and _is_short(entry)])
@@ -67,13 +67,13 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
 
 
 def chain_names(chains: Iterable[str]) -> dict[str, str]:
-    """What people call the chains: the store's name, or its id where it is gone."""
+    """Return the names of the chains: the store's name, or its id if the store was deleted."""
     names = {chain: chain for chain in chains} | {HUB: _("Hub")}
     return names | dict(MemoryStore.objects.filter(pk__in=names).values_list("id", "name"))
 
 
 def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
-    """The query of a filter by the agent or person who acted; other filters stay."""
+    """Return the query string that filters by the agent or person who acted; other filters stay."""
     if entry.author_id is None:
         return None
     key = "agent" if entry.actor_kind == ActorKind.KEY else "person"
@@ -81,26 +81,26 @@ def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
 
 
 def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
-    """The ids of the memories that entries name and that have not been removed for good."""
+    """Return the ids of the entries' memories that were not deleted permanently."""
     named = {(entry.chain, entry.memory) for entry in entries if entry.memory is not None}
     found = Memory.objects.filter(store_id__in={chain for chain, _ in named}, pk__in={memory for _, memory in named})
     return set(found.values_list("pk", flat=True)) if named else set()
 
 
 def memory_url(entry: AuditEntry) -> str | None:
-    """The page of the entry's memory, which is there in the trash too."""
+    """Return the URL of the entry's memory, which also exists while the memory is in the trash."""
     if entry.memory is None or entry.chain == HUB:
         return None
     return reverse("memory", args=[entry.chain, entry.memory])
 
 
 def _is_short(entry: AuditEntry) -> bool:
-    """Whether its input only names things: a tool call's may hold a text."""
+    """Return whether the entry's input holds only names and ids; the input of a tool call may hold a text."""
     return entry.chain == HUB or entry.actor_kind != ActorKind.KEY
 
 
 def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:
-    """The inputs of entries that say in words what was done: they name things and hold no texts."""
+    """Return the inputs of the entries by chain and seq, for entries whose inputs hold no texts."""
     told: dict[tuple[str, int], dict[str, Any]] = {}
     for chain in {entry.chain for entry in entries}:
         seqs = [entry.seq for entry in entries if entry.chain == chain]
@@ -110,14 +110,14 @@ def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]
 
 
 def error_of(entry: AuditEntry, seen: Entries) -> str:
-    """The first line of a refused call's answer; empty if the call was not refused."""
+    """Return the first line of a refused call's answer; empty if the call was not refused."""
     start = getattr(entry, "message_start", None) or ""
     is_cut = len(start) >= MESSAGE_START and "\\n" not in start
     return "" if entry.ok else seen.beginning(entry, first_line(start), cut=is_cut)
 
 
 def first_line(message_start: str | None) -> str:
-    """The first line of a message of which only the beginning of its JSON is at hand."""
+    """Return the first line of a message, of which only the beginning of its JSON may be loaded."""
     text = (message_start or "").removeprefix('"')
     for cut in range(7):  # an escape is at most six characters long, and may be cut off
         try:
@@ -129,7 +129,7 @@ def first_line(message_start: str | None) -> str:
 
 
 def in_time(microseconds: int) -> str:
-    """A duration that people can read."""
+    """Return a duration with a readable unit; empty for 0."""
     if microseconds <= 0:
         return ""
     if microseconds < 1000:

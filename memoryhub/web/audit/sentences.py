@@ -1,4 +1,4 @@
-"""Audit entries in words: what a person or the hub did, as a sentence for people."""
+"""Sentences for audit entries: what a person or the hub did."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _NAMES = re.compile(r"%\((\w+)\)s")
 
 
 def told_of(input: str | None) -> dict[str, Any]:
-    """The `input` of an entry, or what is kept of it; empty where there is none or it is not an object."""
+    """Parse an entry's `input`, or the part of it that is kept; empty if there is none or it is not an object."""
     try:
         value, _whole = keeping.parts(json.loads(input or "{}"))
     except ValueError:
@@ -31,7 +31,7 @@ def told_of(input: str | None) -> dict[str, Any]:
 
 
 def names_in(inputs: Iterable[Told]) -> dict[str, str]:
-    """What the agents and stores are called whose ids stand in some inputs."""
+    """Return the names of the agents and stores whose ids are in some inputs."""
     values = [value for told in inputs for value in told.values()]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
     ids = {item for item in flat if isinstance(item, str) and item.startswith((ids_of.AGENT, ids_of.MEMORY_STORE))}
@@ -42,9 +42,9 @@ def names_in(inputs: Iterable[Told]) -> dict[str, str]:
 
 
 def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
-    """What happened, without who did it and when; for a command that has no words its name.
+    """Return what happened, without author and time; for a command without words, the command's name.
 
-    `names` stand for ids, as `names_in` gives them. An entry of an error says of nothing that it happened.
+    `names` maps ids to names, as returned by `names_in`. An act that was refused is described as an attempt.
     """
     command = COMMANDS.get(entry.command or "")
     if command is None or (Door(entry.door).has_tool and not command.by_agents):
@@ -57,7 +57,7 @@ def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
 
 
 class Values(dict[str, str]):
-    """What an entry tells, each value as text; some are made of several that it tells (_MADE)."""
+    """The values of an entry as text, for a format string; those in _MADE are computed from several values."""
 
     def __init__(self, told: Told, entry: AuditEntry, names: Mapping[str, str]) -> None:
         super().__init__()
@@ -77,21 +77,22 @@ class Values(dict[str, str]):
         return self.names.get(str(value), str(value))
 
     def side(self, name: str, at: int) -> object:
-        """Of a value that changed what was before (0) or after (1); any other as it is, before."""
+        """Return a value before (0) or after (1) a change; for an unchanged value, the value itself for 0 and None for
+        1."""
         value = self.told.get(name)
         if isinstance(value, list) and len(value) == 2:
             return value[at]
         return None if at else value
 
     def number(self, names: str) -> int | None:
-        """How many of something the entry tells; null where it does not. Of several values the sum."""
+        """Return the sum of the numbers or lengths of the named values, or None if the entry has none of them."""
         numbers = [_number(self.told.get(name)) for name in names.split()]
         known = [number for number in numbers if number is not None]
         return sum(known) if known else None
 
 
 def _number(value: object) -> int | None:
-    """A number, or how many a list has, a list that was too long, or lists by state."""
+    """Return a number, the length of a list, the recorded length of a list not kept, or the total of lists by state."""
     if isinstance(value, int):
         return value
     if isinstance(value, list):
@@ -102,7 +103,7 @@ def _number(value: object) -> int | None:
 
 
 def _plainly(values: Values, command: Command) -> str:
-    """In the words of the command: those for a count, or the first for which the entry has every value."""
+    """Return the command's words for a count, or else its first words for which the entry has every value."""
     count = values.number(command.counts)
     if command.several and _is_of_several(values, command, count):
         values["count"] = str(count or 0)
@@ -114,7 +115,10 @@ def _plainly(values: Values, command: Command) -> str:
 
 
 def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
-    """A list of one is about the memory at the entry's path. What an agent's call tells is no count."""
+    """Return whether the words for a count apply; a list of one describes the memory at the entry's path.
+
+    The numbers in an agent's call are not counts.
+    """
     if not command.words:
         return True
     if count is None or Door(values.entry.door).has_tool:
@@ -190,7 +194,7 @@ _MADE: dict[str, Callable[[Values], object]] = {
 
 
 def _undo(values: Values, command: Command) -> str:
-    """Where one memory changed, the entry's path says which; the page of the entry lists all of them."""
+    """Return which session, import, entry or versions were undone."""
     told = values.told
     if told.get("session"):
         return _("undid what the session %(session)s wrote") % {
@@ -275,4 +279,4 @@ FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "export_table": _export_table,
     "pause_webhook": _pause_webhook,
 }
-"""For commands whose words depend on more than which values there are."""
+"""Functions for commands whose words depend on more than which values exist."""

@@ -1,4 +1,4 @@
-"""Settings before and after in words: of stores, agents, people, policies, webhooks and the hub."""
+"""Sentences for changed settings of stores, agents, people, policies, webhooks and the hub."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ Told = Mapping[str, Any]
 
 
 def changes(told: Told, names: Mapping[str, str]) -> str:
-    """What each setting was and is; `names` stand for ids."""
+    """Return the old and new value of each changed setting; `names` maps ids to names."""
     pairs = {name: sides for name, sides in _with_pairs(told).items() if _is_pair(sides)}
     shown = {name: [_value(name, side, names) for side in sides] for name, sides in pairs.items()}
     said = [f"{setting_name(name)}: {old} → {new}" for name, (old, new) in shown.items() if old != new]
@@ -21,7 +21,7 @@ def changes(told: Told, names: Mapping[str, str]) -> str:
 
 
 def of_new(told: Told, names: Mapping[str, str]) -> str:
-    """What is set of something that was made; empty where it was there before."""
+    """Return the settings of a newly created object; empty if it existed before."""
     pairs = {name: sides for name, sides in told.items() if _is_pair(sides)}
     if pairs.get("name", [""])[0] is not None:
         return ""
@@ -30,7 +30,7 @@ def of_new(told: Told, names: Mapping[str, str]) -> str:
 
 
 def of_rules(told: Told) -> str:
-    """What is done from now on with which kinds of sensitive text."""
+    """Return the new action for each kind of sensitive text whose rule changed."""
     before, after = (value if isinstance(value, dict) else {} for value in (told.get("before"), told.get("after")))
     actions = {"off": _("off"), "flag": _("flag"), "mask": _("mask"), "block": _("block"), None: _("default")}
     changed = [
@@ -42,7 +42,7 @@ def of_rules(told: Told) -> str:
 
 
 def setting_name(name: str) -> str:
-    """What a setting is called; one without words, its own name."""
+    """Return the label of a setting, or its own name if it has no label."""
     words = {
         "name": _("name"),
         "pattern": _("which memories"),
@@ -67,7 +67,7 @@ def _is_pair(value: object) -> bool:
 
 
 def _with_pairs(told: Told) -> Told:
-    """Settings before and after, with each pair of metadata that changed on its own."""
+    """Return the settings with a separate pair for each metadata field that changed."""
     sides = told.get("metadata")
     if not (isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, dict) for side in sides)):
         return told

@@ -1,6 +1,6 @@
-"""What is new since a page was made: entries of the audit, and versions of a memory that somebody is editing.
+"""Updates since a page was loaded: new audit entries, or new versions of a memory that a person is editing.
 
-Pages ask every few seconds, so that each answer costs little whatever there is: 204 when there is nothing to tell.
+Pages poll every few seconds, so each answer must be cheap: 204 if there is nothing new.
 """
 
 from django.http import HttpResponse
@@ -20,21 +20,22 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import memory_of
 
 MOST = 100
-"""More new entries than these are neither counted nor sent."""
+"""The most new entries that are counted or sent."""
 
 LOOKED_AT = 20_000
-"""So many of the newest entries are looked through for those that a filter lets pass."""
+"""The most entries, from the newest back, that are checked against a filter."""
 
 AFTER, COUNT, FIRST = "Tail-After", "Tail-Count", "Tail-First"
-"""Headers: from where to ask the next time, how many entries are new (at most MOST and a plus), the first one's seq."""
+"""Headers: the value of the next `after`, the number of new entries (at most MOST with a plus), and the first one's
+seq."""
 
 
 @require_GET
 @in_store(Role.VIEWER)
 def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
-    """The entries of a store after a seq that the filters of the page let pass, as rows of its table, newest first.
+    """Answer with a store's entries after the seq `after` that match the page's filters, as table rows, newest first.
 
-    Without `after` nothing but the place from where to ask. With `brief` their number alone.
+    Without `after`, only the seq to ask from is sent. With `brief`, only the number of entries is sent.
     """
     after, last = _number(request, "after"), heads([store.id]).get(store.id, 0)
     if after is None or after >= last:
@@ -57,7 +58,7 @@ def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
 @require_GET
 @signed_in
 def new_anywhere(request: Request) -> HttpResponse:
-    """How many entries were added to all the chains that a person may see; `after` counts those that there were."""
+    """Answer how many entries were added to the chains that a person may see; `after` is the total known so far."""
     after, total = _number(request, "after"), sum(heads(visible_chains(person(request))).values())
     if after is None or after >= total:
         return _nothing(total)
@@ -69,7 +70,7 @@ def new_anywhere(request: Request) -> HttpResponse:
 @require_GET
 @in_store(Role.VIEWER)
 def memory_news(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Who has saved, moved or deleted a memory since the version that somebody has open; 204 where it is the newest."""
+    """Answer who changed a memory since the version that a person has open; 204 if that one is the newest."""
     memory = memory_of(store, memory_id)
     opened = request.GET.get("version", "").replace("\0", "")
     if memory.head_id == opened:

@@ -1,4 +1,4 @@
-"""The addresses of the audit."""
+"""URL patterns of the audit."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Versions, comparisons, blame, changes and past moments."""
+"""Web pages of versions, comparisons, blame, changes and past moments."""

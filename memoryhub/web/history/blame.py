@@ -1,4 +1,4 @@
-"""Blame: for each line of a version which version, agent or person and session brought it, and when."""
+"""Blame: for each line of a version, the version, author and session that added it, and when."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ from memoryhub.web.history.blame_lines import Told
 from memoryhub.web.memories.facts import last_with_text
 
 LINES = 2_000
-"""Lines of a page: each takes several times the bytes that it has on the page of the memory."""
+"""The most lines on one page; each takes several times the bytes of a line on the memory's page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The lines of a version with their origins as HTML; `oldest` and `newest` are the ends of the scale of ages.
+    """The lines of a version with their origins as HTML; `oldest` and `newest` bound the scale of ages.
 
-    `whole` is false where there are versions that were not looked at, or were removed (`oldest_kept` is the first one
-    that was not), `bounded` true where the texts were too much to
-    be compared line by line; `redacted` counts the lines that came with a text that is gone, or with the one after.
+    `whole` is false if older versions exist that were not read or were removed (`oldest_kept` is the first remaining
+    one). `bounded` is true if the texts were too large to compare line by line. `redacted` counts the lines whose
+    origin is uncertain because a text was redacted or removed.
     """
 
     html: SafeString
@@ -61,7 +61,7 @@ class Shown:
 @require_GET
 @in_store(Role.VIEWER)
 def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """`version` is a number; without it, the newest text that the memory has or had."""
+    """Show the blame of the version with the number `version`; without it, of the newest version with a text."""
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
     shown = None
@@ -90,7 +90,7 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
-    """The version that somebody asked for, or the newest that has a text, with a sentence why."""
+    """Return the requested version, or the newest one that has a text and a sentence that explains why."""
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     if written.isascii() and written.isdigit() and len(written) <= 18:
         version = found.filter(number=int(written)).first()
@@ -106,7 +106,7 @@ def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of a version, and the origin of each."""
+    """The lines of a version and the origin of each."""
 
     history: History
     lines: Sequence[str]
@@ -115,7 +115,7 @@ class Lines:
 
 
 def lines_with_origins(memory: Memory, number: int) -> Lines:
-    """Of the version with a number, which has a text."""
+    """Return the lines of a version that has a text, with their origins."""
     history, work = blame_history.up_to(memory, number), lines_of.Work()
     versions = history.versions()
     texts = Texts(memory.store_id, lines_of.texts_of_blame(versions))
@@ -149,7 +149,7 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
 
 
 def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]:
-    """What the entries tell of some versions, by their numbers."""
+    """Return the author and the session of some versions, by version number."""
     columns = ("seq", "actor_kind", "author_id", "label", "session")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)
     told = {seq: rest for seq, *rest in entries}

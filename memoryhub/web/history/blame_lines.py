@@ -1,4 +1,4 @@
-"""The lines of a blame as HTML: built in Python, since thousands of them are too slow as templates."""
+"""HTML of the lines of a blame, built in Python because a template is too slow for thousands of lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ from memoryhub.text import visible
 from memoryhub.text.blame import Origin
 
 _ID = "ID"
-"""Stands in an address for the id that is put there."""
+"""A placeholder for an id in a URL, replaced for each link."""
 
 SHADES = 6
-"""Ages are shown in so many shades, the newest in the strongest."""
+"""The number of shades for the age of a line; the newest has the strongest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A version with what its entry tells: who made it, and in which session (its id and name)."""
+    """A version with its author, and the id and name of its session, from its audit entry."""
 
     row: Row
     kind: str = ""
@@ -39,7 +39,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What all lines of a page share: the store, and the versions from which the lines came."""
+    """Data shared by all lines of a page: the store, and the versions from which the lines come."""
 
     store: str
     told: Mapping[int, Told]
@@ -47,7 +47,7 @@ class Page:
     newest: datetime | None
 
     def shade(self, number: int) -> int:
-        """From 0 for the oldest moment to SHADES - 1 for the newest."""
+        """Return the shade of a version: 0 for the oldest moment, SHADES - 1 for the newest."""
         if self.oldest is None or self.newest is None or self.newest <= self.oldest:
             return SHADES - 1
         age = (self.told[number].row.at - self.oldest) / (self.newest - self.oldest)
@@ -55,9 +55,9 @@ class Page:
 
 
 def to_html(page: Page, lines: Sequence[str], origins: Sequence[Origin], first: int) -> SafeString:
-    """List items for lines from number `first` on, each with the id `L` and its number.
+    """Return list items for lines from number `first` on, each with the id `L` and its number.
 
-    The first of the neighbours that one version brought tells where they came from.
+    Only the first of adjacent lines with the same origin shows it.
     """
     heads = _Heads(page)
     shown = visible.to_html("\n".join(lines)).split("\n") if lines else ()
@@ -80,7 +80,7 @@ def _items(heads: "_Heads", shown: Sequence[str], origins: Sequence[Origin], fir
 
 
 class _Heads:
-    """The facts of a version beside the first of its lines; what many versions share is made once."""
+    """HTML for the origin that is shown beside a line; parts that several versions share are built once."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -115,14 +115,14 @@ class _Heads:
         return f'<div class="blame-meta">{version}{self.rest[number]}{self._walk_back(origin)}</div>'
 
     def _named(self, origin: Origin) -> tuple[str, str]:
-        """The name of the version, and the sentence behind it; what is not certain says so in both."""
+        """Return the label of the version and its tooltip, both with a range of versions if the origin is uncertain."""
         told = {"number": origin.number}
         if origin.known and origin.since == origin.number:
             return self.named % told, self.came % told
         return escape(_uncertain_name(origin)), escape(_uncertain(origin))
 
     def _rest(self, told: Told) -> str:
-        """Who, when, and the entry."""
+        """Return the author, the time and the entry of a version."""
         seq = told.row.seq
         when = f'{self._who(told)}<span class="blame-when">{self.times.relative(told.row.at)}</span>'
         if not told.kind:
@@ -132,7 +132,7 @@ class _Heads:
         )
 
     def _who(self, told: Told) -> str:
-        """The agent or person with a link to what else they did, and the session."""
+        """Return the author with a link to their other acts, and the session."""
         name: str = visible_name(told.label) if told.label else self.unknown
         mark = self._mark(told.kind, told.label) if told.kind else ""
         if told.author:
@@ -159,7 +159,8 @@ class _Heads:
 
 
 class _Times:
-    """Moments as `relative_time` shows them: spelling out a date takes long, and most versions share theirs."""
+    """Moments as HTML like `relative_time`, with a cache, because formatting dates is slow and most versions share
+    theirs."""
 
     def __init__(self) -> None:
         self.now = timezone.now()
@@ -183,7 +184,7 @@ class _Times:
 
 
 def _uncertain_name(origin: Origin) -> str:
-    """How a version is named that may not be the one, where there is little room."""
+    """Return a short label for an origin that is a range of versions."""
     if not origin.known:
         return _("v%(number)s or earlier") % {"number": origin.number}
     return _("v%(first)s–%(last)s") % {"first": origin.since, "last": origin.number}
@@ -201,6 +202,6 @@ def _uncertain(origin: Origin) -> str:
 
 
 def ends(told: Mapping[int, Told]) -> tuple[datetime | None, datetime | None]:
-    """The oldest and the newest moment of some versions."""
+    """Return the oldest and the newest moment of some versions; None for both if there are none."""
     moments = sorted(version.row.at for version in told.values())
     return (moments[0], moments[-1]) if moments else (None, None)

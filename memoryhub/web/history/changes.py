@@ -1,4 +1,4 @@
-"""The page of what changed in a store between two moments, each memory once, with its diff in place."""
+"""The page of changes in a store between two moments: each changed memory once, with its diff."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,14 +27,15 @@ from memoryhub.web.history.changes_between import Difference, Kind, Wanted
 
 MOST_DIFFS = 25
 MOST_BYTES = 500_000
-"""Of both sides of all diffs of a page together; what is beyond is folded, with a link."""
+"""The most bytes of both sides of all diffs on a page; further diffs are folded, with a link."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A difference with its diff (null: the texts are the same, one is redacted, or it is folded).
+    """A changed memory with its diff, which is None if only the path changed, a text was redacted, or the diff is
+    folded.
 
-    `folded`: there is a diff, but not on this page. `sides` is where it stands whole.
+    `folded` means that a diff exists but is not on this page; `sides` links to it.
     """
 
     of: Difference
@@ -47,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The two entries, and sentences where they are not those that were asked for."""
+    """The two entries, and a sentence for each that differs from the requested one."""
 
     first: int
     last: int
@@ -57,7 +58,10 @@ class Ends:
 @require_safe
 @in_store(Role.VIEWER)
 def changes(request: Request, store: MemoryStore) -> HttpResponse:
-    """`from` and `to` are entries (0: before the first) or dates; without them, what changed since a day ago."""
+    """Show the changes from `from` to `to`, which are entries (0: before the first) or dates.
+
+    The default is the last day before the newest entry.
+    """
     newest = past.last_seq(store.id)
     ends = _ends(store, newest, request.GET)
     scope = moment_choice.scope_of(store, request.GET)
@@ -127,7 +131,7 @@ def _ends(store: MemoryStore, newest: int, given: QueryDict) -> Ends:
 
 
 def _usual(store_id: str, newest: int) -> int:
-    """A day before the newest entry."""
+    """Return the last entry at least a day older than the newest one."""
     at = AuditEntry.objects.of_chain(store_id).filter(seq=newest).values_list("at", flat=True).first()
     return past.seq_at(store_id, at - moments.DAY) if at else 0
 
@@ -146,7 +150,7 @@ def _rows(store: MemoryStore, found: Sequence[Difference]) -> list[Row]:
 
 
 def _to_show(found: Sequence[Difference]) -> Iterator[Difference]:
-    """Those whose diffs the page shows: the first, as long as they are few and short."""
+    """Yield the changes whose diffs are shown: the first ones, within the limits on their number and size."""
     rest, budget = MOST_DIFFS, MOST_BYTES
     for difference in found:
         size = sum(version.size or 0 for version in (difference.before, difference.after) if version)
@@ -167,7 +171,7 @@ def _row(difference: Difference, is_shown: bool, texts: dict[str, str], entry: A
     same = difference.kinds == (Kind.RENAMED,)
     diff = None
     if is_shown and not redacted and not same:
-        diff = opened(work, _text(before, texts), _text(after, texts))  # texts that are masked already
+        diff = opened(work, _text(before, texts), _text(after, texts))  # the texts are already masked
     folded = diff is None and not redacted and not same
     return Row(difference, diff, folded, redacted, comparisons.sides(before, difference.last), entry)
 

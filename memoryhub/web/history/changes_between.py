@@ -1,12 +1,12 @@
-"""What differs in a store between two entries: each memory once, with its state at the first and at the last.
+"""Changes in a store between two entries: each memory once, with its state after the first and after the last entry.
 
-Of the versions between the two, those that were still the newest of their memory at the last entry stand for their
-memories: there is exactly one of each, whether it changed once or a thousand times, and it *is* the state at the end.
-So the versions are walked from the newest back, by the index (store, seq), a stretch of them at a time, and nothing is
-kept in mind about those that came before: a page costs the same whether a thousand or a million versions lie between.
-The state at the beginning is found for a page at once, by halving (`past.versions_at`). Memories that are the
-same at both ends are passed over. A page ends when it is full or when MOST_ROWS versions have been looked at, and the
-next one goes on from there: nothing is left out, and nothing is counted that was not looked at.
+A version made between the two entries and still current after the last one is its memory's final state. There is
+exactly one such version per changed memory, however often the memory changed. The versions are therefore scanned from
+the newest back, in batches, by the index (store, seq). No state is kept about versions already scanned, so a page costs
+the same for a thousand or a million versions. The initial states of a page's memories are found together by binary
+search (`past.versions_at`). Memories with the same initial and final state are skipped. A page ends when it is full or
+after a scan of MOST_ROWS versions, and the next page continues there. So nothing is left out, and only what was scanned
+is counted.
 """
 
 from collections import Counter
@@ -22,18 +22,18 @@ from memoryhub.web.history import past
 
 SIZE = 100
 FEW, MANY = 250, 4_000
-"""So many versions the first stretch has, and the longest one."""
+"""The number of versions in the first batch, and in the largest one."""
 
 MOST_ROWS = 40_000
 MOST_SEEN = 2_000
-"""So many memories are compared for one page, whichever kind it shows."""
+"""The most memories compared for one page, whichever kind of change it shows."""
 
 
 Place = tuple[int, str]
 
 
 class Kind(StrEnum):
-    """What became of a memory."""
+    """The kind of a memory's change."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -43,9 +43,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A memory at both moments; `before` or `after` is null where it was not there (also: in the trash).
+    """A memory's state at both moments; `before` or `after` is None if it did not exist or was in the trash.
 
-    `removed`: what it was before is not known, since that version has been removed.
+    `removed` means that its earlier state is unknown, because that version has been removed.
     """
 
     memory: str
@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Both where it was renamed and changed; nothing where no reader could tell a difference."""
+        """Return the kinds of change: possibly renamed and changed, or none if path and text are the same."""
         if self.removed:
             return (Kind.CHANGED,) if self.after else (Kind.DELETED,)
         if self.before is None or self.after is None:
@@ -66,7 +66,7 @@ class Difference:
 
     @property
     def path(self) -> str:
-        """Where it is at the end, else where it was."""
+        """Return the path after the change, or the path before it if the memory was deleted."""
         shown = self.after or self.before
         return (shown.path if shown else None) or ""
 
@@ -77,9 +77,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some differences by path; `next` is the place (a seq and an id) before which the next page goes on.
+    """Changes sorted by path; `next` is the place (seq and version id) before which the next page begins.
 
-    `counts` says how many of each kind this page has found, all kinds, whichever are shown; `is_cut`: it is not full.
+    `counts` has the number of changes of each kind that this page found, even of kinds that it does not show. `is_cut`
+    means that the scan ended before the page was full.
     """
 
     rows: Sequence[Difference]
@@ -90,7 +91,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Between which entries, where (`path`, the root's is everything) and which kind (null: all)."""
+    """The two entries, the directory (`path`, empty for the root) and the kind of change (None: all kinds)."""
 
     store: str
     first: int
@@ -100,7 +101,7 @@ class Wanted:
 
 
 def page(wanted: Wanted, before: str = "") -> Page:
-    """The differences that follow a place, at most SIZE of them."""
+    """Return at most SIZE changes that follow a place."""
     place = _place(before)
     rows: list[Difference] = []
     counts: Counter[Kind] = Counter()
@@ -121,9 +122,9 @@ def page(wanted: Wanted, before: str = "") -> Page:
 
 
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
-    """Of the next versions those that are their memory's state at the end, and where to go on (null: that was all).
+    """Return the final states among the next `look` versions, and the place to continue (None at the end).
 
-    Every range has one lower and one upper end: SQLite seeks by one of several and filters by the others.
+    Each query has one lower and one upper bound, since SQLite seeks by only one of several and filters by the others.
     """
     high = wanted.last if place is None else min(wanted.last, place[0])
     between = MemoryVersion.objects.filter(store_id=wanted.store, seq__lte=high).order_by("-seq", "-pk")
@@ -138,7 +139,7 @@ def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[Memor
 
 
 def _differences(wanted: Wanted, found: Sequence[MemoryVersion]) -> Iterable[Difference]:
-    """A memory's with its state at the beginning; a page's worth is asked for at a time."""
+    """Yield the changes of memories by their final states, with one query for the initial states of SIZE memories."""
     for start in range(0, len(found), SIZE):
         part = found[start : start + SIZE]
         numbers = {version.memory_id: version.number - 1 for version in part}
@@ -177,6 +178,6 @@ def _cursor(version: MemoryVersion) -> str:
 
 
 def _place(written: str) -> Place | None:
-    """A cursor as it came in an address; anything else is the beginning."""
+    """Parse a cursor from a URL; return None, the beginning, for anything else."""
     seq, _, version = written.partition("-")
     return (int(seq), version) if seq.isascii() and seq.isdigit() and len(seq) <= 18 and version else None

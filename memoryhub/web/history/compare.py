@@ -1,4 +1,4 @@
-"""Two versions of a memory compared, in whichever order the person asks for."""
+"""The comparison of two versions of a memory, in either direction."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ CONTEXT_LINES = 3
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a comparison is shown: what stands in the address, but for the defaults."""
+    """The options of a comparison; the URL leaves out default values."""
 
     old: int
     new: int
@@ -44,7 +44,7 @@ class Options:
         )
 
     def query(self, **other: object) -> str:
-        """The same comparison shown another way."""
+        """Return the query string of this comparison with other options."""
         values: dict[str, object] = {
             "from": self.old,
             "to": self.new,
@@ -58,7 +58,7 @@ class Options:
 
     @property
     def here(self) -> str:
-        """This comparison from its beginning."""
+        """Return the URL of this comparison from its first line."""
         return f"?{self.query()}"
 
     @property
@@ -67,7 +67,7 @@ class Options:
 
     @property
     def earlier(self) -> str | None:
-        """Both one version back; null where there is none before."""
+        """Return the query string of the comparison one version earlier; None if there is none."""
         return self._moved(-1) if min(self.old, self.new) > 1 else None
 
     @property
@@ -97,7 +97,7 @@ class Options:
 @require_GET
 @in_store(Role.VIEWER)
 def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """`from` and `to` are numbers or ids of versions; without them, the newest against the one before it."""
+    """Compare the versions `from` and `to` (numbers or ids); by default the newest and the one before it."""
     memory = memory_of(store, memory_id)
     new, no_new = _picked(memory, request.GET.get("to", ""), memory.version_count)
     before_new = older_than(memory, new.number).values_list("number", flat=True).first()
@@ -128,7 +128,8 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:
-    """The version that somebody named, or another one with a sentence why."""
+    """Return the requested version, or else the version with the number `otherwise` and a sentence that explains
+    why."""
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     picked = None
     if written.isascii() and written.isdigit() and len(written) <= 18:

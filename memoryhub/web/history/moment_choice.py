@@ -1,4 +1,4 @@
-"""Which moment somebody asks for: an entry of the slider, a date in their zone, or a shortcut."""
+"""Parsing the moment that a person asks for: an entry on the slider, a date in their time zone, or a shortcut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.history import past
 
 RECENT = 300
-"""So many of the newest entries are looked at for the sessions that one may want to go back before."""
+"""The number of newest entries scanned for sessions to go back before."""
 
 MOST_SESSIONS = 5
 MOST_ENTRIES = 20
@@ -27,7 +27,8 @@ _YEARS = range(1970, 9999)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The moment asked for (null: none, or none that can be shown) and a sentence where it is another one."""
+    """The requested moment (None if there is none or it is invalid), and a sentence if another moment is used
+    instead."""
 
     seq: int | None
     sentence: str = ""
@@ -35,19 +36,19 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """A moment that people often want; `seq` is the last entry before it."""
+    """A suggested moment; `seq` is the last entry before it."""
 
     name: str
     seq: int
 
 
 def number(value: str) -> int | None:
-    """A whole number of an address; null for anything else."""
+    """Parse a whole number from a URL; return None for anything else."""
     return int(value) if value.isascii() and value.isdigit() and len(value) <= 18 else None
 
 
 def moment(value: str) -> datetime | None:
-    """A date and time, in the person's zone where it names none; null for anything that is not one."""
+    """Parse a date and time, in the current time zone by default; return None for anything else."""
     try:
         found = datetime.fromisoformat(value.strip())
     except ValueError:
@@ -58,13 +59,13 @@ def moment(value: str) -> datetime | None:
 
 
 def in_field(value: str) -> str:
-    """A date of an address as a field for a date and a time takes it, in the person's zone; else nothing."""
+    """Return a date from a URL in the format of a date-and-time field, in the current time zone, or an empty string."""
     found = moment(value)
     return timezone.localtime(found).strftime("%Y-%m-%dT%H:%M") if found else ""
 
 
 def scope_of(store: MemoryStore, given: QueryDict) -> Scope:
-    """The directory or memory that an address names; what nothing in the store can be called is passed over."""
+    """Return the memory or directory in the query; an unknown memory or an invalid path is ignored."""
     memory, path = given.get("memory", ""), given.get("path", "")
     if memory and Memory.objects.filter(store=store, pk=memory).exists():
         return Scope(memory=memory)
@@ -72,7 +73,7 @@ def scope_of(store: MemoryStore, given: QueryDict) -> Scope:
 
 
 def is_path(path: str) -> bool:
-    """Whether something can be at a path; the root is none."""
+    """Return whether a memory or a directory can be at a path; the root does not count."""
     try:
         return bool(path) and paths.from_tool(paths.ROOT + path) == path
     except ToolError:
@@ -80,7 +81,7 @@ def is_path(path: str) -> bool:
 
 
 def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: str = "at") -> Asked:
-    """The entry that an address asks for by its number or by a date, within those that there are."""
+    """Return the entry that the query names by number or date, limited to existing entries."""
     if written := given.get(seq, ""):
         return _by_number(written, last, removed_history.start_of(store_id))
     if not (written := given.get(at, "")):
@@ -114,7 +115,7 @@ def _by_number(value: str, last: int, start: removed_history.Start | None) -> As
 
 
 def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]:
-    """An hour, a day, a week, a month ago, as far back as the store goes."""
+    """Return an hour, a day, a week and 30 days ago, as far as the store goes back."""
     now = timezone.now()
     names = (
         (_("An hour ago"), timedelta(hours=1)),
@@ -127,7 +128,7 @@ def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]
 
 
 def before_sessions(store_id: str) -> list[tuple[Session, Shortcut]]:
-    """The last sessions with the moment before the first call of each."""
+    """Return the latest sessions, each with the moment before its first call."""
     newest = AuditEntry.objects.of_chain(store_id).newest().values_list("session", flat=True)[:RECENT]
     ids = list(dict.fromkeys(session for session in newest if session))[:MOST_SESSIONS]
     sessions = Session.objects.select_related("agent").in_bulk(ids)
@@ -141,7 +142,7 @@ def before_sessions(store_id: str) -> list[tuple[Session, Shortcut]]:
 
 
 def recent_changes(store_id: str) -> list[tuple[AuditEntry, Sequence[MemoryVersion]]]:
-    """The newest entries that made versions, each with the first of them."""
+    """Return the newest entries that made versions, with these versions."""
     versions = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")[:MOST_VERSIONS]
     by_seq: dict[int, list[MemoryVersion]] = {}
     for version in versions:

@@ -1,9 +1,9 @@
-"""What lay directly in a directory after one entry, read from the memory versions with bounded work.
+"""The direct children of a directory after one entry, derived from memory versions with bounded work.
 
-Directories have no past of their own: one was there while a memory under it was. So the names are found by skipping
-through the index of the versions' paths (store, path, seq), and what a page costs depends on how many names it shows
-and not on the store. Where many versions lie beneath a directory and the first of them were not current, they are
-walked in slices; after MOST_STEPS names or MOST_ROWS versions a page ends where it is and says so.
+Directories have no history of their own: one existed as long as a memory in it did. Names are found by a skip scan of
+the index (store, path, seq), so the cost of a page depends on its number of names, not on the size of the store. If a
+directory has many versions and the first of them were not current, its versions are scanned in slices. After MOST_STEPS
+names or MOST_ROWS versions, a page ends early and says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,14 +20,14 @@ SIZE = 200
 MOST_STEPS = 3_000
 MOST_ROWS = 60_000
 SLICE = 8_192
-"""So many versions are looked at together."""
+"""The number of versions scanned in one query."""
 
 TOGETHER = 4
-"""One entry leaves at most a deleted version and another memory's at one path; a few more do no harm."""
+"""The number of versions read at one path: one entry leaves at most two there, and a few more do no harm."""
 
 
 class Found(NamedTuple):
-    """A version that was current: of a memory in the directory, or of one beneath a directory in it."""
+    """A version that was current: of a memory in the directory or in one of its subdirectories."""
 
     path: str
     version: str
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A directory (then `found` is null) or a memory that was in the list."""
+    """A directory (`found` is None) or a memory in the list."""
 
     name: str
     path: str
@@ -57,9 +57,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Up to SIZE names in the order of paths. `next` is where the following page begins (null: this is the end).
+    """Up to SIZE names in the order of paths; `next` is where the next page begins (None at the end).
 
-    `is_cut`: the page is not full, only the work of one page was.
+    `is_cut` means that the page ended early because its work was limited.
     """
 
     items: list[Item]
@@ -72,7 +72,8 @@ class Listing:
 
 
 def listing(store_id: str, directory: str, seq: int, after: str = "") -> Listing:
-    """A page of what lay in a directory after the entry `seq`; `after` is the `next` of the page before."""
+    """Return a page of the children of a directory after the entry `seq`; `after` is the `next` of the previous
+    page."""
     low, high = paths.subtree(directory)
     begin = after if low < after < high else low
     names = past.names_at(store_id, (low, begin, high), seq, steps=MOST_STEPS, most=SIZE + 1)
@@ -92,7 +93,7 @@ def listing(store_id: str, directory: str, seq: int, after: str = "") -> Listing
 
 
 def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
-    """Where the next page begins, and whether this one ended for its work."""
+    """Return where the next page begins, and whether this page ended early."""
     if len(names) > SIZE:
         return names[SIZE].place, False
     if names and names[-1].step >= MOST_STEPS:
@@ -103,7 +104,7 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """The path of a name: of a directory without what lies beneath."""
+    """Return the path of a direct child from the first path with its name."""
     return low + name.place[len(low) :].partition("/")[0]
 
 
@@ -118,9 +119,9 @@ def _versions(store_id: str, ids: Collection[str | None]) -> dict[str, Found]:
 
 
 def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tuple[bool | None, str, int]:
-    """Whether any version between two paths was current, where the look ended, and what is left of the budget.
+    """Return whether any version between two paths was current, where the scan ended, and the remaining budget.
 
-    Null where the budget did not suffice.
+    The first value is None if the budget was exhausted.
     """
     beneath = MemoryVersion.objects.filter(store_id=store_id, path__lt=high, seq__lte=seq)
     at = low
@@ -128,10 +129,10 @@ def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tupl
         here = beneath.filter(path__gte=at)
         bound = here.order_by("path", "seq").values_list("path", flat=True)[SLICE : SLICE + 1].first()
         within = here if bound is None else here.filter(path__lt=bound)
-        if bound == at:  # more versions at this one path than a slice has
+        if bound == at:  # this single path has more versions than a slice
             if alive_at(store_id, at, seq) is not None:
                 return True, at, budget
-            bound = at + " "  # no path has a character before the space: what follows comes after this one
+            bound = at + " "  # no path has a character below the space, so this is the next possible path
         elif within.as_of(seq).exists():
             return True, at, budget
         if bound is None:
@@ -141,13 +142,13 @@ def _anything(store_id: str, low: str, high: str, seq: int, budget: int) -> tupl
 
 
 def was_there(store_id: str, directory: str, seq: int) -> bool:
-    """Whether anything lay in a directory; true too where finding out is too much work."""
+    """Return whether a directory had any children; also true if finding out takes too much work."""
     found = listing(store_id, directory, seq)
     return bool(found.items or found.next)
 
 
 def alive_at(store_id: str, path: str, seq: int) -> MemoryVersion | None:
-    """The version that was current at a path; the newest one there decides, whatever has become of its memory."""
+    """Return the version that was current at a path, or None; only the newest versions at that path can be."""
     at_path = MemoryVersion.objects.filter(store_id=store_id).at(path).filter(seq__lte=seq)
     newest = at_path.order_by("-seq")[:TOGETHER]
     return next((version for version in newest if _was_current(version, seq)), None)

@@ -1,4 +1,4 @@
-"""One memory as it was after an entry: its text, its facts, and the ways to before, after and now."""
+"""One memory as it was after an entry: its text and facts, and links to earlier, later and current states."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from memoryhub.web.history import moments, past
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The versions before and after the one that is shown; null where there is none."""
+    """The versions before and after the one on the page; None if there is none."""
 
     previous: MemoryVersion | None
     next: MemoryVersion | None
@@ -30,7 +30,7 @@ class Around:
 @require_safe
 @in_store(Role.VIEWER)
 def moment_memory(request: Request, store: MemoryStore, seq: int, memory_id: str) -> HttpResponse:
-    """The text that the memory had; where it was deleted then, or not there yet, that is said."""
+    """Show the memory's text after an entry, or say that it was deleted or did not exist yet."""
     if past.is_gone(store.id, seq):
         return moments.to_choice(store, seq, Scope(memory=memory_id))
     entry = moments.entry_of(store, seq)
@@ -67,7 +67,7 @@ def moment_memory(request: Request, store: MemoryStore, seq: int, memory_id: str
 
 
 def _state(version: MemoryVersion | None, store_id: str, memory_id: str, seq: int) -> str:
-    """`none` (not there yet), `removed` (the version is gone), `deleted`, `redacted` or `there`."""
+    """Return `none` (not created yet), `removed` (the version was removed), `deleted`, `redacted` or `there`."""
     if version is None:
         return "removed" if past.were_there(store_id, [memory_id], seq) else "none"
     if version.operation == Operation.DELETED:
@@ -82,7 +82,7 @@ def _content(version: MemoryVersion | None) -> str | None:
 
 
 def _around(memory: Memory, version: MemoryVersion | None, seq: int) -> Around:
-    """The nearest ones that are left."""
+    """Return the nearest remaining versions."""
     if version is not None:
         return Around(older_than(memory, version.number).first(), newer_than(memory, version.number).first())
     versions = MemoryVersion.objects.of_memory(memory)

@@ -1,4 +1,4 @@
-"""A store as it was: choosing a moment, and the directories at that moment."""
+"""A store at a past moment: choosing the moment, and the directories as they were."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,7 +29,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A directory or a memory of a listing, and the entry that made the memory what it was."""
+    """A directory or a memory in a listing, and the entry that made the memory's version."""
 
     item: Item
     url: str
@@ -39,7 +39,10 @@ class Row:
 @require_safe
 @in_store(Role.VIEWER)
 def moments(request: Request, store: MemoryStore) -> HttpResponse:
-    """The slider, the date and the shortcuts. An address that names a moment leads to it; htmx learns what it is."""
+    """Show the slider, the date field and the shortcuts.
+
+    A query that names a moment redirects to it; htmx gets a fragment that describes it.
+    """
     last = past.last_seq(store.id)
     scope = moment_choice.scope_of(store, request.GET)
     asked = moment_choice.asked(store.id, last, request.GET)
@@ -65,7 +68,7 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def moment(request: Request, store: MemoryStore, seq: int, path: str = "") -> HttpResponse:
-    """What lay in a directory after an entry; the path that a memory had then leads to its text then."""
+    """Show the children of a directory after an entry; redirect to the memory if the path was one."""
     if past.is_gone(store.id, seq):
         return to_choice(store, seq, Scope(f"/{path}" if path else ""))
     entry = entry_of(store, seq)
@@ -110,12 +113,12 @@ def _rows(store: MemoryStore, seq: int, listing: Listing) -> list[Row]:
 
 
 def to_choice(store: MemoryStore, seq: int, scope: Scope) -> HttpResponse:
-    """Of a moment whose entry has been removed: to the choice of another one, where it says so."""
+    """Redirect to the choice of a moment, which explains that the entry of this one has been removed."""
     return HttpResponseRedirect(addresses.of_choice(store.id, scope, seq=str(seq)))
 
 
 def entry_of(store: MemoryStore, seq: int) -> AuditEntry:
-    """The entry that ends a moment, else 404."""
+    """Return the entry with this seq; raise Http404 if there is none."""
     entry = past.entry_at(store.id, seq)
     if entry is None:
         raise Http404
@@ -123,7 +126,7 @@ def entry_of(store: MemoryStore, seq: int) -> AuditEntry:
 
 
 def page(request: Request, store: MemoryStore, entry: AuditEntry, scope: Scope, **more: Any) -> dict[str, Any]:
-    """A template's context for a page that shows something as it was after an entry."""
+    """Return the template context for a page about the state after an entry."""
     path = more.pop("path", scope.path)
     shown = slider(store, entry.seq, scope) | {
         "entry": entry,
@@ -138,23 +141,23 @@ def page(request: Request, store: MemoryStore, entry: AuditEntry, scope: Scope, 
 
 
 def slider(store: MemoryStore, seq: int, scope: Scope) -> dict[str, Any]:
-    """What the slider over a store's entries needs."""
+    """Return the template context for the slider over a store's entries."""
     last = past.last_seq(store.id)
     first = removed_history.first_seq(store.id)
     return {"seq": seq, "first": first, "last": last, "is_now": seq == last, "scope": scope, **told(store, seq)}
 
 
 def told(store: MemoryStore, seq: int) -> dict[str, Any]:
-    """An entry and what happened in it, in words."""
+    """Return the template context that describes an entry in words."""
     entry = AuditEntry.objects.of_chain(store.id).in_brief().filter(seq=seq).first()
     if entry is None:
         return {"hint": None, "words": ""}
-    input = {} if entry.actor_kind == ActorKind.KEY else told_of(entry.input)  # a call's may hold a text
+    input = {} if entry.actor_kind == ActorKind.KEY else told_of(entry.input)  # the input of a call may hold a text
     return {"hint": entry, "words": words_of(entry, input, names_in([input]))}
 
 
 def steps(store: MemoryStore, seq: int, scope: Scope) -> dict[str, str]:
-    """The addresses of the moments at which this directory was last, and is next, another one."""
+    """Return the URLs of the previous and the next state of the directory."""
     current = past.changed_at_or_before(store.id, seq, scope.path)
     earlier = past.changed_at_or_before(store.id, current - 1, scope.path) if current else None
     later = past.changed_after(store.id, seq, scope.path)

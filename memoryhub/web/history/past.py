@@ -1,4 +1,4 @@
-"""Memories and entries as they were: the version of a memory at a moment, and the moments before and after one."""
+"""Past states: the version of a memory after an entry, and the nearest entries before and after it."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -10,44 +10,43 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.protocol import paths
 
 MOST_LOOKED = 1000
-"""So many versions are looked at to find the nearest entry that changed something in a directory."""
+"""The most versions scanned for the nearest entry that changed a directory."""
 
 TOGETHER = 100
 
 FEW_VERSIONS = 50
-"""A memory with no more versions than these is looked at as a whole."""
+"""The most versions of a memory for which a single query reads them all."""
 
 
 def last_seq(store_id: str) -> int:
-    """The seq of a store's newest entry."""
+    """Return the seq of a store's newest entry; 0 if there is none."""
     return AuditChain.objects.filter(pk=store_id).values_list("last_seq", flat=True).first() or 0
 
 
 def entry_at(store_id: str, seq: int) -> AuditEntry | None:
-    """An entry of the store's chain, if there is one with that seq."""
+    """Return the entry of the store's chain with this seq, or None."""
     if not 0 < seq <= last_seq(store_id):
         return None
     return AuditEntry.objects.of_chain(store_id).in_brief().filter(seq=seq).first()
 
 
 def is_gone(store_id: str, seq: int) -> bool:
-    """Whether the store had such an entry, which has been removed from the beginning of the chain."""
+    """Return whether the store had this entry and it has been removed from the start of the chain."""
     return seq > 0 and AuditChain.objects.filter(pk=store_id, start_seq__gte=seq).exists()
 
 
 def seq_at(store_id: str, moment: datetime) -> int:
-    """The seq of the last entry at or before a moment; 0 where the store did not exist yet."""
+    """Return the seq of the last entry at or before a moment; 0 if the store did not exist yet."""
     before = AuditEntry.objects.of_chain(store_id).filter(at__lte=moment)
     return before.order_by("-at", "-seq").values_list("seq", flat=True).first() or 0
 
 
 def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
-    """The newest version of each memory that the entry `seq` or one before it made, deletions too.
+    """Return each memory's version after the entry `seq`, which may be a deletion.
 
-    `memories` maps each id to a number that no wanted version is above. Of memories with few versions all are looked
-    at in one question. Of others the number is halved, for it grows with the seq: a memory that changed a million
-    times costs twenty questions, whichever moment is asked for. A memory
-    whose version of that moment has been removed is left out.
+    `memories` maps each id to an upper bound for the number of that version. For memories with few versions, one query
+    reads all of them. For others a binary search by number works, since the number grows with the seq: a million
+    versions take twenty queries. A memory whose version at that moment has been removed is left out.
     """
     few = [memory for memory, number in memories.items() if 0 < number <= FEW_VERSIONS]
     best: dict[str, MemoryVersion] = {}
@@ -60,7 +59,7 @@ def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[st
 
 
 def _by_halving(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
-    low = _before_first(store_id, memories)  # of this version and those below it we know that they are old enough
+    low = _before_first(store_id, memories)  # versions up to this number are known to be old enough
     high = dict(memories)
     best: dict[str, MemoryVersion] = {}
     while open_ := [memory for memory in low if low[memory] < high[memory]]:
@@ -80,7 +79,7 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """The number before the first version that each memory has: the oldest may have been removed."""
+    """Return the number before the first remaining version of each memory, as the oldest may have been removed."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
@@ -91,15 +90,16 @@ def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
 
 
 def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersion | None:
-    """The first version after one that has been removed, up to a number."""
+    """Return the first remaining version after a removed one, up to the number `high`."""
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, number__gt=number, number__lte=high)
     return found.order_by("number").first()
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Of memories that have no version of a moment those that had one: it has been removed.
+    """Return the memories that had a version after the entry `seq` which has since been removed.
 
-    Every memory has one from the moment on at which it was made; a deletion is a version too.
+    The given memories have no version of that moment now. A memory created by then had one, since a deletion is a
+    version too.
     """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:
@@ -109,19 +109,20 @@ def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
 
 
 def may_lack(store_id: str, seq: int) -> bool:
-    """Whether versions that were current after an entry have been removed, of the last MOST_LOOKED such before it."""
+    """Return whether versions that were current after an entry have been removed; checks the last MOST_LOOKED removed
+    versions up to that entry."""
     gone = Redaction.objects.of_chain(store_id).removed().filter(entry_seq__lte=seq).order_by("-entry_seq")
     ends = gone.values_list("superseded_seq", flat=True)[:MOST_LOOKED]
     return any(end is None or end > seq for end in ends)
 
 
 def numbered(store_id: str, memory_id: str, number: int) -> MemoryVersion | None:
-    """One version of a memory."""
+    """Return a version of a memory by its number, or None."""
     return next(iter(_numbered(store_id, {memory_id: number})), None)
 
 
 def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
-    """The version with its number of each memory, without the texts."""
+    """Return one version of each memory by its number, without the texts."""
     wanted = list(numbers.items())
     found: list[MemoryVersion] = []
     for start in range(0, len(wanted), TOGETHER):
@@ -133,16 +134,19 @@ def _numbered(store_id: str, numbers: Mapping[str, int]) -> list[MemoryVersion]:
 
 
 def changed_at_or_before(store_id: str, seq: int, path: str = "") -> int | None:
-    """The seq of the nearest entry, from `seq` back, that changed something in a directory.
+    """Return the seq of the nearest entry, from `seq` back, that changed a directory, or None.
 
-    Where MOST_LOOKED versions lie between, the seq of the last that was looked at, from where one can go on.
+    If a scan of MOST_LOOKED versions finds none, return the last scanned seq, from which a search can continue.
     """
     older = MemoryVersion.objects.filter(store_id=store_id, seq__lte=seq).order_by("-seq")
     return _nearest(older, path)
 
 
 def changed_after(store_id: str, seq: int, path: str = "") -> int | None:
-    """The same in the other direction, `seq` itself left out."""
+    """Return the seq of the nearest entry after `seq` that changed a directory, or None.
+
+    If a scan of MOST_LOOKED versions finds none, return the last scanned seq, from which a search can continue.
+    """
     newer = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     return _nearest(newer, path)
 

@@ -1,4 +1,4 @@
-"""Making an earlier version the newest again, as a new version: what will change is shown first."""
+"""Restoring the text of an earlier version as a new version, after a preview."""
 
 from typing import Any
 
@@ -26,13 +26,13 @@ from memoryhub.web.memories.overrides import said_of_masked
 
 
 class RestoreForm(NoteForm):
-    """`head` is the version that was current when the person saw what would change."""
+    """A note, and `head`: the version that was current when the person saw the preview."""
 
     head = forms.CharField(widget=forms.HiddenInput, max_length=64)
 
 
 class RestoreDeletedForm(RestoreForm):
-    """A memory in the trash needs a place."""
+    """The form for a memory in the trash, which also needs a path."""
 
     path = PathField(label=_("Path"), creates=True, help_text=_("Where the memory will be."))
 
@@ -74,7 +74,7 @@ def _form(memory: Memory, version: MemoryVersion, data: Any) -> RestoreForm:
 
 
 def _restored(request: Request, store: MemoryStore, version: MemoryVersion, form: RestoreForm) -> bool:
-    """Whether it was done; if not, the form says why."""
+    """Restore the version and return True; if refused, add the error to the form and return False."""
     given = form.cleaned_data
     try:
         done = curation.restore(store.id, version.id, act(request, given["note"]), path=given.get("path"))
@@ -87,7 +87,7 @@ def _restored(request: Request, store: MemoryStore, version: MemoryVersion, form
 
 
 def difference(memory: Memory, version: MemoryVersion) -> Diff | None:
-    """From what the memory is now to what it will be; null where the version has no text to restore."""
+    """Return the diff from the current text to the restored one; None if the version has no text."""
     if version.content is None:
         return None
     known = masking.cover([memory.head, version]).get(memory.pk, masking.NOTHING)

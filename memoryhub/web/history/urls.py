@@ -1,4 +1,4 @@
-"""The addresses of versions, comparisons, blame, changes and past moments."""
+"""URL patterns of versions, comparisons, blame, changes and past moments."""
 
 from django.urls import path
 

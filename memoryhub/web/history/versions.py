@@ -1,4 +1,4 @@
-"""The versions of a memory: the timeline of all of them, and the page of each."""
+"""The versions of a memory: the timeline, and the page of each version."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A version with what the timeline shows of it.
+    """A version on the timeline.
 
-    `added` and `removed` count lines against the version before; both null where one of the texts has been redacted
-    or removed, or where counting is too much work for the page: then `compare_url` is their comparison. `moved_from`
-    is the path before, where the version has another. `gap` is what is missing below it, `origin` who wrote it where
-    an import brought it.
+    `added` and `removed` count lines against the previous version. Both are None if a text was redacted or removed, or
+    if counting exceeds the work left for the page; then `compare_url` links to the comparison. `moved_from` is the
+    previous path if it differs. `gap` is the range of removed versions below this one. `origin` is the author of an
+    imported version.
     """
 
     version: MemoryVersion
@@ -117,7 +117,7 @@ def version(request: Request, store: MemoryStore, version_id: str) -> HttpRespon
 
 
 def page_context(request: Request, store: MemoryStore, memory: Memory, **more: Any) -> dict[str, Any]:
-    """A template's context for a page about a memory's versions."""
+    """Return the template context for a page about a memory's versions."""
     crumbs = addresses.crumbs(store.id, store.name, memory.path)
     directory = paths.parent(memory.path) if memory.is_live else paths.ROOT_DIRECTORY
     tree = branches.opened(store, directory, memory if memory.is_live else None)
@@ -128,7 +128,7 @@ def page_context(request: Request, store: MemoryStore, memory: Memory, **more: A
 
 
 def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -> list[MemoryVersion]:
-    """A page of versions, newest first, and the one before them."""
+    """Return a page of versions, newest first, and one more to compare the last one with."""
     if after is not None:
         newer = list(found.filter(number__gt=after).order_by("number").values_list("number", flat=True)[:PAGE])
         before = newer[-1] + 1 if newer else None
@@ -138,7 +138,7 @@ def _page(found: MemoryVersionQuerySet, before: int | None, after: int | None) -
 
 
 def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) -> list[Row]:
-    """The rows of a page; the version after its end is only there to be compared with."""
+    """Return the rows of a page; an additional version at the end of `found` serves only for comparison."""
     shown = found[:PAGE]
     told = entries(store, *(version.seq for version in shown), *(version.redacted_seq for version in shown))
     merges = merged_with(store.pk, told.values())
@@ -174,7 +174,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
 
 
 def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
-    """What is missing below the versions of a page, by the highest number of each gap."""
+    """Return the gaps below the versions of a page, by the highest number of each gap."""
     numbers = [version.number for version in found]
     low = numbers.pop() if len(found) > PAGE else 0
     return {gap.last: gap for gap in removed.told(memory, removed.gaps_between(numbers, low))}

@@ -172,6 +172,4 @@ def _trash(store: MemoryStore, search: Search, before: str) -> MemoryQuerySet:
     if last is None:
         return trash
     earlier = Q(deleted_at__lt=last.deleted_at) | Q(deleted_at=last.deleted_at, id__lt=last.id)
-    return trash.filter(
-        earlier, deleted_at__lte=last.deleted_at
-    )  # the index needs a bound outside the OR
+    return trash.filter(earlier, deleted_at__lte=last.deleted_at)  # the index needs a bound outside the OR
