@@ -1,4 +1,4 @@
-"""Who made something, as the memory_stores API names it."""
+"""The actor of an audit entry or a version, in the form of the memory_stores API."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +11,11 @@ ID_OF = {
     "user_actor": "user_id",
     "service_account_actor": "service_account_id",
 }
-"""Under which name each type of actor has its id."""
+"""The key of the id in the API's form, by type of actor."""
 
 
 def typed(kind: str | None, id: str | None, session: str | None) -> tuple[str, str] | None:
-    """The type and the id of whoever made an entry, by its columns; null where the hub itself did, or nobody knows."""
+    """Return the actor's type and id from an entry's columns; None if the hub itself acted or the actor is unknown."""
     if id is None:
         return None
     if kind == "user":
@@ -26,12 +26,12 @@ def typed(kind: str | None, id: str | None, session: str | None) -> tuple[str, s
 
 
 def actor(kind: str | None, id: str | None, session: str | None) -> Json | None:
-    """The actor as the API writes it."""
+    """Return the actor in the API's form, or None."""
     found = typed(kind, id, session)
     return None if found is None else {"type": found[0], ID_OF[found[0]]: found[1]}
 
 
 def of_origin(origin: Mapping[str, Any]) -> Json | None:
-    """The actor who wrote an imported version in the hub of its origin; null if unknown."""
+    """Return the actor who wrote an imported version in the hub it came from, or None if unknown."""
     named = ID_OF.get(origin.get("type") or "")
     return {"type": origin["type"], named: origin["id"]} if named and origin.get("id") else None

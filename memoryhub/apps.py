@@ -16,7 +16,7 @@ class MemoryHubConfig(AppConfig):
 
     def ready(self) -> None:
         register(checks.environment, checks.OWN)
-        # Signing in is an action with its audit entry, and writes the moment itself.
+        # The sign-in action writes `last_login` itself, together with its audit entry.
         user_logged_in.disconnect(dispatch_uid="update_last_login")
         connection_created.connect(database.configure, dispatch_uid="memoryhub.database.configure")
         post_migrate.connect(planner.tell, sender=self, dispatch_uid="memoryhub.planner.tell")

@@ -1,8 +1,8 @@
-"""The audit chain as pure functions: canonical form, commitments and hashes of audit entries and memory versions.
+"""Pure functions of the audit chain: canonical form, commitments and hashes of audit entries and memory versions.
 
-An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. The canonical entry holds, instead of each
-value that a redaction may have to destroy, a commitment ``HMAC-SHA256(salt, value)``: destroying value and salt leaves
-the chain verifiable and says nothing about what was there.
+An entry's hash is ``HMAC-SHA256(key, previous hash + canonical entry)``. For each value that a redaction may have to
+destroy, the canonical entry holds a commitment ``HMAC-SHA256(salt, value)`` instead. With value and salt destroyed, the
+chain still verifies and the commitment reveals nothing about the value.
 """
 
 import hashlib
@@ -23,23 +23,23 @@ PLAIN = (
     "chain", "seq", "at", "actor_kind", "actor_id", "author_id", "door", "command", "memory", "version", "ok",
     "duration", "group", "replay_of", "first_line", "last_line", "cut", "digest",
 )  # fmt: skip
-"""The fields of an entry that stand in the canonical form themselves, in its order."""
+"""The fields of an entry that the canonical form contains as they are, in its order."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def key_id(key: bytes) -> str:
-    """Eight hexadecimal digits that name an audit key without giving it away."""
+    """Return eight hexadecimal digits that identify an audit key without revealing it."""
     return hashlib.sha256(b"memoryhub audit key\0" + key).hexdigest()[:8]
 
 
 def commit(salt: bytes, value: str) -> str:
-    """The commitment to one text; an unpaired surrogate counts as the three bytes that UTF-8 would give it."""
+    """Return the commitment to a text, with an unpaired surrogate encoded as three bytes as in UTF-8."""
     return hmac.digest(salt, value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def seal(values: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
-    """({field: salt}, {field: commitment}), with fresh salts, for those of COMMITTED that have a value."""
+    """Return {field: salt} and {field: commitment}, with fresh salts, for the fields of COMMITTED that have a value."""
     present = [field for field in COMMITTED if values[field] is not None]
     random = os.urandom(SALT_BYTES * len(present))
     salts, commitments = {}, {}
@@ -51,17 +51,18 @@ def seal(values: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, st
 
 
 def canonical(key_name: str, plain: Sequence[object], commitments: Mapping[str, str]) -> str:
-    """The text that is hashed: a JSON array of the format, the key's id, the PLAIN values and the commitments."""
+    """Return the text that is hashed: a JSON array of the format, the key's id, the PLAIN values and the
+    commitments."""
     return _encode([FORMAT, key_name, *plain, [commitments.get(field) for field in COMMITTED]])
 
 
 def entry_hash(key: bytes, previous: str, canonical_entry: str) -> str:
-    """The 64 hexadecimal digits that chain an entry to the one before it."""
+    """Return the hash, 64 hexadecimal digits, that chains an entry to the previous one."""
     return hmac.digest(key, previous.encode() + canonical_entry.encode(), "sha256").hex()
 
 
 def new_salt() -> str:
-    """A fresh salt in hexadecimal."""
+    """Return a fresh salt in hexadecimal."""
     return os.urandom(SALT_BYTES).hex()
 
 
@@ -77,9 +78,9 @@ def version_commitment(
     at: str,
     origin: object = None,
 ) -> str:
-    """What an entry holds of a memory version; the text is bound through its SHA-256 (null for `deleted`).
+    """Return the commitment to a memory version; the text enters by its SHA-256 (None for `deleted`).
 
-    `origin` says who wrote a version that an import brought; those without one are as they were before there was any.
+    `origin` says who wrote an imported version. Without one it is left out of the commitment, as in older versions.
     """
     values = [FORMAT, id, memory, number, operation, path, sha256, at]
     value = _encode(values if origin is None else [*values, origin])
@@ -87,23 +88,24 @@ def version_commitment(
 
 
 def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
-    """What an entry holds of a redaction: its target and what stands there now; no salt where nothing does."""
+    """Return the commitment to a redaction: its target and the value that stands there now; no salt if none does."""
     value = _encode([FORMAT, "redaction", *values])
     return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def canonical_row(values: Sequence[object]) -> str:
-    """The text to which a seal of a governing row commits, and the one by which an entry holds that seal."""
+    """Return the text to which a governing row's seal commits, or the text by which an entry holds that seal."""
     return _encode([FORMAT, "row", *values])
 
 
 def seal_of(key: bytes, values: Sequence[object]) -> str:
-    """What speaks for something whose entry has been removed: nobody without the audit key can write it."""
+    """Return a seal for values whose audit entry was removed: no one without the audit key can forge it."""
     return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
 
 
 def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:
-    """A digest of a set that can be carried on: with members more, and others less, whatever their order."""
+    """Return the digest of a set, computed from the digest `start` by adding `members` and removing `less`, in any
+    order."""
     total = int(start or "0", 16)
     total += sum(int(seal_of(key, ["member", member]), 16) for member in members)
     total -= sum(int(seal_of(key, ["member", member]), 16) for member in less)
@@ -111,11 +113,12 @@ def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, 
 
 
 def digest(commitments: Iterable[str]) -> str | None:
-    """The SHA-256 of the commitments of an entry's versions, redactions, then seals, in order; null without any."""
+    """Return the SHA-256 of the commitments to an entry's versions, redactions and seals, in this order; None without
+    any."""
     joined = "".join(commitments)
     return hashlib.sha256(joined.encode()).hexdigest() if joined else None
 
 
 def moment(at: datetime) -> str:
-    """How the canonical form writes an aware UTC time: to the microsecond, always."""
+    """Return an aware UTC time as the canonical form writes it: always with microseconds."""
     return at.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

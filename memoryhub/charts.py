@@ -1,7 +1,7 @@
-"""Numbers to the geometry of charts: bars, lines, axes and their ticks.
+"""Geometry of charts computed from numbers: bars, lines, axes and their ticks.
 
-Across, everything is in per cent of the width, so that a chart is as wide as its place and its words keep their size;
-down, it is in pixels from the top. Nothing here knows what the numbers mean.
+Horizontal measures are in per cent of the width, so that a chart fills its container and its words keep their size;
+vertical ones are in pixels from the top. Nothing here knows what the numbers mean.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ HEIGHT = 180
 """Pixels between the top of a chart and its base line."""
 
 WIDEST = 5.0
-"""Per cent: a bar is not wider, however few there are."""
+"""The greatest width of a bar, in per cent."""
 
 LABELS = 6
-"""So many words fit beneath a chart on a telephone."""
+"""How many words fit under a chart on a telephone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line across, at `y`, that means `value`."""
+    """A horizontal line at `y` that marks `value`."""
 
     value: int
     y: float
@@ -29,7 +29,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One mark: which column and which series it is of, what it means, and its rectangle."""
+    """One bar: its column and series, its value, and its rectangle."""
 
     column: int
     series: int
@@ -42,7 +42,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Columns of bars; `base` is the y of the line on which they stand."""
+    """Columns of bars; `base` is the y of the base line."""
 
     ticks: tuple[Tick, ...]
     bars: tuple[Bar, ...]
@@ -70,7 +70,7 @@ class Line:
 
 
 def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, ...]:
-    """Round numbers from at most `least` to at least `most`, about so many; 0 is among them where it lies between.
+    """Return about `wanted` round numbers that enclose `least` and `most`; 0 is among them if it lies between.
 
     They are round when counted in `unit`.
     """
@@ -80,13 +80,13 @@ def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, .
 
 
 def _round_step(size: float) -> int:
-    """1, 2 or 5 times a power of ten, at least `size`; never below 1."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least `size`; never below 1."""
     power = 10 ** max(0, floor(log10(max(size, 1))))
     return next((int(by * power) for by in (1, 2, 5, 10) if by * power >= size), int(10 * power))
 
 
 def stacked(columns: Sequence[Sequence[int]], height: float = HEIGHT) -> Bars:
-    """Columns of values, one for each series, the first at the bottom."""
+    """Return the bars of stacked columns: each column has one value per series, the first at the bottom."""
     marks = steps(0, max((sum(column) for column in columns), default=0))
     scale = height / marks[-1]
     bars = []
@@ -100,7 +100,8 @@ def stacked(columns: Sequence[Sequence[int]], height: float = HEIGHT) -> Bars:
 
 
 def mirrored(up: Sequence[int], down: Sequence[int], height: float = HEIGHT) -> Bars:
-    """Two values a column, one above the base line and one beneath it, to one scale; series 0 is above."""
+    """Return the bars of columns with two values, `up` above the base line (series 0) and `down` under it, to one
+    scale."""
     marks = steps(-max(down, default=0), max(up, default=0))
     scale = height / (marks[-1] - marks[0])
     base = round(marks[-1] * scale, 2)
@@ -115,7 +116,7 @@ def mirrored(up: Sequence[int], down: Sequence[int], height: float = HEIGHT) -> 
 
 
 def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1) -> Line:
-    """One value a column, from nothing upwards."""
+    """Return the line through one value per column, on an axis that starts at zero."""
     marks = steps(0, max(values, default=0), unit=unit)
     scale = height / marks[-1]
     dots = tuple(
@@ -128,7 +129,8 @@ def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1) -> Line:
 
 
 def spark(values: Sequence[int], width: float, height: float) -> str:
-    """The points of a small line without an axis, in a box of this size with a pixel to spare above and below."""
+    """Return the points of a small line without an axis, in a box of this size with a pixel of margin above and
+    below."""
     most = max(max(values, default=0), 1)
     across = width / max(1, len(values) - 1)
     return " ".join(
@@ -138,28 +140,29 @@ def spark(values: Sequence[int], width: float, height: float) -> str:
 
 
 def binary_unit(most: int) -> int:
-    """Bytes are counted in these: 1, 1,024, 1,048,576 and so on, so that ticks are round for people."""
+    """Return the unit in which to count bytes (1, 1,024, 1,048,576, …), so that ticks are round for people."""
     return int(1024 ** max(0, (most.bit_length() - 1) // 10))
 
 
 def share(value: int, most: int) -> float:
-    """Per cent of the longest bar; what is something can be seen."""
+    """Return a value in per cent of the longest bar; at least 0.5 for any positive value, so that its bar is
+    visible."""
     return 0.0 if value <= 0 or most <= 0 else max(0.5, round(100 * value / most, 2))
 
 
 def middle(column: int, columns: int) -> float:
-    """Per cent: the middle of a column."""
+    """Return the middle of a column in per cent of the width."""
     return round((column + 0.5) * 100 / columns, 3)
 
 
 def labelled(columns: int, most: int = LABELS) -> tuple[int, ...]:
-    """The columns that have a word beneath them: evenly apart, the last one among them."""
+    """Return the columns that get a word under them: evenly spaced, the last one included."""
     every = max(1, ceil(columns / most))
     return tuple(column for column in range(columns) if (columns - 1 - column) % every == 0)
 
 
 def _place(column: int, columns: int) -> tuple[float, float]:
-    """(x, width) of a bar."""
+    """Return (x, width) of a bar in per cent."""
     width = min(WIDEST, 72 / columns)
     return round(middle(column, columns) - width / 2, 3), round(width, 3)
 

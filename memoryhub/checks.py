@@ -1,4 +1,4 @@
-"""System checks: a wrong setting is an error with a hint at start, not a surprise later."""
+"""System checks of the settings: a wrong value is an error with a hint at start."""
 
 import ipaddress
 import logging
@@ -13,21 +13,21 @@ from django.core.checks import CheckMessage, Error, Info, Warning as Concern
 from memoryhub import private_files
 
 OWN = "memoryhub"
-"""The tag of the hub's own check; Django's look at its code, which does not change between two commands."""
+"""The tag of the hub's own check. Django's own checks, of code, need not run before every command."""
 
 WRONG_DATABASE = "DATABASE_URL is not the address of a database that the hub runs on."  # which may hold a password
 RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite:////path/to/memoryhub.sqlite3."
 
 
 def environment(**_: object) -> list[CheckMessage]:
-    """Looks at every value that comes from the environment."""
+    """Check every value that comes from the environment."""
     of_the_place = (*_database(), *_directory(), *_files())
     of_server = (*_proxies(), *_connections(), *_log_level())
     return [*_url(), *_secrets(), *_sqlite(), *_limits(), *of_the_place, *of_server]
 
 
 def _is_address(text: str) -> bool:
-    """Whether it is scheme, host and perhaps a port, and nothing else."""
+    """Return whether a text is a scheme, a host and perhaps a port, and nothing else."""
     try:
         url = urlsplit(text)
         more = url.path or url.query or url.fragment or url.username
@@ -128,7 +128,7 @@ def _connections() -> Iterator[CheckMessage]:
     if settings.MEMORYHUB_CONNECTIONS_BY_ADDRESS < 1:
         yield Error(
             "MEMORYHUB_CONNECTIONS_BY_ADDRESS is not a positive whole number.",
-            hint="So many connections one address may have to a worker process, for example 1000 (the default).",
+            hint="How many connections one address may have to a worker process, for example 1000 (the default).",
             id="memoryhub.E020",
         )
 

@@ -1,5 +1,5 @@
-"""The connections of a server process: SQLite's log is copied by a thread of its own, so that no call waits for it, and
-on PostgreSQL nobody waits long for a lock."""
+"""Database connections of a server process: checkpoints of SQLite's log in a thread, and a limit on lock waits in
+PostgreSQL."""
 
 import logging
 import threading
@@ -16,9 +16,11 @@ from memoryhub import sqlite_files
 logger = logging.getLogger(__name__)
 
 LONGEST_LOCK = "10s"
-"""A request that waits longer for a lock of PostgreSQL ends with an error: some that waited as long as another session
-likes to hold a row would take all threads, and with them the hub from everybody. It is longer than the hub's own
-transactions take."""
+"""The longest wait for a lock of PostgreSQL before the request ends with an error.
+
+Another database session may hold a row for any time: requests that waited for it would take all threads and stop the
+hub for everyone. The hub's own transactions are shorter than this.
+"""
 
 _checkpointer_runs = threading.Event()
 _waits_are_limited = threading.Event()
@@ -26,20 +28,23 @@ _limited: WeakSet[Any] = WeakSet()
 
 
 def configure(connection: BaseDatabaseWrapper, **_: object) -> None:
-    """Tells a new SQLite connection to leave checkpoints to the checkpointer, where one runs in this process, and one
-    to PostgreSQL not to wait for a lock for ever, where its role or address does not say how long."""
+    """Prepare a new connection, as a receiver of Django's signal.
+
+    SQLite leaves checkpoints to the checkpointer if one runs in this process. PostgreSQL gets a lock timeout unless its
+    role or address sets one.
+    """
     driver = connection.connection
     if connection.vendor == "sqlite":
         if _checkpointer_runs.is_set():
             driver.execute("PRAGMA wal_autocheckpoint=0")
-    elif _waits_are_limited.is_set() and driver not in _limited:  # the pool gives the same one out many times
+    elif _waits_are_limited.is_set() and driver not in _limited:  # the pool hands out one connection many times
         limit = "select set_config('lock_timeout', %s, false) where current_setting('lock_timeout') = '0'"
         driver.execute(limit, [LONGEST_LOCK])
         _limited.add(driver)
 
 
 def limit_waits() -> None:
-    """From now on no connection that this process opens waits for a lock of PostgreSQL longer than LONGEST_LOCK."""
+    """Limit lock waits to LONGEST_LOCK on all connections to PostgreSQL that this process opens from now on."""
     _waits_are_limited.set()
 
 
@@ -47,8 +52,10 @@ _holders: list[BaseDatabaseWrapper] = []
 
 
 def keep_file() -> None:
-    """From now on this process serves SQLite's file and its write-ahead log as they are now, and no others. A
-    connection that is never closed keeps SQLite from removing the log with the last one."""
+    """Bind this process to SQLite's present file and write-ahead log; it refuses any others from now on.
+
+    One connection is never closed, so that SQLite does not remove the log with the last one.
+    """
     holder = connection.copy()
     holder.ensure_connection()
     holder.connection.execute("select count(*) from sqlite_master").fetchone()  # opens the log
@@ -57,8 +64,11 @@ def keep_file() -> None:
 
 
 def require_same_file() -> None:
-    """Before a write, and before it is acknowledged: raises OperationalError where a file at its path is not the one in
-    use. What is written to a file that was moved away or replaced would be lost with the process."""
+    """Raise OperationalError if the file at SQLite's path is no longer the one in use.
+
+    It is called before a write and before the write is acknowledged: data written to a file that was moved away or
+    replaced would be lost with the process.
+    """
     if path := sqlite_files.replaced():
         raise OperationalError(sqlite_files.sentence(path))
 
@@ -66,7 +76,7 @@ def require_same_file() -> None:
 def start_checkpointer(
     stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float = 0.25
 ) -> threading.Thread | None:
-    """Starts the thread that checkpoints every so many seconds; none where the database is not SQLite.
+    """Start the thread that checkpoints SQLite's log every `seconds`; return None for another database.
 
     `write_lock` keeps the other threads of the process from writing.
     """
@@ -85,8 +95,8 @@ def _checkpoint_until(stop: threading.Event, write_lock: AbstractContextManager[
         try:
             connection.ensure_connection()
             _copy()
-            # The rest, while nobody writes: only a log that is copied to its end is written from its start again,
-            # and one that grows for ever makes every commit wait for the file's new size to reach the disk.
+            # Copy the rest while no one writes. SQLite starts the log again at its beginning only once all of it is
+            # copied; a log that grows forever would make every commit wait until the file's new size is on the disk.
             with write_lock:
                 _copy()
         except Error:

@@ -1,4 +1,4 @@
-"""The doors of programs, each with its addresses: what answers there, and in which words a request is refused."""
+"""The doors for programs: which addresses each serves, and how it answers and refuses requests."""
 
 from typing import Protocol
 
@@ -11,21 +11,21 @@ from memoryhub.mcp import door as mcp
 
 
 class MachinesDoor(Protocol):
-    """The module `door` of a package that programs speak to."""
+    """The module `door` of a package that serves programs."""
 
     def is_here(self, path: str, /) -> bool:
-        """Whether an address is one of this door's."""
+        """Return whether an address belongs to this door."""
 
     def answer(self, request: HttpRequest, /) -> HttpResponseBase:
-        """The answer to a request, also where something went wrong."""
+        """Return the response to a request, including the response to an error."""
 
     def refusal(self, problem: Problem, /) -> HttpResponse:
-        """The answer to a request that is not read."""
+        """Return the response to a request that was refused before it was read."""
 
 
 DOORS: tuple[MachinesDoor, ...] = (api, mcp)
 
 
 def door_at(path: str) -> MachinesDoor | None:
-    """The door of programs at an address; null where people or nobody are answered."""
+    """Return the door for programs at an address, or None for any other address."""
     return next((door for door in DOORS if door.is_here(path)), None)

@@ -1,4 +1,5 @@
-"""Whether the process answers (`/livez`), and whether it could serve and audit a call (`/readyz`, `/healthz`)."""
+"""Liveness (`/livez`: the process answers) and readiness (`/readyz`, `/healthz`: a call could be served and
+audited)."""
 
 import asyncio
 import threading
@@ -18,8 +19,11 @@ FULL = "the disk of the database is full"
 
 
 def unready() -> str | None:
-    """Why no call could be served; None where one could. A write that was committed within the last second proves it,
-    and without one a write is made; where a write found the disk full within the last five, none does."""
+    """Return why no call could be served now, or None if one could.
+
+    A commit within the last FRESH_FOR seconds proves readiness; otherwise a write is tried. If a write found the disk
+    full within the last FULL_FOR seconds, none is tried.
+    """
     if transactions.seconds_since_full() < FULL_FOR:
         return FULL
     if transactions.seconds_since_commit() < FRESH_FOR:
@@ -34,7 +38,7 @@ def unready() -> str | None:
 
 
 def answer(reason: str | None) -> JsonResponse:
-    """200, or 503 with the reason."""
+    """Return 200, or 503 with the reason."""
     if reason is None:
         response = JsonResponse({"status": "ok"})
     else:
@@ -54,8 +58,10 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 class Readiness:
-    """Answers from an event loop: a thread of its own asks the database, at most once a second, and what takes it
-    longer than ANSWERED_WITHIN seconds is an answer too."""
+    """Readiness for an event loop: a thread asks the database at most once a second.
+
+    If that takes longer than ANSWERED_WITHIN seconds, the answer is SILENT.
+    """
 
     def __init__(self) -> None:
         self._wanted = threading.Event()
@@ -67,7 +73,7 @@ class Readiness:
         threading.Thread(target=self._run, name="readiness", daemon=True).start()
 
     async def reason(self) -> str | None:
-        """Why no call could be served now, None where one could."""
+        """Return why no call could be served now, or None if one could."""
         at, reason = self._known
         if time.monotonic() - at < FRESH_FOR:
             return reason

@@ -34,22 +34,23 @@ REQUEST = "req_"
 
 
 def milliseconds(at: datetime) -> int:
-    """Whole milliseconds since 1970 of an aware moment, never below zero."""
+    """Return the whole milliseconds since 1970 of an aware moment, never below zero."""
     return max(0, int(at.timestamp() * 1000))
 
 
 def new_id(prefix: str, at: datetime) -> str:
-    """A fresh identifier; those of a later millisecond sort after those of an earlier one."""
+    """Return a fresh identifier; identifiers of a later millisecond sort after those of an earlier one."""
     return prefix + _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, os.urandom(10))
 
 
 def derived_id(prefix: str, at: datetime, random: bytes) -> str:
-    """The identifier of a moment and ten given bytes: always the same, and in their order within a millisecond."""
+    """Return the identifier of a moment and ten given bytes: the same for the same input, ordered within a
+    millisecond."""
     return prefix + _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, random[:10])
 
 
 def _base32(moment: int, random: bytes) -> str:
-    """26 characters: 130 bits, of which the first two are zero (as in a ULID)."""
+    """Return 26 characters: 130 bits, of which the first two are zero (as in a ULID)."""
     value = (moment << 80) | int.from_bytes(random, "big")
     pairs = _PAIRS
     return "".join([pairs[(value >> shift) & 0x3FF] for shift in range(120, -1, -10)])

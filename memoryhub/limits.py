@@ -1,22 +1,22 @@
-"""The limits of a memory store: one list, of which settings, SQL, forms, meters and the words of the audit are made.
+"""The limits of a memory store, in one list used by settings, SQL, forms, meters and the sentences of the audit.
 
-Each has a column `limit_<name>` in `models.stores.Governed` (null: not set here). `actions.core.limits` enforces those
-that a write must know.
+Each limit has a column `limit_<name>` in `models.stores.Governed` (null: not set here). `actions.core.limits` enforces
+those that concern a write.
 """
 
 from dataclasses import dataclass
 
 
 def _(text: str) -> str:
-    """Marks a text for translation: who shows it translates it."""
+    """Mark a text for translation; the code that shows it translates it."""
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`default` holds where neither the store nor the hub's page sets another; `variable` may set another default.
+    """One limit. `default` applies if neither the store nor the hub's settings set it; `variable` may override it.
 
-    `meter` is what the measure against it is called where pages show one, and `full` what happens at the limit.
+    `meter` labels the usage that pages measure against the limit, and `full` describes what happens at the limit.
     """
 
     name: str

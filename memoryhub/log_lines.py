@@ -1,4 +1,4 @@
-"""The lines of the log: whatever writes one, the token of an invitation is not in it."""
+"""The format of log lines, without the tokens of invitations."""
 
 import logging
 import re
@@ -7,7 +7,8 @@ _TOKEN = re.compile(r"(/invitations/)[\w-]{16,}")
 
 
 class WithoutTokens(logging.Formatter):
-    """Django logs the address of each answer of 400 and more, and a traceback may have it too."""
+    """Masks tokens: Django logs the address of each answer with a status of 400 or more, and tracebacks may contain
+    it."""
 
     def format(self, record: logging.LogRecord) -> str:
         return _TOKEN.sub(r"\1[token]", super().format(record))

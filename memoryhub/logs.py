@@ -1,5 +1,4 @@
-"""The log: a database that does not answer fails every call in the same way, and says so once a minute; a refusal is
-one line."""
+"""Filters of the log: one line a minute for repeated database errors, and one line for a refusal."""
 
 import logging
 import threading
@@ -14,10 +13,9 @@ EVERY = 60.0
 
 
 class OncePerMinute(logging.Filter):
-    """Lets the first of the same database errors through, in one line without a traceback, and counts the others; of
-    answers with 503 too.
+    """Passes the first of several equal database errors, or answers with 503, as one line without a traceback.
 
-    The next one after a minute says how many there were. Errors of another kind pass as they are.
+    The others are counted, and the next line after a minute says how many there were. Other errors pass unchanged.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -31,7 +29,7 @@ class OncePerMinute(logging.Filter):
         if is_of_the_database(error):
             told = str(error).strip().split("\n")[0]
         elif error is None and getattr(record, "status_code", None) == 503:
-            told = "503"  # what Django says of every such answer
+            told = "503"  # Django logs every such answer
         else:
             return True
         with self.lock:
@@ -49,7 +47,7 @@ class OncePerMinute(logging.Filter):
 
 
 class RefusalsInOneLine(logging.Filter):
-    """Takes the traceback from answers below 500: that somebody may not do something is no failure of the hub."""
+    """Removes the traceback from answers below 500: a refused request is no failure of the hub."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", 500) < 500:
@@ -58,5 +56,5 @@ class RefusalsInOneLine(logging.Filter):
 
 
 def is_of_the_database(error: BaseException | None) -> bool:
-    """Whether Django or a driver says that the database refused, or did not answer."""
+    """Return whether the error comes from the database: Django's or a driver's, or a full disk."""
     return isinstance(error, Error | DiskFull) or type(error).__module__.partition(".")[0] in ("sqlite3", "psycopg")

@@ -1,4 +1,4 @@
-"""What stands around the views: the machines' door apart, and for people the headers and the zone of each request."""
+"""Middleware: the machines' door before all else, and for people the headers and the time zone of each request."""
 
 import secrets
 import zoneinfo
@@ -18,7 +18,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 def machines_door(get_response: GetResponse) -> GetResponse:
-    """Answers programs with JSON, before (and without) the middleware that only people need."""
+    """Answer programs with JSON, before (and without) the middleware that only people need."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         door = door_at(request.path_info)
@@ -32,7 +32,7 @@ def machines_door(get_response: GetResponse) -> GetResponse:
 
 
 def forwarded_headers(get_response: GetResponse) -> GetResponse:
-    """Takes X-Forwarded-Proto and X-Forwarded-For from requests of others than the proxies: anybody may send them."""
+    """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent them: any client may set them."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
@@ -44,7 +44,7 @@ def forwarded_headers(get_response: GetResponse) -> GetResponse:
 
 
 def private_answers(get_response: GetResponse) -> GetResponse:
-    """No browser and no proxy keeps an answer or guesses its kind; static files are for everybody and are cached."""
+    """Forbid browsers and proxies to cache an answer or guess its type; static files are public and may be cached."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -57,7 +57,7 @@ def private_answers(get_response: GetResponse) -> GetResponse:
 
 
 def no_nul(get_response: GetResponse) -> GetResponse:
-    """404 for an address with a NUL in it: nothing of ours has one, and PostgreSQL refuses to look for it."""
+    """Answer 404 to an address with a NUL: no address of the hub has one, and PostgreSQL refuses it in a query."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
@@ -68,7 +68,7 @@ def no_nul(get_response: GetResponse) -> GetResponse:
 
 
 def content_security_policy(get_response: GetResponse) -> GetResponse:
-    """A policy without `unsafe-inline` and `unsafe-eval`; `request.csp_nonce` is for the scripts of our templates."""
+    """Set a policy without `unsafe-inline` and `unsafe-eval`; templates use `request.csp_nonce` for their scripts."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         nonce = request.csp_nonce = secrets.token_urlsafe(16)  # type: ignore[attr-defined]
@@ -85,7 +85,7 @@ def content_security_policy(get_response: GetResponse) -> GetResponse:
 
 
 def time_zone(get_response: GetResponse) -> GetResponse:
-    """Shows times in the zone that the person has chosen."""
+    """Show times in the time zone that the person has chosen."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         user = getattr(request, "user", None)
@@ -101,7 +101,7 @@ def time_zone(get_response: GetResponse) -> GetResponse:
 
 
 def wrong_methods(get_response: GetResponse) -> GetResponse:
-    """Replaces the empty 405 of a view by a page, with the same status and `Allow` header."""
+    """Replace the empty 405 of a view with a page that has the same status and `Allow` header."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -113,7 +113,7 @@ def wrong_methods(get_response: GetResponse) -> GetResponse:
 
 
 def answers_to_htmx(get_response: GetResponse) -> GetResponse:
-    """What htmx needs to know: that answers differ, that a sign-in has expired, and where an error is shown."""
+    """Set headers for htmx: `Vary`, a redirect when the sign-in has expired, and the element that shows an error."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

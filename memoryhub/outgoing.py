@@ -1,8 +1,8 @@
-"""Requests that the hub sends elsewhere: which addresses they may go to, and one POST within strict bounds.
+"""Requests that the hub sends to other servers: which addresses are allowed, and one POST within strict bounds.
 
-A name is looked up once; every address that it has must be allowed, and the connection is made to one of these, so
-that a name which answers differently the next time (rebinding) leads nowhere else. No redirect is followed. Nothing of
-what the receiver says is kept but the status and `Retry-After`.
+A host name is resolved once. Each of its addresses must be allowed, and the connection is made to one of them, so that
+a name which resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Of the
+receiver's answer only the status and `Retry-After` are kept.
 """
 
 import ipaddress
@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 Resolver = Callable[[str, int], Sequence[str]]
-"""Host and port -> the IP addresses that it has; raises OSError."""
+"""A function of host and port that returns the IP addresses; raises OSError."""
 
 LONGEST_URL = 2_000
 HIGH_PORTS = 1024
-"""Below it there is only the scheme's own port: the others belong to other protocols."""
+"""Below this port only the scheme's default port is allowed: the others belong to other protocols."""
 
 USER_AGENT = "MemoryHub-Webhooks/1"
 
@@ -32,15 +32,15 @@ _FORBIDDEN = [
         "2002::/16", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
     )
 ]  # fmt: skip
-"""What leads to this network, to several at once, to nobody, or (NAT64, 6to4, Teredo, IPv4-mapped) somewhere else than
-it says; the private ones are known to `ipaddress`."""
+"""Networks that are local, multicast or unusable, or that (NAT64, 6to4, Teredo, IPv4-mapped) lead to another address.
+`ipaddress` knows the private ones itself."""
 
 _HOST = re.compile(r"[a-z0-9_][a-z0-9_-]{0,62}(?:\.[a-z0-9_-]{1,63})*\.?", re.ASCII)
 _HEAD_BYTES, _BODY_BYTES, _PART = 16_384, 65_536, 4_096
 
 
 class Refused(ValueError):
-    """An address that no request goes to; `code` says why, as PROBLEMS name it."""
+    """An address to which no request is sent; `code` is one of PROBLEMS."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -51,12 +51,12 @@ PROBLEMS = (
     "malformed", "scheme", "credentials", "port", "fragment", "unresolved", "private", "unreachable", "timeout",
     "closed", "tls", "no_http", "redirect", "status",
 )  # fmt: skip
-"""Why nothing was sent (up to `private`), why no answer came (up to `no_http`), or what was wrong with it."""
+"""Why nothing was sent (up to `private`), why no answer came (up to `no_http`), or what was wrong with the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL that may be asked: `addresses` are those that its name had when it was checked, empty where not yet."""
+    """The parts of an allowed URL; `addresses` are the IP addresses found by `check`, empty before it."""
 
     scheme: str
     host: str
@@ -66,14 +66,14 @@ class Target:
 
     @property
     def netloc(self) -> str:
-        """As the Host header has it."""
+        """Return the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds for looking up the name, for the connection with its handshake, and for all of it to the answer."""
+    """Time limits in seconds: to resolve the name, to connect with the TLS handshake, and for the whole request."""
 
     resolve: float = 5
     connect: float = 5
@@ -82,7 +82,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The status that came (null: none did), one of PROBLEMS or "", `Retry-After` as it stands, and microseconds."""
+    """The outcome of a request: the status (None without an answer), one of PROBLEMS or "", `Retry-After`, and
+    microseconds."""
 
     status: int | None = None
     problem: str = ""
@@ -102,7 +103,7 @@ LIMITS = Limits()
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the open internet's; no unmapped, translated or tunnelled one is."""
+    """Return whether an IP address is on the public internet; mapped, translated and tunnelled addresses are not."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -113,7 +114,8 @@ def is_public(address: str) -> bool:
 
 
 def parse(url: str, *, private: bool = False) -> Target:
-    """A URL taken apart; raises Refused. `private`: also plain http and any port, as addresses of one's own need."""
+    """Return the parts of a URL; raises Refused. `private` also allows plain http and any port, for addresses in one's
+    own network."""
     if not 0 < len(url) <= LONGEST_URL or re.search(r"[\s\\\x00-\x20\x7f-\U0010ffff]", _host_free(url)):
         raise Refused("malformed")
     try:
@@ -135,7 +137,7 @@ def parse(url: str, *, private: bool = False) -> Target:
 
 
 def check(url: str, *, private: bool = False, resolve: Resolver | None = None, seconds: float = 5) -> Target:
-    """A URL with the addresses that may be connected to; raises Refused. Looks the name up once."""
+    """Return a URL's parts with the IP addresses to connect to, resolving the name once; raises Refused."""
     target = parse(url, private=private)
     try:
         found = _within(seconds, resolve or addresses_of, target.host, target.port)
@@ -149,17 +151,17 @@ def check(url: str, *, private: bool = False, resolve: Resolver | None = None, s
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """What the system's resolver says."""
+    """Return the IP addresses that the system's resolver finds."""
     return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 def _host_free(url: str) -> str:
-    """The URL without the letters of a host in another script, which become ASCII."""
+    """Return the URL with each non-ASCII letter of the host replaced by x: those become ASCII later."""
     return re.sub(r"(?<=://)[^/?#@]*", lambda host: re.sub(r"[^\W\x00-\x7f]", "x", host[0]), url, count=1)
 
 
 def _plain_host(host: str) -> str:
-    """In ASCII, folded; an IPv6 address without its brackets."""
+    """Return the host in ASCII and lower case, or an IPv6 address without its brackets; raises ValueError."""
     if ":" in host and "%" not in host:
         return str(ipaddress.IPv6Address(host))
     plain = host if host.isascii() else host.encode("idna").decode()
@@ -169,7 +171,10 @@ def _plain_host(host: str) -> str:
 
 
 def _within(seconds: float, resolve: Resolver, host: str, port: int) -> Sequence[str]:
-    """The system's resolver knows no limit of time: it is left to itself when it takes too long."""
+    """Resolve a host within some seconds, and return nothing after that.
+
+    The system's resolver has no timeout, so it runs in a thread that is abandoned when it takes too long.
+    """
     found: list[Sequence[str]] = []
     failed: list[Exception] = []
 
@@ -191,19 +196,19 @@ def _within(seconds: float, resolve: Resolver, host: str, port: int) -> Sequence
 
 
 class _NoHTTP(Exception):
-    """What came is no answer of HTTP."""
+    """The answer is not HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Sends; tests give it a resolver and trust of their own."""
+    """Sends requests; tests pass their own resolver and TLS trust."""
 
     resolve: Resolver | None = None
     limits: Limits = LIMITS
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, private: bool = False) -> Answer:
-        """One POST; never raises for what the other side does or does not do."""
+        """Send one POST and return its outcome; never raises because of the other side."""
         begun = time.monotonic()
         try:
             status, retry_after = self._exchange(url, body, headers, private, begun + self.limits.whole)
@@ -215,7 +220,7 @@ class Sender:
     def _exchange(
         self, url: str, body: bytes, headers: Mapping[str, str], private: bool, end: float
     ) -> tuple[int, str]:
-        """The status and `Retry-After` that came."""
+        """Send the request and return the status and `Retry-After` of the answer."""
         target = check(url, private=private, resolve=self.resolve, seconds=self.limits.resolve)
         with self._connected(target, end) as connection:
             connection.sendall(_request(target, body, headers))
@@ -224,7 +229,7 @@ class Sender:
         return answer
 
     def _connected(self, target: Target, end: float) -> socket.socket:
-        """A connection to one of the checked addresses: the name is not asked again."""
+        """Return a connection to one of the checked addresses, without resolving the name again."""
         plain = _first_that_answers(target, self.limits.connect, end)
         if target.scheme == "http":
             return plain
@@ -247,7 +252,7 @@ def _first_that_answers(target: Target, seconds: float, end: float) -> socket.so
 
 
 def _left(end: float, most: float = float("inf")) -> float:
-    """Seconds that are left; raises TimeoutError where none are."""
+    """Return the seconds left until `end`, at most `most`; raises TimeoutError if none are left."""
     left = min(end - time.monotonic(), most)
     if left <= 0:
         raise TimeoutError
@@ -267,7 +272,7 @@ def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def _head(connection: socket.socket, end: float) -> tuple[int, str]:
-    """The status and `Retry-After` of the answer that follows any interim ones (1xx)."""
+    """Return the status and `Retry-After` of the final answer, after any interim ones (1xx)."""
     received = b""
     while True:
         while (blank := re.search(rb"\r?\n\r?\n", received)) is None:
@@ -292,7 +297,7 @@ def _retry_after(head: bytes) -> str:
 
 
 def _drain(connection: socket.socket, end: float) -> None:
-    """Lets the receiver finish a short answer; what it says is thrown away."""
+    """Read and discard a short body, so that the receiver can finish its answer."""
     read = 0
     try:
         while read < _BODY_BYTES:
@@ -306,7 +311,7 @@ def _drain(connection: socket.socket, end: float) -> None:
 
 
 def _problem_of(error: Exception) -> str:
-    """Why no answer came; the first that an error is, from the most special."""
+    """Return the problem for an error, by its most specific class."""
     if isinstance(error, Refused):
         return error.code
     kinds: tuple[tuple[type[Exception], str], ...] = (

@@ -1,9 +1,9 @@
-"""What SQLite's planner is told of the tables: that they may be large.
+"""Fixed statistics for SQLite's query planner, which say that the tables may be large.
 
-Without statistics it takes ten rows for all that a store has, and reads a whole store to find one memory. Measured ones
-would change with the data, and the plans with them; these do not. They are what `ANALYZE` finds in a hub with a store
-of 100,000 memories, 1,000,000 versions and 2,000,000 entries: for each index the rows of the table that it holds, then
-how many of them have the same first column, the same first two, and so on.
+Without statistics it assumes ten rows for all that a store has, and reads a whole store to find one memory. Measured
+statistics, and with them the query plans, would change with the data; these do not. They are the result of `ANALYZE` in
+a hub with a store of 100,000 memories, 1,000,000 versions and 2,000,000 entries. For each index they say how many rows
+it holds, then how many rows share the same first column, the same first two, and so on.
 """
 
 from typing import Any
@@ -81,14 +81,14 @@ STATISTICS = {
 
 
 def tell(using: str, **_: Any) -> None:
-    """After each migration, which forgets what was told of the tables that it makes again."""
+    """Write the statistics after each migration, because one that rebuilds a table deletes that table's statistics."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         return
     tables = set(connection.introspection.table_names())
     rows = [(table, index, told) for table, indexes in STATISTICS.items() for index, told in indexes.items()]
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE sqlite_schema")  # makes the table of statistics
+        cursor.execute("ANALYZE sqlite_schema")  # creates the table of statistics
         cursor.execute("DELETE FROM sqlite_stat1")
         cursor.executemany("INSERT INTO sqlite_stat1 VALUES (%s, %s, %s)", [row for row in rows if row[0] in tables])
-        cursor.execute("ANALYZE sqlite_schema")  # this connection reads them; others do when they are opened
+        cursor.execute("ANALYZE sqlite_schema")  # loads them into this connection; others load them when they open

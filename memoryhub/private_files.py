@@ -1,4 +1,4 @@
-"""The files that nobody but the hub may read: the database, the secrets, the checkpoints, and their directory."""
+"""The files that only the hub's user may read: the database, the secrets, the checkpoints, and their directory."""
 
 import stat
 from collections.abc import Iterator
@@ -12,7 +12,8 @@ NAMES = ("secret_key", "audit_key", LOCK, "reserve")
 
 
 def found() -> Iterator[Path]:
-    """The data directory and what of it nobody else may read: the database, secrets, checkpoints."""
+    """Yield the data directory and its private files: the database, secrets, lock and checkpoints, as far as they
+    exist."""
     directory: Path = settings.DATA_DIR
     if directory.is_dir():
         yield directory
@@ -23,13 +24,14 @@ def found() -> Iterator[Path]:
 
 
 def is_open(path: Path) -> bool:
-    """Whether others than the owner may do anything with it; a directory that many use, such as /tmp, is not ours."""
+    """Return whether others than the owner have any permission; shared directories such as /tmp (sticky) do not
+    count."""
     mode = path.stat().st_mode
     return bool(mode & 0o077) and not mode & stat.S_ISVTX
 
 
 def tighten() -> None:
-    """Takes from everybody else what they may do with these files; what cannot be taken, a system check says."""
+    """Remove the permissions of others from the private files; a system check reports those that cannot be changed."""
     for path in found():
         try:
             if is_open(path):
@@ -39,5 +41,5 @@ def tighten() -> None:
 
 
 def database_file() -> Path | None:
-    """SQLite's file, which may not be there; of another database none."""
+    """Return the path of SQLite's file, which may not exist; None for another database."""
     return Path(str(connection.settings_dict["NAME"])) if connection.vendor == "sqlite" else None

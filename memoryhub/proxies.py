@@ -1,4 +1,4 @@
-"""The proxies in front that are trusted: single addresses and ranges, and what is believed from them."""
+"""The trusted proxies in front of the hub, and the client's address that they report."""
 
 import ipaddress
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @lru_cache(maxsize=16)
 def _networks(trusted: tuple[str, ...]) -> tuple[Network, ...]:
-    """Those that are written right; a system check points out the others."""
+    """Return the valid addresses and ranges; a system check reports the others."""
     found = []
     for text in trusted:
         try:
@@ -21,7 +21,7 @@ def _networks(trusted: tuple[str, ...]) -> tuple[Network, ...]:
 
 
 def is_trusted(address: str, trusted: Iterable[str]) -> bool:
-    """Whether an address is one of the proxies', or in one of their ranges."""
+    """Return whether an address is a trusted proxy, or in a trusted range."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -32,14 +32,14 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
 
 
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
-    """Who sent a request: what the nearest proxy that is not trusted says, or the connection itself."""
+    """Return the client's address: the one that the outermost trusted proxy reports, or that of the connection."""
     forwarded = str(meta.get("HTTP_X_FORWARDED_FOR") or "").split(",")
     way = [part.strip() for part in forwarded if part.strip()]
     return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), way, trusted)
 
 
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
-    """The last address of the way here that is no trusted proxy; what stands before it anybody may have written."""
+    """Return the last address on the way that is not a trusted proxy: the client may have forged all before it."""
     proxies = tuple(trusted)
     way = [*forwarded, address]
     while len(way) > 1 and is_trusted(way[-1], proxies):

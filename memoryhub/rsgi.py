@@ -1,4 +1,5 @@
-"""What granian loads in each worker process of `serve`: Django, the web server around it, and the background work."""
+"""The application that granian loads in each worker process of `serve`: Django, its web server and the background
+work."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The sessions of browsers, stored under a hash: who reads the database cannot sign in with what is there."""
+"""Browser sessions, stored under a hash: reading the database does not let anyone sign in."""
 
 import hashlib
 from typing import Any
@@ -7,12 +7,12 @@ from django.contrib.sessions.backends import db
 
 
 def stored(key: str | None) -> str:
-    """What the row of a session is called; the cookie holds the key itself, which has 165 bits of chance."""
+    """Return the key under which a session is stored; the cookie holds the original key, which has 165 random bits."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]
 
 
 class SessionStore(db.SessionStore):
-    """Django's, but that the database never holds the key that the cookie shows."""
+    """Django's session store, except that the database never holds the key from the cookie."""
 
     def _get_session_from_db(self) -> Any:
         own, self._session_key = self._session_key, stored(self._session_key)

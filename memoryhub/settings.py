@@ -1,4 +1,4 @@
-"""Django's settings: everything that differs between installations comes from the environment."""
+"""Django's settings; values that differ between installations come from the environment."""
 
 import fcntl
 import logging
@@ -18,17 +18,17 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("MEMORYHUB_DATA_DIR") or BASE_DIR / "data").resolve()
 
 
-# A command that only uses a hub makes nothing where there is none: a data directory that somebody forgot to name would
-# become a second hub. What these commands do not find they get for themselves alone.
+# A command that only uses a hub creates no files: with MEMORYHUB_DATA_DIR forgotten it would start a second hub. A
+# secret that is missing is replaced by a random one for this process alone.
 USES_A_HUB = Path(sys.argv[0]).name == "manage.py" and sys.argv[1:2] not in (["serve"], ["migrate"])
 
 
 MEMORYHUB_ABSENT_SECRETS: list[str] = []
-"""The secrets that a command did not find; what it has in their place is not the hub's."""
+"""The secrets that a command did not find and replaced by random ones, which are not the hub's."""
 
 
 def kept_secret(variable: str, file_name: str) -> str:
-    """The value of an environment variable, or one that is made once and kept in the data directory (mode 0600)."""
+    """Return an environment variable's value, or a secret that is created once in the data directory (mode 0600)."""
     if value := os.environ.get(variable):
         return value
     path = DATA_DIR / file_name
@@ -50,7 +50,7 @@ def kept_secret(variable: str, file_name: str) -> str:
 
 
 def make_secret(path: Path) -> None:
-    """Writes a fresh secret, whole or not at all; of several processes at once one makes it for all."""
+    """Write a fresh secret atomically; of several processes at once, only one creates it."""
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
@@ -66,7 +66,7 @@ def make_secret(path: Path) -> None:
 
 
 def parts_of(url: str) -> SplitResult:
-    """The parts of an address; of none where it is not one, which a system check tells."""
+    """Return the parts of a URL, all empty for an invalid one, which a system check reports."""
     try:
         return urlsplit(url)
     except ValueError:
@@ -74,19 +74,19 @@ def parts_of(url: str) -> SplitResult:
 
 
 def database_of(url: str) -> dict[str, Any]:
-    """Django's settings of a database; of none where the address is wrong, which a system check tells."""
+    """Return Django's settings for a database URL; the dummy backend for a wrong one, which a system check reports."""
     try:
         database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
     except (ValueError, KeyError):
         database = {"ENGINE": ""}
     if str(database["ENGINE"]).endswith("sqlite3") and database.get("NAME") in ("", ":memory:"):
-        database = {"ENGINE": ""}  # the processes of a hub share their database
+        database = {"ENGINE": ""}  # the processes of a hub must share one database
     known = ("django.db.backends.sqlite3", "django.db.backends.postgresql")
     return database if database["ENGINE"] in known else {"ENGINE": "django.db.backends.dummy"}
 
 
 def _with_several_hosts(url: str) -> dict[str, Any]:
-    """Of an address such as postgres://user@one:5432,two/name, whose hosts are tried in this order."""
+    """Return the settings for a URL such as postgres://user@one:5432,two/name, whose hosts are tried in this order."""
     parts = parts_of(url)
     user, at, hosts = parts.netloc.rpartition("@")
     named = [host.rpartition(":")[::2] if ":" in host else (host, "") for host in hosts.split(",")]
@@ -98,12 +98,13 @@ def _with_several_hosts(url: str) -> dict[str, Any]:
 
 
 def words(variable: str, default: str = "") -> list[str]:
-    """A comma-separated environment variable as a list."""
+    """Return a comma-separated environment variable as a list."""
     return [word.strip() for word in os.environ.get(variable, default).split(",") if word.strip()]
 
 
 def limit_of(variable: str, default: int) -> int | None:
-    """A limit from the environment; `none` is no limit, and a system check tells of what is neither."""
+    """Return a limit from the environment, None for `none`; for an invalid value the default, and a system check
+    reports it."""
     value = os.environ.get(variable) or str(default)
     if value == "none":
         return None
@@ -143,7 +144,7 @@ INSTALLED_APPS = [
     "ninja",
 ]
 
-# The machines' door answers /v1 before the middleware of the people's door, of which it needs nothing.
+# The machines' door answers before the middleware for people, none of which it needs.
 MIDDLEWARE = [
     "memoryhub.middleware.private_answers",
     "memoryhub.middleware.forwarded_headers",
@@ -184,7 +185,7 @@ TEMPLATES = [
     }
 ]
 
-# SQLite: FULL so that an acknowledged commit survives a power cut; secure_delete so that what is removed is gone.
+# SQLite: FULL so that an acknowledged commit survives a power cut; secure_delete overwrites deleted content.
 SQLITE_SYNCHRONOUS = os.environ.get("MEMORYHUB_SQLITE_SYNCHRONOUS", "FULL").upper()
 SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
@@ -197,8 +198,8 @@ SQLITE_OPTIONS = {
 }
 
 _default_database = f"sqlite:///{DATA_DIR / 'memoryhub.sqlite3'}"
-# A server that is gone is noticed within two seconds: each connection of the pool is tried before a request gets it,
-# and one that the network has lost is given up. The address may set any of these but the pool otherwise.
+# A lost server is noticed within two seconds: each connection of the pool is tested before a request gets it, and a
+# connection that the network has lost is dropped. DATABASE_URL may override all of these except the pool.
 POSTGRESQL_POOL = {"min_size": 2, "max_size": 20, "timeout": 1.8, "reconnect_timeout": 10}
 POSTGRESQL_OPTIONS = {
     "connect_timeout": 2,
@@ -208,10 +209,10 @@ POSTGRESQL_OPTIONS = {
     "keepalives_count": 3,
 }
 DATABASES = {"default": database_of(os.environ.get("DATABASE_URL") or _default_database)}
-_asked: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})  # such as ?sslmode=verify-full
+_asked: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})  # for example ?sslmode=verify-full
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"] |= {"CONN_MAX_AGE": None, "OPTIONS": _asked | SQLITE_OPTIONS}
-    # Where SQLite puts the copy that it makes while it writes its file anew: not on a small /tmp, nor elsewhere.
+    # VACUUM writes a copy of the database here: /tmp may be too small, and the copy is private.
     os.environ.setdefault("SQLITE_TMPDIR", str(Path(DATABASES["default"]["NAME"]).parent))
 else:
     DATABASES["default"] |= {
@@ -221,13 +222,12 @@ else:
         "OPTIONS": POSTGRESQL_OPTIONS | _asked | {"pool": POSTGRESQL_POOL},
     }
 
-# The limits of a memory store where neither it nor the hub's page sets others; None is no limit.
+# The limits of a memory store if neither the store nor the hub's settings set others; None means no limit.
 MEMORYHUB_LIMITS = {limit.name: limit_of(limit.variable, limit.default) for limit in LIMITS.values()}
 MEMORYHUB_BODY_BYTES = 1024 * 1024
-# What an import takes: bytes brought, bytes that they unpack to, memories, versions, and times their own size that
-# something packed may unpack to where that is more than a store holds. It is more than MEMORYHUB_LIMITS lets a store
-# hold, for the export of a full store must come back, with its trash and older versions. A preview that nobody starts
-# is forgotten after so many hours.
+# The largest import: uploaded bytes, unpacked bytes, memories, versions, and the compression ratio allowed for data
+# that unpacks to more than a store holds. These exceed MEMORYHUB_LIMITS, because the export of a full store, with its
+# trash and older versions, must be importable. A preview that no one starts is deleted after MEMORYHUB_IMPORT_HOURS.
 MEMORYHUB_IMPORT = {
     "packed": 256 * 1024 * 1024,
     "unpacked": 512 * 1024 * 1024,

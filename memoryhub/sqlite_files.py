@@ -1,8 +1,8 @@
-"""The files of SQLite that this process serves: it opens no others that come to lie at their paths.
+"""The SQLite files that this process serves, and the refusal to open other files at their paths.
 
-A connection to a path at which nothing lies makes an empty database there. SQLite then removes the write-ahead log that
-the other connections write to, and cuts off the index of it that they share: what they write after that is lost with
-the process, or the database with it. The same goes for a log that has lost its name.
+A connection to a path without a file creates an empty database there. SQLite then deletes the write-ahead log that
+other connections are writing to and truncates the shared index of it: what they write afterwards is lost with the
+process, or the database is corrupted. The same happens when the log was renamed.
 """
 
 import sqlite3
@@ -13,7 +13,7 @@ _kept: dict[Path, tuple[int, int]] = {}
 
 
 class Connection(sqlite3.Connection):
-    """Raises OperationalError, before anything is opened, where a file is not the one that is served."""
+    """Raises OperationalError, before it opens anything, if a file is not the one that is served."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         if path := replaced():
@@ -22,13 +22,13 @@ class Connection(sqlite3.Connection):
 
 
 def keep(path: Path) -> None:
-    """From now on this process serves the file and its write-ahead log, which is open, as they are now."""
+    """Bind this process to the file and its open write-ahead log as they are now."""
     log = path.with_name(f"{path.name}-wal")
     _kept.update((file, identity(file)) for file in (path, log) if file.exists())
 
 
 def replaced() -> Path | None:
-    """The path at which another file lies than the one that is served, or none does."""
+    """Return a served path where another file or none lies now; None if all are unchanged."""
     return next((path for path, kept in _kept.items() if identity(path) != kept), None)
 
 

@@ -1,4 +1,4 @@
-"""What is looked at before the hub is served or a command writes: directory, database and secrets are the hub's own."""
+"""Checks before the hub is served or a command writes: data directory, database and secrets belong to this hub."""
 
 import fcntl
 import os
@@ -25,11 +25,14 @@ _lock: list[int] = []
 
 
 class NotStarted(CommandError):
-    """Why nothing is served or written; the message is one sentence or two."""
+    """The reason why the hub does not start or a command does not run, in one or two sentences."""
 
 
 def before_migrating() -> None:
-    """At the start of `serve`: what is made is the owner's alone, one hub has the directory, and knows the database."""
+    """Prepare the start of `serve`: private files, a lock on the data directory, and a known database schema.
+
+    Raises NotStarted.
+    """
     os.umask(0o077)
     require_address()
     lock()
@@ -38,24 +41,23 @@ def before_migrating() -> None:
 
 
 def after_migrating() -> None:
-    """Before anything is written: the secrets are those of this database."""
+    """Check that the secrets belong to this database, before anything else is written; raises NotStarted."""
     require_own_secrets()
     installation.keep_marks()
     private_files.tighten()
 
 
 def line_for_commands() -> str:
-    """What to type in another shell before a command; empty where commands find the hub without it."""
+    """Return the line to type in another shell before a command; empty if commands find the hub without it."""
     if not os.environ.get("MEMORYHUB_DATA_DIR"):
         return ""
     return f"In another shell, before a command:  export MEMORYHUB_DATA_DIR={shlex.quote(str(settings.DATA_DIR))}"
 
 
 class HubCommand(BaseCommand):
-    """A command on a hub that is there, with the secrets that it `needs`: whatever writes needs the audit key.
+    """A command on an existing hub, with the secrets that it `needs`: a command that writes needs the audit key.
 
-    It ends with the code `not_done` where it could not do its work, for the directory, the database, a secret or the
-    output.
+    It exits with the code `not_done` if the directory, the database, a secret or the output kept it from its work.
     """
 
     requires_system_checks: Any = (checks.OWN,)
@@ -79,13 +81,13 @@ class HubCommand(BaseCommand):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """What the database, a file or the output refuses is one sentence and no traceback."""
+        """Turn an error of the database, a file or the output into one sentence without a traceback."""
         try:
             yield
         except (DatabaseError, InterfaceError) as error:
             told = f"The database does not answer, or refuses: {error}"
             raise CommandError(told, returncode=self.not_done) from error
-        except BrokenPipeError:  # as `| head` does: whoever read has seen enough
+        except BrokenPipeError:  # for example `| head`, which has read enough
             _drop_output()
             raise SystemExit(self.not_done) from None
         except OSError as error:
@@ -95,7 +97,7 @@ class HubCommand(BaseCommand):
 
 
 def _drop_output() -> None:
-    """What can still be written is; the rest is not, so that the end of the process does not fail for it."""
+    """Flush the output if possible and discard the rest, so that the process does not fail again when it exits."""
     descriptor = os.open(os.devnull, os.O_WRONLY)
     try:
         sys.stdout.flush()
@@ -106,7 +108,7 @@ def _drop_output() -> None:
 
 
 def require_address() -> None:
-    """DATABASE_URL names a database, whatever else comes of it."""
+    """Raise NotStarted if DATABASE_URL is not the address of a database."""
     if connection.settings_dict["ENGINE"] == "django.db.backends.dummy":
         raise NotStarted(f"{checks.WRONG_DATABASE} {checks.RIGHT_DATABASE}")
 
@@ -115,7 +117,7 @@ def require_address() -> None:
 
 
 def lock() -> None:
-    """Holds the data directory for as long as this process and its workers live."""
+    """Lock the data directory for as long as this process and its workers live; raises NotStarted."""
     if _lock:
         return
     try:
@@ -141,7 +143,7 @@ def lock() -> None:
 
 
 def require_hub() -> None:
-    """For commands: opening a SQLite file that is not there would make an empty one."""
+    """Raise NotStarted if SQLite's file does not exist: opening it would create an empty one."""
     file = private_files.database_file()
     if file is None or (file.is_file() and file.stat().st_size):
         return
@@ -155,8 +157,10 @@ def require_hub() -> None:
 
 
 def require_known_schema(*, for_command: bool = False) -> None:
-    """An older program on a newer database would write rows that the newer one does not understand. Commands do not
-    migrate an older database, as one put back from a backup is; `serve` does."""
+    """Raise NotStarted if a newer program migrated the database: this one would write rows that it misunderstands.
+
+    Commands also refuse an older database, such as one restored from a backup: they do not migrate it, `serve` does.
+    """
     loader = MigrationLoader(connection)
     known = set(loader.disk_migrations or ())
     unknown = sorted(name for app, name in loader.applied_migrations or () if app == APP and (app, name) not in known)
@@ -172,7 +176,7 @@ def require_known_schema(*, for_command: bool = False) -> None:
 
 
 def require_own_secrets(needed: Collection[str] = FILES) -> None:
-    """Raises NotStarted with the name and the file of a secret that is not there, or is not the hub's."""
+    """Raise NotStarted, with name and file, if a secret is missing or is not the hub's."""
     for name in needed:
         if name in settings.MEMORYHUB_ABSENT_SECRETS:
             raise NotStarted(f"{settings.DATA_DIR / FILES[name]} is not there, and {name} is not set. {ONE_FOR_ALL}")

@@ -1,4 +1,4 @@
-"""JSON that is strict about its bytes: what two readers could read differently is refused."""
+"""Strict JSON: text that two parsers could read differently is refused."""
 
 import json
 import math
@@ -9,20 +9,20 @@ MAX_DEPTH = 64
 MAX_DIGITS = 1_000
 
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
-"""A string without its end goes on to the end of the text: else each quote in it would be tried as a beginning."""
+"""A string without its end extends to the end of the text; otherwise each quote in it would be tried as a beginning."""
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _DOUBTFUL_CHARACTER = re.compile("[\0\ud800-\udfff]")
 
 
 class Malformed(ValueError):
-    """The bytes are not JSON that the hub reads; the message says why."""
+    """The bytes are not JSON that the hub accepts; the message says why."""
 
 
 def loads(body: bytes) -> Any:
-    """The value of a UTF-8 JSON text; raises Malformed.
+    """Return the value of a UTF-8 JSON text; raises Malformed.
 
-    Refused: a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to one, integers of more than
-    MAX_DIGITS digits, nesting deeper than MAX_DEPTH. Escaped unpaired surrogates and NUL pass: see `doubtful`.
+    Refused are a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to infinity, integers of more
+    than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. Escaped unpaired surrogates and NUL pass: see `doubtful`.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("The body starts with a byte order mark.")
@@ -39,12 +39,12 @@ def loads(body: bytes) -> Any:
 
 
 def may_be_doubtful(body: bytes) -> bool:
-    """Whether the text of a body could hold what `doubtful` looks for: a quick look before a slow one."""
+    """Return whether the bytes could contain what `doubtful` searches for; a quick test before the slow one."""
     return b"\\u" in body and bool(_DOUBTFUL_ESCAPE.search(body.decode("utf-8", "replace")))
 
 
 def doubtful(value: Any) -> bool:
-    """Whether a string in a value (keys too) has an unpaired surrogate or a NUL."""
+    """Return whether a string in a value (keys included) has an unpaired surrogate or a NUL."""
     if isinstance(value, str):
         return bool(_DOUBTFUL_CHARACTER.search(value))
     if isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""Running background work: each kind in a thread of its own, with its interval, its delay after failure and its state.
+"""Runs background work: each kind in its own thread, with its interval, its delay after a failure and its state.
 
-Intervals are measured by the monotonic clock, so that a clock that is set stops nothing. Of those kinds that keep the
-processor busy one runs at a time, in slices; whichever hangs in its slice holds up the others for WAIT seconds a round
-and not for ever, and one that fails comes again after a delay that grows, while the others go on.
+Intervals use the monotonic clock, so that setting the system's clock stops nothing. Kinds of work that keep the
+processor busy take turns in slices. One that hangs in its slice delays each of the others by only WAIT seconds a round;
+one that fails is tried again after a growing delay, while the others go on.
 """
 
 import logging
@@ -21,9 +21,9 @@ from memoryhub.actions.core.background import Outcome
 logger = logging.getLogger(__name__)
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 600.0
-"""Seconds to the next try after the first failure, which double with each further one, and at most."""
+"""Seconds until the next attempt after the first failure, doubled by each further one, and the longest delay."""
 NOTE_EVERY = 60.0
-"""Seconds between two notes that all is well."""
+"""Seconds between two notes of success."""
 WAIT = 5.0
 
 Clock = Callable[[], datetime]
@@ -31,7 +31,7 @@ Seconds = Callable[[], float]
 
 
 def sentence(error: BaseException) -> str:
-    """What went wrong, for an administrator."""
+    """Return an error in words for an administrator."""
     if isinstance(error, JobFailed) and error.__cause__ is not None:
         return sentence(error.__cause__)
     if isinstance(error, OSError):
@@ -44,12 +44,12 @@ def sentence(error: BaseException) -> str:
 
 
 def delay_after(failures: int) -> float:
-    """Seconds to the next try after so many failures in a row."""
+    """Return the seconds until the next attempt after a number of failures in a row."""
     return min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 20))
 
 
 class JobFailed(Exception):
-    """One of several jobs failed, of which each has its own delay: the others go on without one."""
+    """One of several jobs failed. Each job has its own delay, so the round itself comes again soon."""
 
 
 class Explained(Exception):
@@ -71,7 +71,7 @@ class Report:
             self._note(Outcome(self.name, self.clock()))
 
     def failed(self, error: BaseException, longest: float = LONGEST_DELAY) -> float:
-        """Logs and keeps a failure, once for each error; gives the seconds to wait before the next round."""
+        """Log and save a failure, once for each error; return the seconds to wait before the next round."""
         if isinstance(error, JobFailed):
             longest = FIRST_DELAY
         if error is self.last:
@@ -97,14 +97,14 @@ class Report:
             background.note(outcome)
             self.noted = self.seconds()
         except Error:
-            self.noted = None  # where the database is what fails, nothing can be kept: the next round tries again
+            self.noted = None  # if the database itself fails, nothing can be saved: the next round tries again
 
 
 @dataclass(slots=True)
 class Task:
-    """A kind of work. `work` does a round of it, at a moment; false: there is more to do, come again soon.
+    """A kind of work. `work` does one round of it at a moment and returns False if there is more to do soon.
 
-    With `aside` it does not take turns with the others, for it may wait long for something else than the database.
+    A task `aside` does not take turns with the others, because it may wait long for something other than the database.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Task:
 
 
 class Runner:
-    """Some kinds of work and when each is due."""
+    """Several kinds of work and when each is due."""
 
     def __init__(self, tasks: Sequence[Task], clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
         self.tasks, self.clock, self.seconds = tasks, clock, seconds
@@ -126,7 +126,7 @@ class Runner:
         self.turn = threading.Lock()
 
     def start(self, stop: threading.Event) -> list[threading.Thread]:
-        """Starts a thread for each kind of work, which ends when `stop` is set."""
+        """Start a thread for each kind of work; the threads end when `stop` is set."""
         threads = [
             threading.Thread(target=self._work_until, args=(task, stop), name=f"background-{task.name}", daemon=True)
             for task in self.tasks
@@ -136,12 +136,12 @@ class Runner:
         return threads
 
     def run_due(self) -> None:
-        """Does what is due in the calling thread."""
+        """Do the work that is due in the calling thread."""
         for task in self.tasks:
             self.look(task)
 
     def look(self, task: Task) -> None:
-        """Does a round of a kind of work if it is due, whatever comes of it."""
+        """Do one round of a kind of work if it is due, and report its outcome."""
         if self.seconds() < task.due:
             return
         report = self.reports[task.name]
@@ -160,4 +160,4 @@ class Runner:
     def _work_until(self, task: Task, stop: threading.Event) -> None:
         while not stop.wait(max(0.05, min(1.0, task.due - self.seconds()))):
             self.look(task)
-            connection.close()  # between two rounds nothing is held: neither a place in a pool nor a cache of pages
+            connection.close()  # hold no connection of a pool and no page cache between two rounds

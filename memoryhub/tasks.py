@@ -1,4 +1,4 @@
-"""Background work of the server: checkpoints, forgetting, scrubbing, figures, retention, imports, scans, deletion."""
+"""Background work of the server: checkpoints, expiry, scrubbing, figures, retention, imports, scans, deletion."""
 
 import threading
 import time
@@ -28,17 +28,16 @@ from memoryhub.task_runner import Clock, Explained, JobFailed, Report, Runner, S
 
 CHECKPOINT_ENTRIES = 1_000
 CHECKPOINT_EVERY = 10.0
-"""A checkpoint is written after so many entries or seconds."""
+"""A checkpoint is written after this many entries, or after this many seconds."""
 RUN_FOR = 0.8
 PAUSE = 0.02
-"""So long a round goes on with the runs of the retention policies, and so long tool calls have for themselves between
-two transactions of theirs."""
+"""Seconds that a round works on retention runs, and seconds of pause for tool calls between two of its transactions."""
 SCAN_FOR = 2.0
-"""So many seconds of a round are for scans of the history, half of them pauses in which calls are answered."""
+"""Seconds of a round for scans of the history; half of them are pauses in which calls are answered."""
 
 
 def start(stop: threading.Event) -> list[threading.Thread]:
-    """Starts the background threads of a server process, which end when `stop` is set."""
+    """Start the background threads of a server process, which end when `stop` is set."""
     database.limit_waits()
     transactions.start_committer()
     if connection.vendor == "sqlite":
@@ -49,7 +48,7 @@ def start(stop: threading.Event) -> list[threading.Thread]:
 
 
 def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Runner:
-    """Every kind of background work but webhooks, which have threads of their own."""
+    """Return the runner of all background work except webhooks, which have their own threads."""
     return Runner(
         [
             Task("checkpoints", Checkpoints(seconds).write, aside=True),
@@ -70,7 +69,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
 
 
 class Checkpoints:
-    """When a checkpoint was written last, and where the chains stood."""
+    """The time of the last checkpoint, and the chains' heads in it."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -78,7 +77,7 @@ class Checkpoints:
         self.known = checkpoints.Known()
 
     def write(self, now: datetime) -> None:
-        """Writes one after enough entries or time."""
+        """Write a checkpoint if enough entries or enough time have passed."""
         if self.seconds() - self.written >= CHECKPOINT_EVERY or self._entries_since() >= CHECKPOINT_ENTRIES:
             checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, now, self.known)
             self.written = self.seconds()
@@ -89,7 +88,7 @@ class Checkpoints:
 
 
 class Forgetting:
-    """Forgets what is old by the clock of the hub's running time."""
+    """Deletes expired rows, by the clock of the hub's running time."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -111,7 +110,7 @@ class Forgetting:
 
 
 def scrub(now: datetime) -> None:
-    """Takes what was redacted from the disk, where that is due."""
+    """Remove the remains of redacted values from the disk, if that is due."""
     try:
         sqlite_remains.scrub_due(now)
     except sqlite_remains.NotScrubbed as error:
@@ -119,7 +118,7 @@ def scrub(now: datetime) -> None:
 
 
 def count(now: datetime) -> bool:
-    """Counts what is new for the figures; false while there is more."""
+    """Count new entries for the figures; return False while there are more."""
     if not figures.catch_up():
         return False
     figures.make_lists(now)
@@ -127,20 +126,20 @@ def count(now: datetime) -> bool:
 
 
 def settle_findings(now: datetime) -> bool:
-    """Looks whether what was called resolved still stands; false while there is more."""
+    """Check whether the text of findings marked as resolved still stands; return False while there are more."""
     return not unsettled.step(now)
 
 
 def look_at_policies(now: datetime) -> None:
-    """Makes the retention runs that are due."""
+    """Create the retention runs that are due."""
     runs.due_runs(now)
 
 
 class Jobs:
-    """Goes on with several jobs in turn, a step each, pausing after each step.
+    """Works on several jobs in turn, one step each, with a pause after each step.
 
-    A job that fails comes again after a delay of its own, which grows; it holds up no other. As long as there is one,
-    each round ends with its error.
+    A job that fails is tried again after its own growing delay and holds up no other. While any job is failing, each
+    round ends by raising its error.
     """
 
     def __init__(self, find: Callable[[], Iterable[str]], step: Callable[[str], bool], seconds: float) -> None:
@@ -148,7 +147,7 @@ class Jobs:
         self.failed: dict[str, tuple[int, float, JobFailed]] = {}
 
     def go_on(self, now: datetime) -> None:
-        """Goes on for one slice of time."""
+        """Work for one slice of time; raises JobFailed."""
         there = list(self.find())
         self.failed = {job: kept for job, kept in self.failed.items() if job in there}
         end, jobs = time.monotonic() + self.slice, deque(job for job in there if self._is_due(job))
@@ -177,29 +176,29 @@ class Jobs:
 
 
 def open_runs() -> Iterable[str]:
-    """The retention runs that nothing stops; none while there is something to count."""
+    """Return the retention runs that can go on; none while the figures are behind."""
     going_on = runs.going_on()
-    # What is removed before it is counted would be missing in the figures.
+    # Rows removed before they are counted would be missing from the figures.
     return going_on if going_on and figures.catch_up() else []
 
 
 def retention_runs(seconds: float = RUN_FOR) -> Jobs:
-    """Goes on with the runs of the retention policies."""
+    """Return the jobs of the retention runs."""
     return Jobs(open_runs, lambda run: runs.step(run, timezone.now()), seconds)
 
 
 def imports(seconds: float = RUN_FOR) -> Jobs:
-    """Goes on with imports and their previews."""
+    """Return the jobs of imports and their previews."""
     return Jobs(importing.running, lambda job: importing.step(job, timezone.now()), seconds)
 
 
 def deletions(seconds: float = RUN_FOR) -> Jobs:
-    """Goes on with removing the rows of deleted stores."""
+    """Return the jobs that remove the rows of deleted stores."""
     return Jobs(delete.deleted_stores, delete.step, seconds)
 
 
 def open_scans(seconds: float = SCAN_FOR) -> Jobs:
-    """Goes on with the scans that are open; after each step it pauses for as long as that took."""
+    """Return the jobs of the unfinished scans; after each step they pause for as long as the step took."""
     return Jobs(lambda: [scan.pk for scan in scans.running()], _scan, seconds)
 
 

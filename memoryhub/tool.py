@@ -1,4 +1,4 @@
-"""The memory tool: one tool_use block in, one tool_result block out."""
+"""The memory tool: runs one tool_use block and returns one tool_result block."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from memoryhub.models import Door
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A `tool_use` block that may run: `token` and `digest` (of its input) tell whether it has run before."""
+    """A valid `tool_use` block; `token` and `digest` (of its input) show whether it has run before."""
 
     id: str
     input: dict[str, Any]
@@ -23,13 +23,13 @@ class ToolUse:
 
     @classmethod
     def of(cls, id: str, input: dict[str, Any], token: str | None = None) -> "ToolUse":
-        """The token is the block's own id unless the request brings another."""
+        """Return the block with its own id as token, unless the request brings a token."""
         return cls(id, input, id if token is None else token, calls.digest_of_input(input))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a block, and what the store holds after it; `replayed` where it had run before."""
+    """The answer to a block, and the store's usage after it; `replayed` if the block had run before."""
 
     tool_use_id: str
     content: str
@@ -38,7 +38,7 @@ class ToolResult:
     usage: Usage
 
     def block(self) -> dict[str, Any]:
-        """As the Messages API takes it."""
+        """Return the `tool_result` block of the Messages API."""
         return {
             "type": "tool_result",
             "tool_use_id": self.tool_use_id,
@@ -58,11 +58,11 @@ def execute(
     door: Door = Door.TOOL,
     counts: int = 1,
 ) -> ToolResult:
-    """Runs one block on a store, for a key that reaches it, in its own transaction with its own audit entry.
+    """Run one block on a store, for a key that reaches it, in its own transaction with its own audit entry.
 
-    `session` is the agent's name for its run; `elapsed` gives the microseconds since the call arrived. Every outcome
-    of the tool, errors too, is a result. Raises `calls.TokenReused`, `calls.TooManyCalls` and `tree.NoSuchStore`.
-    `counts` is as in `calls.call`.
+    `session` is the agent's name for its run; `elapsed` returns the microseconds since the call arrived. Every outcome
+    of the tool, errors included, is a result. `counts` is as in `calls.call`. Raises `calls.TokenReused`,
+    `calls.TooManyCalls` and `tree.NoSuchStore`.
     """
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)
     outcome = calls.call(store_id, tool_use.input, tool_use.digest, caller, act, session, counts)

@@ -1,4 +1,4 @@
-"""The hub's addresses: the machines' door, the people's door, and whether it answers and is ready."""
+"""The hub's addresses: liveness and readiness, the machines' door and the people's door."""
 
 from django.urls import include, path
 

@@ -1,7 +1,7 @@
-"""Threads of the server that tell webhooks: one reads the audit and hands out what is due, the others send.
+"""Threads of the server that send events to webhooks: one reads the audit and hands out deliveries, the others send.
 
-Each webhook is served by one thread at a time. Those that have been failing get half of the threads at most, so that
-receivers that hang hold up neither each other's deliveries for long nor those of the healthy ones at all.
+Each webhook is served by one thread at a time. Failing webhooks get at most half of the threads: receivers that hang
+delay one another only for a while, and the healthy ones not at all.
 """
 
 import logging
@@ -22,38 +22,38 @@ from memoryhub.task_runner import Report
 logger = logging.getLogger(__name__)
 
 EVERY = 0.5
-"""Seconds between two looks at the audit, where nothing else wakes the thread that looks."""
+"""Seconds between two readings of the audit, unless something wakes the reading thread."""
 
 PAUSE, SHARE, LONGEST = 0.02, 8, 2.0
-"""After a step of reading while calls are answered, the thread rests for SHARE times as long as the step took (at least
-PAUSE, at most LONGEST seconds), so that most of the server's time stays for them; else as long as the step took."""
+"""The reading thread rests after each step for SHARE times the step's duration while calls are answered, else once. The
+rest lasts from PAUSE to LONGEST seconds, so that calls get most of the server's time."""
 
 LATE, HURRY = 8, 1
-"""After so many steps that did not come to the end of what is new, more is done in each, and the rest after it is so
-many times as long: the audit may not grow faster than it is read."""
+"""After LATE steps in a row that did not reach the audit's end, each step reads more, and the rest lasts only HURRY
+times the step's duration: the audit must not grow faster than it is read."""
 
 BREATH = 0.01, 0.03
-"""Seconds between two deliveries to one receiver, at least and at most: three times what the first took."""
+"""Seconds between two deliveries to one receiver, at least and at most: three times the duration of the first."""
 BREATH_IN_A_HURRY = 0.002
-"""Where a whole batch waits for that receiver."""
+"""Seconds between two deliveries while a whole batch waits for that receiver."""
 
 SENDERS = 8
 FOR_FAILING = SENDERS // 2
 IN_A_ROW = 200
-"""So many deliveries of a webhook are sent before another may have the thread."""
+"""How many deliveries of a webhook are sent before another may have the thread."""
 
 TURN = 30.0
-"""So many seconds a webhook has the thread before another may have it; a delivery that has begun comes to its end."""
+"""Seconds that a webhook has the thread before another may have it; a delivery that has begun is finished."""
 
 LONGEST_DELAY = 60.0
-"""Seconds to the next look after a failure, at most."""
+"""The longest delay after a failure, in seconds."""
 
 SLOW = 2.0
-"""A receiver that takes so many seconds for each delivery is held to the threads of those that fail."""
+"""A receiver that takes this many seconds for each delivery may only use the threads for failing ones."""
 
 
 def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
-    """Starts the dispatcher's thread, which starts the senders' threads when a delivery is due."""
+    """Start the dispatcher's thread, which starts the senders' threads when a delivery is due."""
     dispatcher = Dispatcher(Sender(), timezone.now, report)
     thread = threading.Thread(target=dispatcher.run, args=(stop,), name="webhooks", daemon=True)
     thread.start()
@@ -61,7 +61,7 @@ def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
 
 
 class _Quiet(Sender):
-    """Holds no connection to PostgreSQL while it waits for a receiver."""
+    """A sender that holds no connection to PostgreSQL while it waits for a receiver."""
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, private: bool = False) -> Answer:
         _let_go()
@@ -69,7 +69,7 @@ class _Quiet(Sender):
 
 
 class Dispatcher:
-    """Who is being served, and by how many threads."""
+    """Hands webhooks to threads, and knows which webhooks are being served."""
 
     def __init__(self, sender: Sender, clock: Callable[[], datetime], report: Report | None = None) -> None:
         self.report = report or Report("webhooks")
@@ -82,7 +82,7 @@ class Dispatcher:
         self.threads: list[threading.Thread] = []
 
     def run(self, stop: threading.Event) -> None:
-        """Looks until `stop` is set."""
+        """Read the audit and hand out deliveries until `stop` is set."""
         done = True
         while not stop.is_set():
             self.wake.wait(EVERY if done else 0)
@@ -99,7 +99,7 @@ class Dispatcher:
         connection.close()
 
     def turn(self) -> bool:
-        """Reads what is new, hands out what is due; whether all has been read."""
+        """Read new entries and hand out due deliveries; return whether all entries have been read."""
         at = self.clock()
         self.steps += 1
         done = deliveries.gather(at, most=1, turn=self.steps, hurry=self.late >= LATE)
@@ -120,7 +120,7 @@ class Dispatcher:
             return True
 
     def _have_threads(self) -> None:
-        """As many as there are webhooks being served."""
+        """Start threads until there are as many as webhooks being served."""
         while len(self.threads) < len(self.busy):
             name = f"webhook-sender-{len(self.threads) + 1}"
             thread = threading.Thread(target=self._serve, name=name, daemon=True)
@@ -141,7 +141,7 @@ class Dispatcher:
             self.wake.set()
 
     def _send(self, webhook: str) -> None:
-        """One turn of a webhook; a slow one's next is among those that fail."""
+        """Send a webhook's deliveries for one turn; a slow receiver is then treated like a failing one."""
         begun = time.monotonic()
         tries = send.work(
             webhook,
@@ -157,17 +157,17 @@ class Dispatcher:
 
 
 def _rest(seconds: float, share: int) -> None:
-    """After work that took so long."""
+    """Rest after a step that took this many seconds."""
     time.sleep(min(max(PAUSE, share * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 
 def _breathe(seconds: float, much_waits: bool) -> None:
-    """Between two deliveries of which the first took so long; a slow receiver is slow by itself."""
+    """Pause between two deliveries, the first of which took this many seconds."""
     least, most = BREATH
     time.sleep(BREATH_IN_A_HURRY if much_waits else min(max(least, 3 * seconds), most))
 
 
 def _let_go() -> None:
-    """A thread that waits keeps no connection to PostgreSQL."""
+    """Close the connection to PostgreSQL of a thread that waits."""
     if connection.vendor != "sqlite":
         connection.close()

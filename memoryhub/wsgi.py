@@ -1,4 +1,4 @@
-"""The WSGI application, for Django's own tools; `serve` uses `memoryhub.rsgi`."""
+"""The WSGI application for Django's own tools; `serve` uses `memoryhub.rsgi`."""
 
 import os
 
