@@ -1,7 +1,7 @@
-"""What of a subject an erasure leaves to people: texts that they typed and change where they stand, and every spelling.
+"""Finds what an erasure leaves to people: texts outside the store that people typed, and other spellings.
 
-Each text column of the hub is looked at (here, or in `places`), or has a reason in
-`tests/actions/erasure/test_erasure_everywhere.py`, which reads the models, why nobody's words are in it.
+Every text column of the hub is searched here or in `places`, or `tests/actions/erasure/test_erasure_everywhere.py`,
+which reads the models, gives the reason why it cannot hold anyone's words.
 """
 
 import json
@@ -31,11 +31,11 @@ from memoryhub.models import (
 from memoryhub.text.spellings import Spellings
 
 MOST_SPELLINGS = 100
-"""So many spellings can be chosen at once; once they are erased, a further look finds the others."""
+"""The most spellings that can be chosen at once; after their erasure, another search finds the rest."""
 
 
 def _agents(store_id: str) -> models.QuerySet[Agent]:
-    """Those that have a key for the store, or that have written in it."""
+    """Return the agents that have a key for the store, or that have written in it."""
     return Agent.objects.filter(
         Q(keys__stores=store_id) | Q(pk__in=AuditEntry.objects.of_chain(store_id).values("author_id"))
     ).distinct()
@@ -52,12 +52,12 @@ ELSEWHERE = (
         "origin", lambda store: MemoryVersion.objects.filter(store_id=store, origin__isnull=False), ("origin",), True
     ),
 )
-"""Looked at, and left to people."""
+"""The places that are searched, but that only people change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A spelling that stands in so many places that can be erased; `same` but for what nobody hears."""
+    """A spelling, and the number of erasable places that contain it; `same` unless it has other spaces between words."""
 
     text: str
     places: int
@@ -66,7 +66,7 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True)
 class There:
-    """A text that has a spelling and is to be changed where it stands: the row's kind and id, and the column."""
+    """A text with a spelling that a person has to change: the row's kind and id, and the column."""
 
     kind: str
     id: str
@@ -75,7 +75,7 @@ class There:
 
 
 def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spelling, ...]:
-    """Every spelling in every place that an erasure changes, the most frequent first; `after` as for `Place.having`."""
+    """Return every spelling in erasable places, the most frequent first; `after` is as in `Place.having`."""
     looked_for = Spellings(texts)
     counts: Counter[str] = Counter()
     for value in _values(store_id, after):
@@ -85,7 +85,7 @@ def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spel
 
 
 def elsewhere(store_id: str, texts: Sequence[str]) -> tuple[There, ...]:
-    """What an erasure finds and does not change."""
+    """Return the texts that an erasure finds but does not change."""
     looked_for = Spellings(texts)
     found = [
         There(place.kind, str(row.pk), column, text)
@@ -98,7 +98,7 @@ def elsewhere(store_id: str, texts: Sequence[str]) -> tuple[There, ...]:
 
 
 def _values(store_id: str, after: int) -> Iterator[object]:
-    """Every value that an erasure can change; JSON texts as what they stand for."""
+    """Yield every value that an erasure can change; escaped JSON texts are decoded."""
     for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON):
         rows: models.QuerySet[Any] = place.rows(store_id)
         if after and place.since is not None:
@@ -115,7 +115,7 @@ def _values(store_id: str, after: int) -> Iterator[object]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every string in a JSON value."""
+    """Yield every string in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Erasing texts from every place of a store: searched first, then masked in one act, with a signed receipt."""
+"""Erases texts from every place of a store: searched first, then masked in one act, with a signed receipt."""
 
 import hashlib
 import hmac
@@ -26,20 +26,20 @@ from memoryhub.protocol.errors import ToolError
 
 LONGEST = 500
 SHORTEST = 3
-"""Characters of a text to erase: a shorter one stands everywhere."""
+"""The least number of characters of a text to erase: a shorter one would be found everywhere."""
 
 COMPARED = ["case", "width", "accents", "Unicode form", "unseen characters", "spaces between words"]
-"""What may differ between spellings."""
+"""The differences that are ignored when spellings are compared."""
 
 MOST_TOLD = 100
-"""So many memories' newest versions, before and after, stand in the entry; it made all of them."""
+"""The most memories whose newest versions, before and after, the entry's input lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One value in which one of the texts stands. `what` is the column; `held_by` a legal hold's id.
+    """One value that contains one of the texts. `what` is the column, `held_by` the id of a legal hold.
 
-    The id is that of the row: of a text `text_…`, of a version, a memory; of an entry its seq.
+    `id` is the row's id (of a text, a version, a memory) or, of an entry, its seq.
     """
 
     kind: str
@@ -52,9 +52,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Every hit, how many of each kind, the memories concerned, and a digest that changes with any of them.
+    """All hits, their number by kind, the memories concerned, and a digest that depends on every hit.
 
-    Of a subject also how it is spelt in the store, and where it stands that an erasure does not change.
+    With a subject, also its spellings in the store, and the texts that contain it and that an erasure does not change.
     """
 
     hits: tuple[Hit, ...]
@@ -66,7 +66,7 @@ class Found:
 
 
 class FoundChanged(Exception):
-    """Something was written meanwhile; nothing was erased."""
+    """The search result changed since it was shown; nothing was erased."""
 
     def __init__(self, found: Found) -> None:
         super().__init__("what was found has changed")
@@ -74,7 +74,7 @@ class FoundChanged(Exception):
 
 
 class Held(Exception):
-    """Legal holds keep some of what was found; nothing was erased."""
+    """Legal holds protect some of the hits; nothing was erased."""
 
     def __init__(self, holds: Sequence[Hold]) -> None:
         super().__init__("held")
@@ -82,19 +82,17 @@ class Held(Exception):
 
 
 def search(store_id: str, terms: Sequence[str], at: datetime, subject: Sequence[str] = ()) -> Found:
-    """Every place of a store in which one of the exact texts stands; raises ToolError for a text that cannot be erased.
+    """Search every place of a store for the exact texts; raises ToolError for a text that cannot be erased.
 
-    `subject` are the texts whose spellings are looked for as well, in every place, and in those that people have to
-    change themselves. Nothing is written, nothing is remembered: the texts stand in no entry. `at` says which legal
-    holds are in force.
+    The spellings of the texts in `subject` are searched as well, in every place, including those that only people can
+    change. Nothing is written: no entry contains the texts. `at` decides which legal holds are in force.
     """
     with snapshot():
         return _looked(store_id, _checked(terms), at, subject)
 
 
 def spelt(store_id: str, subject: Sequence[str]) -> list[str]:
-    """The texts that are proposed for a subject: itself, and every spelling that only case, width, accents, Unicode
-    form or unseen characters tell from it, as far as can be chosen at once."""
+    """Return the texts to propose for a subject: itself and its `same` spellings, at most MOST_SPELLINGS."""
     _checked(subject)
     with snapshot():
         found = around.spellings(store_id, subject)
@@ -123,7 +121,7 @@ def _checked(terms: Sequence[str]) -> Terms:
 
 
 def _search(store_id: str, terms: Terms, at: datetime, after: int = 0) -> Found:
-    """With `after` only in what entries after that seq have written, and in the tables that stay small."""
+    """Search a store; with `after`, only small tables and the rows that entries after that seq wrote."""
     hits = _with_memories(store_id, list(_hits(store_id, terms, after)))
     held = holds.holds_of(store_id, at)
     hits = [replace(hit, held_by=_hold_over(held, hit)) for hit in hits]
@@ -152,7 +150,7 @@ def _hits(store_id: str, terms: Terms, after: int) -> Iterator[Hit]:
 
 
 def _with_memories(store_id: str, hits: list[Hit]) -> list[Hit]:
-    """With the path at which each memory is now; of a purged one with none."""
+    """Return the hits with each memory's present path; a purged memory keeps the path of the hit."""
     paths: dict[str, str] = {}
     for part in in_parts(sorted({hit.memory for hit in hits if hit.memory})):
         paths |= Memory.objects.among(store_id, part).values_list("pk", "path")
@@ -160,13 +158,13 @@ def _with_memories(store_id: str, hits: list[Hit]) -> list[Hit]:
 
 
 def _hold_over(held: holds.Holds, hit: Hit) -> str | None:
-    """The id of the legal hold that keeps what was hit."""
+    """Return the id of the legal hold that protects a hit, or None."""
     hold = held.stops_removal(hit.memory or "", hit.path or "")
     return hold.pk if hold else None
 
 
 def _digest(hits: Sequence[Hit], terms: Terms) -> str:
-    """What changes with any hit; it says nothing of the texts."""
+    """Return a keyed digest that depends on every hit and reveals no text."""
     seen = [sorted([hit.kind, hit.id, hit.what, hit.held_by or ""] for hit in hits), terms.texts]
     text = json.dumps(seen, ensure_ascii=True).encode()
     return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"found\0" + text, "sha256").hex()
@@ -176,10 +174,10 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 
 
 def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: Sequence[str] = ()) -> Receipt:
-    """Puts `[redacted]` in the place of the texts everywhere, as `search` found them; one transaction, one entry.
+    """Replace the texts with `[redacted]` everywhere, as `search` found them, in one transaction with one entry.
 
-    What is newest of a live memory gets a new version without them; older versions, entries and the rest are masked in
-    place, with evidence by which the audit still verifies. Raises FoundChanged, Held and ToolError.
+    Live memories get a new version without the texts. Older versions, entries and other rows are masked in place, with
+    evidence that lets the audit verify. Raises FoundChanged, Held and ToolError.
     """
     checked = _checked(terms)
     with snapshot():
@@ -196,15 +194,15 @@ def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: S
 
 
 def _is_spelt_as_before(store: tree.Tree, subject: Sequence[str], found: Found, seq: int) -> bool:
-    """Whether nothing that was written after the entry `seq` has a spelling that nobody has seen."""
+    """Return whether rows written after the entry `seq` have no spelling that the person has not seen."""
     newer = around.spellings(store.store, subject, seq) if subject else ()
     return {one.text for one in newer} <= {one.text for one in found.spellings}
 
 
 def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | None:
-    """Does it where nothing that was written after the entry `seq` changes what was found; else nothing, and None.
+    """Erase the hits and return the receipt, or change nothing and return None if newer rows have further hits.
 
-    The whole store is looked through before it is locked, which may take long; only what is newer while it is.
+    The whole store was searched before the lock, which may take long; only rows after the entry `seq` are searched now.
     """
     newer = _search(store.store, terms, store.at, seq)
     if {_key(hit) for hit in newer.hits} - {_key(hit) for hit in found.hits}:
@@ -224,9 +222,10 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
 
 
 def _covered(terms: Terms, found: Found) -> dict[str, Any]:
-    """What a receipt says of the spellings: each by a mark that only this hub can make, and in how many places it was.
+    """Return what a receipt says of the spellings: each as a keyed mark, with the number of its places.
 
-    What was left is what somebody chose to leave; `elsewhere` counts what people have to change themselves.
+    `left` has the spellings that the person chose to leave; `elsewhere` counts the texts that people have to change
+    themselves.
     """
     if not found.spellings and not found.elsewhere:
         return {}
@@ -237,12 +236,12 @@ def _covered(terms: Terms, found: Found) -> dict[str, Any]:
 
 
 def _marked(spelling: Spelling) -> dict[str, Any]:
-    """A spelling without the text."""
+    """Return a spelling's mark and number of places, without its text."""
     return {"mark": _signature({"spelling": spelling.text})[:16], "places": spelling.places}
 
 
 def _heads(store_id: str, memories: Sequence[str]) -> dict[str, str]:
-    """The newest version of each memory."""
+    """Return the id of each memory's newest version."""
     found: dict[str, str] = {}
     for part in in_parts(memories):
         found |= Memory.objects.among(store_id, part).values_list("pk", "head_id")
@@ -283,5 +282,5 @@ def _signature(content: Mapping[str, Any]) -> str:
 
 
 def receipt_is_right(content: Mapping[str, Any], signature: str) -> bool:
-    """Whether this hub, with the audit key that it has now, signed these words."""
+    """Return whether this hub signed this content with its present audit key."""
     return hmac.compare_digest(_signature(content).encode(), signature.encode("utf-8", "replace"))

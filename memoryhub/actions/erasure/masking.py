@@ -1,4 +1,4 @@
-"""Masking texts in every place of a locked store where they were found."""
+"""Masks texts in every place of a locked store where the search found them."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ from memoryhub.protocol import paths
 
 
 class Hit(Protocol):
-    """What was found, as `erasure.Hit` has it."""
+    """One value that the search found; see `erasure.Hit`."""
 
     @property
     def kind(self) -> str: ...
@@ -43,13 +43,13 @@ class Hit(Protocol):
 
 
 class Erasing:
-    """One act of erasing: what is newest is written anew, then all that was is masked in place."""
+    """One act of erasure: live memories get a new version without the texts, and all older rows are masked in place."""
 
     def __init__(self, store: Tree, terms: Terms) -> None:
         self.store, self.terms, self.evidence = store, terms, Evidence(store)
 
     def everywhere(self, hits: Sequence[Hit]) -> tuple[str, ...]:
-        """Masks every hit; gives the commitments for the entry. What was about to be imported is forgotten."""
+        """Mask every hit and return the commitments for the entry; imports that have not run yet lose their texts."""
         importing.empty_all(self.store.store, self.store.at)
         of_memories = {hit.memory for hit in hits if hit.kind in ("text", "path") and hit.memory}
         for memory in sorted(of_memories):
@@ -65,7 +65,7 @@ class Erasing:
     # -------------------------------------------------------------------------------------------- memories
 
     def _newest(self, memory_id: str) -> None:
-        """A new version of a live memory without the texts; of one in the trash the path that it had."""
+        """Write a new version of a live memory without the texts; of a memory in the trash, mask the path."""
         memory = tree.memory_by_id(self.store, memory_id)
         if memory is None:
             self._in_trash(memory_id)
@@ -85,7 +85,7 @@ class Erasing:
             Memory.objects.filter(store_id=self.store.store, pk=memory_id).update(path=path, name=paths.name(path))
 
     def _free(self, memory: StoredMemory, path: str) -> str:
-        """The path, or one beside it that nothing stands at, on or beneath."""
+        """Return the path, or a numbered one beside it, if something is at the path or a memory above it."""
         beside, number = path, 1
         while tree.is_taken(self.store, beside) or tree.memory_above(self.store, beside) not in (None, memory.path):
             number += 1
@@ -95,7 +95,7 @@ class Erasing:
     # -------------------------------------------------------------------------------------------- versions
 
     def _versions(self, hits: Sequence[Hit]) -> None:
-        """Masks texts and paths of versions where they stand, and writes down what stands there now."""
+        """Mask the texts and paths of versions in place, and record evidence of their present content."""
         texts = {hit.id for hit in hits if hit.kind == "text"}
         self._findings_in_paths({hit.memory for hit in hits if hit.kind == "path" and hit.memory})
         found = {version.pk: version for version in self._of_texts(hits, texts)}
@@ -122,7 +122,7 @@ class Erasing:
             yield from (version for version in versions if version.text_id in texts)
 
     def _mask_texts(self, texts: Iterable[str]) -> dict[str, tuple[str, int, str]]:
-        """(SHA-256, size, content) of each text as it is from now on, by its id."""
+        """Mask each text and return its new (SHA-256, size, content), by its id."""
         masked: dict[str, tuple[str, int, str]] = {}
         for part in in_parts(sorted(texts)):
             for text in MemoryText.objects.filter(store_id=self.store.store, pk__in=part):
@@ -142,14 +142,14 @@ class Erasing:
         self.evidence.of_version(version)
 
     def _findings_in_paths(self, memories: Iterable[str]) -> None:
-        """Resolves what was found in paths that are masked now."""
+        """Resolve the findings in paths that are now masked."""
         for part in in_parts(sorted(memories)):
             Finding.objects.filter(store_id=self.store.store, memory_id__in=part, in_path=True).update(
                 state=FindingState.RESOLVED, fingerprint=None, decided_at=self.store.at, decided_seq=self.store.seq
             )
 
     def _findings(self, text: MemoryText, content: str) -> None:
-        """Resolves what was found in a text and stands there no more; moves what still does."""
+        """Resolve the findings of a text whose value is no longer in it, and move the others to their new position."""
         versions = MemoryVersion.objects.filter(store_id=text.store_id, memory_id=text.memory_id, text_id=text.pk)
         found = Finding.objects.of_memory(text.store_id, text.memory_id).filter(version_id__in=versions.values("pk"))
         for finding in found.filter(in_path=False):
@@ -174,7 +174,7 @@ class Erasing:
             for entry in AuditEntry.objects.of_chain(self.store.store).of_seqs(part).oldest():
                 for column in columns[entry.seq]:
                     if getattr(entry, column) is None:
-                        continue  # redacted since it was found
+                        continue  # redacted after the search
                     replace_field(self.evidence, entry, column, self._masked(getattr(entry, column), column))
 
     def _masked(self, value: str, column: str) -> str:
@@ -183,12 +183,12 @@ class Erasing:
         return self.terms.masked_path(value) if column in ("path", "new_path") else self.terms.masked(value)
 
     def _place(self, row: models.Model, value: str) -> str:
-        """A masked path or pattern; of policies that would have one pattern then, each has its own."""
+        """Return a masked path or pattern; a policy's pattern gets its row's id, so that no two become equal."""
         masked = self.terms.masked_path(value)
         return f"{masked}{row.pk}" if isinstance(row, RetentionPolicy) else masked
 
     def _rows(self, place: Place) -> None:
-        """Masks the columns of one of the other tables."""
+        """Mask the columns of one of the other tables."""
         for row, column in list(place.having(self.store.store, self.terms)):
             rows = place.rows(self.store.store).filter(pk=row.pk)
             value = getattr(row, column)

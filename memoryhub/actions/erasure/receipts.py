@@ -1,4 +1,4 @@
-"""Receipts of erasures as documents: what leaves the hub, and is held against its signature again later."""
+"""Receipts of erasures as documents: exported from the hub, and later checked against their signature."""
 
 import json
 from typing import Any
@@ -7,20 +7,20 @@ from memoryhub.actions.erasure import erasure
 from memoryhub.models import Receipt
 
 MOST = 200_000
-"""Characters of a document that are read."""
+"""The most characters of a document that are read."""
 
 
 class Malformed(ValueError):
-    """Not a document that a hub writes; the message says why."""
+    """The document is not in a hub's format; the message says why."""
 
 
 def document(receipt: Receipt) -> str:
-    """The receipt with its signature as JSON text."""
+    """Return the receipt and its signature as JSON text."""
     return json.dumps({"receipt": receipt.content, "signature": receipt.signature}, indent=2, ensure_ascii=True) + "\n"
 
 
 def is_right(text: str) -> bool:
-    """Whether this hub wrote the document, and nobody changed it since; raises Malformed."""
+    """Return whether this hub wrote the document and it is unchanged; raises Malformed."""
     if len(text) > MOST:
         raise Malformed("it is too long")
     try:
@@ -34,7 +34,7 @@ def is_right(text: str) -> bool:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of which no name stands twice: whoever reads it would not know which counts."""
+    """Return a JSON object; raise ValueError for a repeated name, whose value would be ambiguous."""
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a name stands twice in an object")
     return dict(pairs)

@@ -1,4 +1,4 @@
-"""The path of a redacted version: it leaves the audit when no version of the memory store has it any more."""
+"""Deletes the path of a redacted version from the audit once no other version of the memory store has that path."""
 
 import re
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ MASKED = f"/{REDACTED}"
 
 
 def is_shared(store_id: str, version: MemoryVersion) -> bool:
-    """Whether another version has the path of this one: then it stays in the audit, where it is that one's too."""
+    """Return whether another version has the same path; then the path stays in the audit."""
     others = MemoryVersion.objects.filter(store_id=store_id, path=version.path).exclude(pk=version.pk)
     return version.path is not None and others.exists()
 
 
 def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Takes the path of a version, which is about to be redacted, from the entries; nothing where it is shared."""
+    """Delete the path of a version, just before its redaction, from the entries; do nothing if it is shared."""
     path = version.path
     if path is None or is_shared(store.store, version):
         return
@@ -45,7 +45,7 @@ def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
 
 
 def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
-    """Those in which the path stands, also as a part of another; oldest first."""
+    """Yield the entries that contain the path, even as a part of another, oldest first."""
     escaped = Value(to_json(path)[1:-1], output_field=models.TextField())
     found = Q(path=path) | Q(new_path=path)
     for column in ("input", "message"):
@@ -54,7 +54,7 @@ def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
 
 
 class _Path(Terms):
-    """The path in a text, in the tool's form or the API's, and not as a part of a longer path."""
+    """Masks a path inside texts, in the tool's form or the API's, but not as a part of a longer path."""
 
     def __init__(self, path: str) -> None:
         super().__init__([path])

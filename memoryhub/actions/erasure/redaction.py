@@ -1,4 +1,4 @@
-"""Redacting one memory version: its text and its path go for good, and the audit still verifies."""
+"""Redacts one memory version: its text and its path are deleted permanently, and the audit still verifies."""
 
 import json
 from collections.abc import Sequence
@@ -22,12 +22,13 @@ _QUOTING = ("create", "str_replace", "insert")
 
 
 def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
-    """Takes text and path out of a version for good; one that is redacted stays as it is.
+    """Delete a version's text and path permanently; a redacted version stays as it is.
 
-    The path leaves the audit too, unless another version of the memory store has it.
+    The path is deleted from the audit too, unless another version of the memory store has it. The size stays, because
+    figures count it.
 
-    Raises ToolError for the newest version of a live memory and for what a legal hold keeps, and
-    MemoryVersion.DoesNotExist. The size stays: figures count it.
+    Raises ToolError for the newest version of a live memory and for a memory under a legal hold, and
+    MemoryVersion.DoesNotExist.
     """
     with tree.locked(store_id, act) as store:
         version, record = redact_on(store, version_id)
@@ -39,9 +40,9 @@ def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
 
 
 def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | None]:
-    """As `redact_version`, on a locked store; gives the entry that tells it, null where the version had been redacted.
+    """Redact a version of a locked store, as `redact_version` does; return its entry, None if it was redacted before.
 
-    `sqlite_remains.scrub_small` is to follow when that is committed.
+    Call `sqlite_remains.scrub_small` after the commit.
     """
     version = MemoryVersion.objects.get(store_id=store.store, pk=version_id)
     if version.redacted_at is not None:
@@ -76,7 +77,7 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
 
 
 def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int]]:
-    """What was found in a version first, each with where it stands in the newest text or path (-1: nowhere)."""
+    """Return a version's own findings, each with its position in the newest text or path (-1: not there)."""
     found = list(Finding.objects.of_memory(version.store_id, memory.pk).filter(version_id=version.pk))
     values = settling.values_of(version.store_id, found)
     head = MemoryVersion.objects.select_related("text").get(store_id=memory.store_id, pk=memory.head_id)
@@ -88,7 +89,7 @@ def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int
 
 
 def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
-    """What stands in the newest version is found there from now on; what went with the redacted one is resolved."""
+    """Move findings whose value is in the newest version to that version, and resolve the others."""
     for finding, start in found:
         one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
         if start < 0:
@@ -104,7 +105,7 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Takes from the entries what was written into the version, and what later calls quoted of it."""
+    """Delete from the entries what was written into the version, and what later calls quoted from it."""
     last = version.superseded_seq or store.head.last_seq
     entries = AuditEntry.objects.of_chain(store.store).between(version.seq, last)
     if version.path is not None:
@@ -118,7 +119,7 @@ def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence) -> 
 
 
 def _without_texts(input: str | None) -> str | None:
-    """The input of a call with `[redacted]` in the place of each text."""
+    """Return a call's input with `[redacted]` in place of each text."""
     told, whole = keeping.parts(json.loads(input) if input else None)
     if not isinstance(told, dict):
         return input
@@ -129,7 +130,7 @@ def _without_texts(input: str | None) -> str | None:
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:
-    """Writes a version that has been redacted; `whole`: nothing of its text is left."""
+    """Save a version as redacted; with `whole`, nothing of its text is left."""
     version.salt, version.redacted_seq, version.redacted_by = None, store.seq, store.act.actor.id
     if whole:
         version.redacted_at = store.at

@@ -1,10 +1,10 @@
-"""What a database keeps of overwritten rows outside its tables, and how it is taken away.
+"""Removes the copies of overwritten rows that a database keeps outside its tables.
 
-`secure_delete` zeroes what is deleted, but not the copies that a page keeps when its rows move to another one, so that
-after a redaction SQLite's file is written anew. That needs little memory, and free disk for two more copies; calls wait
-meanwhile. A small file is written anew by whoever redacts (about a second); a large one in the background, at an hour
-that the administrator has chosen. Each try is noted before it begins: where the process is killed meanwhile, it does
-not try again at every start.
+`secure_delete` zeroes deleted rows, but not the copies that stay in a page when its rows move to another one. So
+SQLite's file is rewritten after a redaction. A rewrite needs little memory and free disk space for two more copies, and
+calls wait for it. A small file is rewritten by the redacting request (about a second), a large one in the background,
+at the hour that the administrator has chosen. Each attempt is recorded before it begins, so a process that was killed
+during an attempt does not try again at every start.
 """
 
 import logging
@@ -27,27 +27,27 @@ logger = logging.getLogger(__name__)
 
 TRIES = 20
 AT_ONCE_BYTES = 256 * 1024 * 1024
-"""A file up to this size is written anew by whoever redacts; a larger one in the background, at its hour."""
+"""The size up to which the redacting request rewrites the file; a larger file waits for the background."""
 COPIES = 2
-"""Free disk that is needed, in sizes of the file: SQLite's temporary copy, and the write-ahead log."""
+"""The free disk space needed, in file sizes: SQLite's temporary copy and the write-ahead log."""
 AGAIN = timedelta(minutes=10)
-"""A small file is not tried again in the background before."""
+"""The least time between two attempts of the background on a small file."""
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 BYTES_A_SECOND = 80_000_000
-"""What a usual disk writes anew in a second, for an estimate."""
+"""The speed of a rewrite on a usual disk, for an estimate."""
 
 _one_at_a_time = threading.Lock()
 _rewritten: dict[str, datetime] = {}
-"""For which redaction this process has written the file anew: a log that a reader keeps is no reason to do it again."""
+"""The redaction for which this process last rewrote the file: a log in use by a reader needs no second rewrite."""
 
 
 class NotScrubbed(Exception):
-    """The remains could not be taken away; the message is a sentence for an administrator."""
+    """The copies could not be removed; the message is a sentence for an administrator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What there is to scrub: since when (null: nothing), of how large a file, when, and when it was last tried."""
+    """What has to be scrubbed: since when (None: nothing), the file's size, the hour, and the last attempt."""
 
     since: datetime | None
     size: int
@@ -61,27 +61,27 @@ class Remains:
 
     @property
     def seconds(self) -> int:
-        """About how long calls will wait."""
+        """Return about how many seconds calls will wait."""
         return max(1, round(self.size / BYTES_A_SECOND))
 
 
 def note(at: datetime) -> None:
-    """Inside the transaction of a redaction: that SQLite's file has to be written anew, or PostgreSQL's samples.
+    """Record, in the transaction of a redaction, that SQLite's file or PostgreSQL's statistics need a rewrite.
 
-    PostgreSQL cleans its files by itself in time, or at once by `VACUUM FULL`, but keeps values for its planner.
+    PostgreSQL cleans its files itself in time, or at once by `VACUUM FULL`, but keeps values for its planner.
     """
     _rewritten.clear()
     HubSettings.objects.update_or_create(pk=1, defaults={"scrub_since": at})
 
 
 def remains() -> Remains:
-    """How it stands."""
+    """Return what has to be scrubbed, and when."""
     row = HubSettings.current()
     return Remains(row.scrub_since, _size(), row.scrub_hour, row.scrub_asked, row.scrub_begun_at)
 
 
 def scrub_small() -> None:
-    """After a redaction: takes the remains away at once, unless the file is large."""
+    """Remove the copies right after a redaction, unless the file is large."""
     if connection.in_atomic_block or _size() > AT_ONCE_BYTES:
         return
     try:
@@ -91,20 +91,20 @@ def scrub_small() -> None:
 
 
 def scrub_due(at: datetime) -> None:
-    """In the background: takes the remains away where there are any and it is time. Raises NotScrubbed."""
+    """Remove the copies in the background if there are any and it is time; raises NotScrubbed."""
     there = remains()
     if there.since is not None and is_due(there, at):
         scrub(at)
 
 
 def is_due(there: Remains, at: datetime) -> bool:
-    """Whether to try now: at once for a small file or where somebody has asked, else at the hour, or a day after.
+    """Return whether to try now: at once for a small file or a request, else at the hour, or after a day.
 
-    A clock that was set back makes it early or a day late, and never keeps it from happening.
+    A clock that was set back makes it early or a day late, but never prevents it.
     """
     tried = there.begun_at
     if there.since is not None and _rewritten.get("since") == there.since:
-        return True  # only the log is left to be emptied
+        return True  # only the log still has to be emptied
     if there.asked:
         return True
     if not there.is_large:
@@ -116,14 +116,14 @@ def is_due(there: Remains, at: datetime) -> bool:
 
 
 def ask(act: Act) -> None:
-    """Somebody wants it done now; the background begins within seconds."""
+    """Request a scrub now; the background begins it within seconds."""
     with writing():
         HubSettings.objects.filter(pk=1, scrub_since__isnull=False).update(scrub_asked=True)
         audit.on_hub(act, Record("ask_scrub"))
 
 
 def set_hour(hour: int, act: Act) -> None:
-    """At which hour (UTC) a large file is written anew."""
+    """Set the hour (UTC) at which a large file is rewritten."""
     with writing():
         head = audit.lock_hub()
         row, _ = HubSettings.objects.get_or_create(pk=1)
@@ -133,7 +133,7 @@ def set_hour(hour: int, act: Act) -> None:
 
 
 def _file() -> Path | None:
-    """SQLite's file; of another database none, whose sampling takes no time."""
+    """Return SQLite's file; None for PostgreSQL, whose new statistics take no time."""
     if connection.vendor != "sqlite":
         return None
     path = Path(str(connection.settings_dict["NAME"]))
@@ -146,10 +146,10 @@ def _size() -> int:
 
 
 def scrub(at: datetime) -> None:
-    """Takes the remains away, if there may be any. Raises NotScrubbed where some are left.
+    """Remove the copies, if there may be any; raises NotScrubbed if some are left.
 
-    It writes the file anew once for each redaction, while calls wait; then it empties the write-ahead log, which a
-    reader can keep: the next try follows in the background.
+    The file is rewritten once for each redaction, while calls wait. Then the write-ahead log is emptied; if a reader
+    prevents that, the background tries again.
     """
     with _one_at_a_time:
         _scrub(at)
@@ -183,7 +183,7 @@ def _rewrite(since: datetime, at: datetime) -> None:
 
 
 def _require_room() -> None:
-    """Before anything is begun: whether there is disk for the copies."""
+    """Raise NotScrubbed if the disk has no space for the copies."""
     path = _file()
     if path is None:
         return

@@ -1,4 +1,4 @@
-"""Restoring and undoing: what a person chose of a plan, done in one transaction with one audit entry."""
+"""Restoring and undoing: applies the choices that a person made in a plan, in one transaction with one audit entry."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an act made: the entry's seq, memory and version where there is exactly one, and how many changed."""
+    """The result of an act: the entry's seq, the memory and version if there is just one, and the number of changes."""
 
     seq: int
     memory: str | None
@@ -55,9 +55,9 @@ def restore(
     path: str | None = None,
     memory: str | None = None,
 ) -> Done:
-    """Makes the store, a directory or a memory what it was after the entry `seq`, as the plan with this digest says.
+    """Restore the store, a directory or a memory to its state after entry `seq`, by the plan with this digest.
 
-    Raises PlanChanged (nothing was done), ToolError where a choice is missing or cannot be done, and TooMuch.
+    Raises PlanChanged (nothing was done), ToolError if a choice is missing or impossible, and TooMuch.
     """
     with tree.locked(store_id, act) as store:
         plan = _as_shown(restore_plan(store_id, seq, path=path, memory=memory), digest)
@@ -77,10 +77,11 @@ def undo(
     told: Mapping[str, object] | None = None,
     reopens: bool = True,
 ) -> Done:
-    """Takes versions out of their memories, as the plan with this digest says; those that awaited review are reverted.
+    """Undo versions by the plan with this digest; undone versions that awaited review become reverted.
 
-    Where an undo is undone, what it reverted awaits review again, as a second entry says (not without `reopens`).
-    `told` names in the entry's input what is undone (a session, an entry). Raises as `restore` does.
+    If an undo is undone, the versions that it reverted await review again, with a second entry (unless `reopens` is
+    False). `told` goes into the entry's input and names what is undone (a session, an entry). Raises the same errors as
+    `restore`.
     """
     with tree.locked(store_id, act) as store:
         plan = _as_shown(undo_plan(store_id, versions), digest)
@@ -104,7 +105,7 @@ def _as_shown(plan: Plan, digest: str) -> Plan:
 
 
 def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
-    """(memory, version) of those that were awaiting review, but for the memories that were kept as they are."""
+    """Return (memory, version) for the versions that await review, except those of kept memories."""
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(sorted(versions)):
         waiting = MemoryVersion.objects.among(store_id, part).unreviewed()
@@ -129,7 +130,7 @@ def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | N
 
 
 def _apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
-    """Does what was chosen; gives the ids of the memories that were left as they are."""
+    """Apply the choices and return the ids of the memories that were left as they are."""
     tree.require_active(store)
     chosen = [(change, _choice(change, choices)) for change in plan.changes]
     wanted = [(change, change.chosen(choice)) for change, choice in chosen if choice != Choice.KEEP]
@@ -155,7 +156,7 @@ def _choice(change: Change, choices: Mapping[str, Choice]) -> Choice:
 
 
 def _require_versions(store: Tree, changes: Sequence[Change]) -> None:
-    """Raises the ToolError of the first memory that may have no further version."""
+    """Raise ToolError for the first memory that may have no further version."""
     most = store.limits.versions
     for part in plans.in_parts(change.memory for change in changes if most is not None and change.number >= most):
         full = Memory.objects.among(store.store, part).order_by("path")
@@ -163,7 +164,7 @@ def _require_versions(store: Tree, changes: Sequence[Change]) -> None:
 
 
 def _require_not_held(store: Tree, leaving: Sequence[tuple[Change, State]]) -> None:
-    """Raises the ToolError of the first memory that a legal hold keeps where it is."""
+    """Raise ToolError for the first memory that a legal hold keeps at its path."""
     gone = [(change.memory, str(change.now.path)) for change, state in leaving if not state.is_there]
     moved = [(str(change.now.path), str(state.path)) for change, state in leaving if state.is_there]
     if gone:
@@ -185,7 +186,7 @@ def _delete(store: Tree, change: Change, state: State) -> None:
 
 
 def _rewrite(store: Tree, change: Change, state: State) -> None:
-    """Another text at the same path."""
+    """Give a memory another text at the same path."""
     if state.is_there and state.path == change.now.path:
         kept = _kept(store, change, state)
         tree.check_limits(store, str(state.path), old_size=change.now.size, new_size=kept.size)
@@ -194,7 +195,7 @@ def _rewrite(store: Tree, change: Change, state: State) -> None:
 
 
 def _place(store: Tree, change: Change, state: State) -> None:
-    """To another path, or out of the trash."""
+    """Move a memory to another path, or out of the trash."""
     if not state.is_there or state.path == change.now.path:
         return
     path = str(state.path)
@@ -211,7 +212,7 @@ def _place(store: Tree, change: Change, state: State) -> None:
 
 
 def _kept(store: Tree, change: Change, state: State) -> Kept:
-    """The wanted text as the rules of now let it be; a merged one gets its row."""
+    """Return the wanted text as the present rules allow it; a merged text gets its row."""
     now, path = change.now, str(state.path)
     if state.text and now.is_there and state.sha256 == now.sha256:
         return Kept(state.text, state.size, state.sha256)

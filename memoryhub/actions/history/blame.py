@@ -1,4 +1,4 @@
-"""The versions of a memory as blame needs them, so many and so much of their texts as one page may read."""
+"""Loads the versions of a memory for blame, within the bounds of one page on versions and bytes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from memoryhub.text.blame import Version
 MOST_VERSIONS = 2_000
 MOST_BYTES = 100_000_000
 CHUNK = 32
-"""So many texts are loaded at once: most lines are often explained by a few."""
+"""The number of texts loaded at once; a few texts often explain most lines."""
 
 
 class Row(NamedTuple):
@@ -38,9 +38,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Some versions of a memory in time, one after the other; `whole` says that none came before (or after) them.
+    """Consecutive versions of a memory; `whole` says that none came before (or after) them.
 
-    Between two of them others may have been removed, and all before `oldest_kept`, if that is set.
+    Versions between two of them may have been removed, and all before `oldest_kept`, if that is set.
     """
 
     rows: Sequence[Row]
@@ -48,7 +48,7 @@ class History:
     oldest_kept: int | None = None
 
     def versions(self) -> list[Version]:
-        """With one without a text for each stretch of versions that have been removed."""
+        """Return the versions, with one empty version for each stretch of removed ones."""
         found: list[Version] = []
         for before, row in zip([None, *self.rows], self.rows, strict=False):
             if before is not None and row.number > before.number + 1:
@@ -62,7 +62,7 @@ class History:
 
 
 def up_to(memory: Memory, number: int) -> History:
-    """The versions that lead to one, the nearest first to be kept where they are too many."""
+    """Return the versions up to a number; if they are too many, the nearest ones."""
     found = _rows(memory, "-number", MOST_VERSIONS, number__lte=number)
     kept = _within(found)
     oldest, all_found = kept[-1].number, len(kept) == len(found)
@@ -70,7 +70,7 @@ def up_to(memory: Memory, number: int) -> History:
 
 
 def onward(memory: Memory, number: int, most: int = MOST_VERSIONS) -> History:
-    """A version and those that came after it."""
+    """Return a version and the versions after it."""
     found = _rows(memory, "number", most, number__gte=number)
     kept = _within(found)[:most]
     return History(kept, whole=len(kept) == len(found))
@@ -83,7 +83,7 @@ def _rows(memory: Memory, order: str, most: int, **bound: int) -> list[Row]:
 
 
 def _within(rows: Sequence[Row]) -> Sequence[Row]:
-    """The first ones that are not too many and whose texts are not too much."""
+    """Return the first rows within the bounds on versions and bytes, at least one."""
     seen: set[str] = set()
     total = 0
     for place, row in enumerate(rows[:MOST_VERSIONS]):
@@ -96,14 +96,14 @@ def _within(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def line_counts(store_ids: Collection[str], ids: Collection[str]) -> dict[str, int]:
-    """How many lines the texts of some versions in some stores have; the versions that have no text are left out."""
+    """Return the number of lines of each version's text, by version id; versions without a text are left out."""
     versions = MemoryVersion.objects.filter(store_id__in=store_ids, pk__in=ids, text__isnull=False)
     rows = versions.values_list("id", "text__content")
     return {id: count_lines(content) for id, content in rows.iterator(chunk_size=CHUNK)} if ids else {}
 
 
 class Texts:
-    """Texts of a store by their ids, loaded in chunks in the order in which they will be asked for, and not kept."""
+    """Texts of a store by id, loaded in chunks in the expected order of use; only one chunk is kept."""
 
     def __init__(self, store_id: str, order: Sequence[str]) -> None:
         self.store_id = store_id
@@ -112,7 +112,7 @@ class Texts:
         self.loaded: dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
-        """Empty where the text has been redacted since its version was looked up."""
+        """Return a text; empty if it was redacted after its version was found."""
         if text not in self.loaded:
             place = self.places.get(text, 0)
             wanted = self.order[place : place + CHUNK] if text in self.places else [text]

@@ -1,4 +1,4 @@
-"""What lay directly in a directory after one entry: its names, found by skipping from one to the next in the index."""
+"""Lists the names in a directory after one entry, by index searches that skip from name to name."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -8,20 +8,20 @@ from memoryhub.actions.core import sql
 from memoryhub.models import MemoryVersion
 
 LOOK = 256
-"""So many versions beneath a directory are looked at for one that was current; past them it may have been there."""
+"""The most versions under a directory that are searched for a current one; beyond them the result is unknown."""
 
 
 FEW = 5_000
-"""Up to this entry so little was ever written that its versions are read instead of skipped through."""
+"""Up to this entry seq, all versions are read: so few versions cost less than skipping."""
 
 THERE, UNKNOWN = "there", "unknown"
 
 
 class Name(NamedTuple):
-    """A name by the first path that has it, the memory's own or one beneath a directory.
+    """A name in a directory, with the first path that has it: the memory's own, or one under a subdirectory.
 
-    `was` is the id of the version that was current at a memory's path; of a directory THERE, or UNKNOWN where too many
-    versions lie beneath it to say so; null where nothing was.
+    `was` is the id of the version that was current at a memory's path. For a directory it is THERE, or UNKNOWN if too
+    many versions lie under it. It is None if nothing was there.
     """
 
     place: str
@@ -30,10 +30,10 @@ class Name(NamedTuple):
 
 
 def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: int, most: int) -> list[Name]:
-    """The names in a directory after the entry `seq`, in the order of paths, `most` of them.
+    """Return at most `most` names in a directory after the entry `seq`, in the order of paths.
 
-    `within` is (low, begin, high): the directory's range and the path to begin at. After so many `steps` from name to
-    name the last one is given too, whatever was there (`was` is null then).
+    `within` is (low, begin, high): the directory's range and the path to begin at. After `steps` names the search
+    stops, and the last name is returned even if nothing was there (`was` is None then).
     """
     if seq <= FEW:
         return list(islice(_of_few(store_id, within, seq), most))
@@ -51,7 +51,7 @@ def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: in
 
 
 def _of_few(store_id: str, within: tuple[str, str, str], seq: int) -> Iterator[Name]:
-    """The same from all versions that were current, by the index (store, seq)."""
+    """Yield the names from all versions that were current, by the index (store, seq)."""
     low, begin, high = within
     current = MemoryVersion.objects.filter(store_id=store_id).as_of(seq).values_list("path", "pk")
     seen = ""

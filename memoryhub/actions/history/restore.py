@@ -1,4 +1,4 @@
-"""Plans that make a memory, a directory or a whole store again what it was after one entry."""
+"""Plans that restore a memory, a directory or a whole store to its state after one entry."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,13 +11,13 @@ from memoryhub.models import Memory, MemoryVersion, Operation, Redaction
 from memoryhub.models.audit import LAST_SEQ
 
 MOST_LATER = 5
-"""So many of the later versions of each memory are told."""
+"""The most later versions of each memory that a plan lists."""
 
 
 def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: str | None = None) -> Plan:
-    """What makes the store, the directory at `path` or one memory what it was after the entry `seq`.
+    """Return the plan that restores the store, the directory at `path` or one memory to its state after entry `seq`.
 
-    Of a directory: what was in it then and what is in it now; a memory that came from elsewhere goes back there.
+    For a directory, the plan covers the memories in it then and now; a memory that came from elsewhere goes back there.
     Raises plans.TooMuch.
     """
     with snapshot():
@@ -26,7 +26,7 @@ def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: st
 
 
 def _concerned(store_id: str, seq: int, path: str | None, memory: str | None) -> set[str]:
-    """The ids of the memories that may be another now."""
+    """Return the ids of the memories that may have changed since the entry."""
     if memory is not None:
         return {memory}
     if path:
@@ -51,16 +51,16 @@ def _changes(store_id: str, seq: int, concerned: Iterable[str]) -> Iterator[Chan
 
 
 def _was_removed(memory: Memory, seq: int) -> bool:
-    """Whether retention may have removed what the memory was after the entry: then nobody knows it any more."""
+    """Return whether retention may have removed the version that was current after the entry."""
     rows = Redaction.objects.of_memories(memory.store_id, [memory.pk]).removed()
     first = rows.filter(number=1).first()
-    if first is None:  # removed, and then the entry that told it too; or still there
+    if first is None:  # it still exists, or it and the entry that recorded its removal were both removed
         return not MemoryVersion.objects.of_memory(memory).filter(number=1, seq__gt=seq).exists()
     return rows.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=seq), entry_seq__lte=seq).exists()
 
 
 def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]]:
-    """What each was after the entry (the version that was current), and its newest versions since."""
+    """Return, by memory, the version that was current after the entry, and the newest versions since."""
     found: dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]] = {}
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=ids)
     newest = versions.filter(seq__gt=seq, number__gt=F("memory__version_count") - MOST_LATER)
@@ -80,12 +80,12 @@ def _change(memory: Memory, version: MemoryVersion | None, later: list[MemoryVer
 
 
 def is_redacted(version: MemoryVersion) -> bool:
-    """Whether its text is gone."""
+    """Return whether a version's text was redacted."""
     return version.operation != Operation.DELETED and version.text_id is None
 
 
 def without_text(change: Change) -> Change:
-    """A change to a text that is gone: there is nothing to choose."""
+    """Return a change whose text no longer exists; the only choice is to keep the memory as it is."""
     gone = State(change.now.path, change.now.text, change.now.size, change.now.sha256)
     return Change(
         change.memory,

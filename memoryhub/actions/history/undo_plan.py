@@ -1,4 +1,4 @@
-"""Plans that take some versions out of memories again and leave what others have changed since."""
+"""Plans that undo some versions of memories and keep what others have changed since."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,24 +19,27 @@ from memoryhub.text.merging import merge, overruled
 _EMPTY = sha256(b"").hexdigest()
 
 MOST_STEPS = 300
-"""So many versions of a memory are gone through one by one: each can cost a merge, and writers wait meanwhile."""
+"""The most versions of a memory that are merged one by one: a merge is slow, and writers wait for it."""
 
 
 PLAN_WORK = 5_000_000
-"""What the merges of one plan may cost together, in the units of matching.Work: counted, so that the plan that is done
-is the one that was shown. Of memories beyond it no lines are taken out: a person keeps them, or takes them back."""
+"""The most work for all merges of one plan, in units of matching.Work.
+
+Work is counted, not timed, so that the applied plan equals the shown one. For memories beyond it, no lines are undone:
+a person keeps the memory or restores its earlier state.
+"""
 
 
 @dataclass(slots=True)
 class _History:
-    """A memory's history, as it was and without what is undone, told step by step.
+    """A memory's history, replayed step by step: as it was, and without the undone versions.
 
-    `real` and `left` are the last states in which it was there, through deletions too (null: never yet); `conflict`
-    once a later change met what is undone, `gone` once a text that it takes is no more. Where the memory is there only
-    through what is undone, `left` holds nothing but the lines that others added since, and `for_lines` says so.
-    `texts` is what was left when the memory had a text (by its SHA-256) with lines that are undone: where somebody
-    brings such a text back, its lines are still those of whoever wrote them. `unmerged`: the plan had too little work
-    left for a merge of it.
+    `real` and `left` are the last existing states of both histories, even if deleted since (None: it never existed).
+    `conflict` is set once a later change overlaps with an undone one, `gone` once a needed text no longer exists. If
+    the memory exists only because of undone versions, `left` has only the lines that others added, and `for_lines` is
+    set. `texts` has, for each text with undone lines (by its SHA-256), what was left of it then: if such a text is
+    restored later, its lines still belong to their first author. `unmerged`: too little of the plan's work was left for
+    a merge.
     """
 
     real: State | None
@@ -65,7 +68,7 @@ class _History:
 
 
 def session_versions(store_id: str, session_id: str) -> list[str]:
-    """The ids of the versions that one session wrote in a store, in their order."""
+    """Return the ids of the versions that one session wrote in a store, in order."""
     seqs = AuditEntry.objects.of_chain(store_id).of_session(session_id).order_by("seq").values_list("seq", flat=True)
     found: list[str] = []
     for part in in_parts(seqs.iterator(2000)):
@@ -75,15 +78,15 @@ def session_versions(store_id: str, session_id: str) -> list[str]:
 
 
 def entry_versions(store_id: str, seq: int) -> list[str]:
-    """The ids of the versions that one entry made."""
+    """Return the ids of the versions that one entry made."""
     return list(MemoryVersion.objects.of_entry(store_id, seq).values_list("pk", flat=True))
 
 
 def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
-    """What takes the versions (by id) out of their memories; what others changed since stays, where it can.
+    """Return the plan that undoes these versions; what others changed since is kept where possible.
 
-    Where later changes met the same lines, KEEP is proposed, APPLY keeps them and takes out the rest, BEFORE drops
-    them. Raises plans.TooMuch.
+    If later changes overlap with the same lines, KEEP is proposed, APPLY keeps the later lines and undoes the rest, and
+    BEFORE drops them. Raises plans.TooMuch.
     """
     with snapshot():
         return plans.made(store_id, _changes(store_id, frozenset(versions)))
@@ -106,7 +109,7 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
 
 
 def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
-    """The number of the first version to undo, by memory."""
+    """Return the number of the first version to undo, by memory."""
     firsts: dict[str, int] = {}
     for part in in_parts(sorted(versions)):
         found = MemoryVersion.objects.among(store_id, part).values_list("memory_id", "number")
@@ -118,7 +121,7 @@ def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
 def _change(
     memory: Memory, history: Sequence[MemoryVersion], versions: frozenset[str], first: int, work: Work
 ) -> Change:
-    """`history` begins with the version before the first to undo, if there is one."""
+    """Return the change of one memory; `history` begins with the version before the first to undo, if there is one."""
     base = history[0] if history[0].number < first else None
     steps = history[1:] if base else history
     passed = undone.without_cancelled(memory.store_id, steps, versions)
@@ -140,7 +143,7 @@ def _change(
 
 
 def _asked(store: str, change: Change, before: State, work: Work) -> Change:
-    """A change that meets later ones, with its choices and what BEFORE would drop."""
+    """Return a conflicting change with its choices and the number of lines that BEFORE would drop."""
     choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
     if change.then.same(change.now):
         choices = (Choice.KEEP, Choice.BEFORE)
@@ -152,13 +155,13 @@ def _asked(store: str, change: Change, before: State, work: Work) -> Change:
 
 
 def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first: int) -> bool:
-    """Whether retention has removed a version that telling the history again would need."""
+    """Return whether retention removed a version that the replay needs."""
     numbers = [step.number for step in steps]
     return (first > 1 and base is None) or numbers != list(range(first, first + len(numbers)))
 
 
 def _told(history: _History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> _History:
-    """The history after all steps; of very many, those of others that follow each other as one: that is asked about."""
+    """Replay all steps. If there are very many, a run of versions by others counts as one, and as a conflict."""
     in_stretches = len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
         now = plans.of_version(step)
@@ -177,18 +180,18 @@ def _told(history: _History, steps: Sequence[MemoryVersion], passed: frozenset[s
 
 
 def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
-    """Whether a version goes on with what others made before it."""
+    """Return whether the following version is also by others and not a deletion."""
     return following.pk not in passed and plans.of_version(following).is_there
 
 
 def _note_text(history: _History, now: State) -> None:
-    """Keeps what is left of a text that has lines of what is undone."""
+    """Store what is left of a text that has undone lines."""
     if history.left is None or history.left.sha256 != now.sha256:
         history.texts.setdefault(now.sha256, (history.left, history.left_is_there, history.for_lines))
 
 
 def _repeat(history: _History, now: State) -> None:
-    """Does to what is left what somebody else did to the memory."""
+    """Apply someone else's change to what is left."""
     left, real = history.left, history.real
     if not now.is_there:
         history.left_is_there = False
@@ -208,7 +211,7 @@ def _repeat(history: _History, now: State) -> None:
 
 
 def _bring_back(history: _History, now: State) -> None:
-    """They brought a text back that what is undone had written: its lines have not become theirs."""
+    """Handle a restored text that an undone version had written: its lines still count as undone."""
     left, was_there, history.for_lines = history.texts[now.sha256]
     history.left = left if left is None else replace(left, path=now.path)
     history.left_is_there = left is not None and (was_there or not history.real_is_there)
@@ -216,7 +219,7 @@ def _bring_back(history: _History, now: State) -> None:
 
 
 def _repeat_alone(history: _History, real: State, now: State) -> None:
-    """They changed, or brought back, a memory that what is undone has made: what they added is left of it."""
+    """Handle a change or restore of a memory that undone versions made: only the lines added by others are left."""
     history.conflict = True
     if _adds_lines(history, real, now):
         history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)
@@ -245,7 +248,7 @@ def _repeat_edit(history: _History, left: State, real: State, now: State) -> Non
 
 
 def _merged(history: _History, left: State, real: State, now: State) -> State:
-    """What is left with what they changed; where that met what is undone, their lines."""
+    """Return what is left with the other change merged in; its lines win where both replaced the same ones."""
     base, mine, theirs = (_content(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:
         history.gone = True

@@ -1,4 +1,4 @@
-"""Which versions an undo took out: read from its audit entry, so that an undo of an undo is known as one."""
+"""Reads from an undo's audit entry which versions it undid, so that an undo of an undo is recognised."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -12,9 +12,9 @@ COMMANDS = ("undo", "revert")
 
 
 def taken_out(store_id: str, seqs: Iterable[int]) -> dict[int, frozenset[str]]:
-    """The ids of the versions that each of these entries took out, of those entries that are an undo.
+    """Return, for each of these entries that is an undo, the ids of the versions that it undid.
 
-    An entry that has been removed, or whose input has been redacted, is left out.
+    Entries that were removed, or whose input was redacted, are left out.
     """
     found: dict[int, frozenset[str]] = {}
     for part in in_parts(sorted(set(seqs))):
@@ -25,7 +25,7 @@ def taken_out(store_id: str, seqs: Iterable[int]) -> dict[int, frozenset[str]]:
 
 
 def told_in(entry: AuditEntry) -> dict[str, Any]:
-    """An entry's input, if it is an object."""
+    """Return an entry's input if it is an object, else an empty one."""
     value = json.loads(entry.input or "{}")
     return value if isinstance(value, dict) else {}
 
@@ -36,7 +36,7 @@ def _named(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
 
 
 def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    """The ids of what an entry undid: all that a session had written by then, or all that an entry or import made."""
+    """Return the ids of what an entry undid: a session's earlier versions, or those of an entry or import."""
     if told.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(told["session"])).filter(seq__lt=seq)
         seqs = list(of_session.values_list("seq", flat=True))
@@ -53,10 +53,10 @@ def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
 
 
 def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: frozenset[str]) -> frozenset[str]:
-    """What is undone of a memory, with those of its undos that have themselves been undone, and the undos of these.
+    """Return the undone versions of a memory, with those undos of them that were undone and the undos of these.
 
-    `steps` are the memory's versions from the first that is undone. A version, its undo and the undo of that undo leave
-    the version in force: taking it out again passes over all three.
+    `steps` are the memory's versions from the first undone one. A version, its undo and the undo of that undo leave the
+    version in force: undoing it again skips all three.
     """
     by_people = [step for step in steps if step.review_state is None and step.pk not in undone]
     taken = taken_out(store_id, [step.seq for step in by_people])
@@ -75,15 +75,18 @@ def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: fro
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """What undoing versions means for others: `versions` are out of force with it, those themselves among them, and
-    `undos` (seqs of entries) have been undone, so what they reverted awaits review again."""
+    """The effects of an undo on other versions.
+
+    `versions` are no longer in force; this includes the undone versions. `undos` are seqs of undone entries; what these
+    entries reverted awaits review again.
+    """
 
     versions: frozenset[str]
     undos: tuple[int, ...]
 
 
 def consequences(store_id: str, versions: Collection[str], kept: Collection[str]) -> Consequences:
-    """Of undoing some versions, but for those of memories in `kept`: an undo that is undone restores its targets."""
+    """Return the effects of undoing versions outside of `kept` memories: undoing an undo restores its targets."""
     out, undos, level, goes_out = set(versions), list[int](), set(versions), True
     while level:
         seqs: set[int] = set()

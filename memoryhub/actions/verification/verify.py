@@ -281,7 +281,7 @@ class _Verification:
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
-        """Return whether an answer was deleted with its store's texts, or with a removed call that the entry repeats."""
+        """Return whether an answer was deleted with its store's texts, or with the removed call that it repeats."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None
