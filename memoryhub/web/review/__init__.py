@@ -1,1 +1,1 @@
-"""The review inbox and its decisions."""
+"""Web pages of the review inbox and its decisions."""

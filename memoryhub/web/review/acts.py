@@ -1,4 +1,4 @@
-"""What each verb of the review does: to one version, and to several of one memory store."""
+"""The action for each decision of a review, on one version and on several of one memory store."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,11 +14,11 @@ ONE: dict[str, Callable[[MemoryVersion, Act, int], Done | None]] = {
     "flag": lambda version, act, _: decisions.flag(version.store_id, [version.pk], act),
     "unflag": lambda version, act, _: decisions.flag(version.store_id, [version.pk], act, flagged=False),
 }
-"""The last argument is how many earlier versions the person was told of."""
+"""The last argument is the number of earlier versions that the page announced as included."""
 
 MANY: dict[str, Callable[[str, Sequence[str], Act], tuple[Done | None, int]]] = {
     "approve": lambda store, versions, act: (decisions.approve_many(store, versions, act), 0),
     "revert": revert_many,
     "flag": lambda store, versions, act: (decisions.flag(store, versions, act), 0),
 }
-"""Each gives what was done, and how many versions were left because a person has to choose there."""
+"""Each action returns what was done, and the number of versions skipped because a person must resolve a conflict."""

@@ -1,4 +1,4 @@
-"""Deciding about several versions at once: those that are selected, or all that match the inbox's filter."""
+"""Deciding about several versions at once: the selected ones, or all that match the filter of the inbox."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,12 +33,12 @@ from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.queries import page
 
 WALK_ALL = 50_000
-"""So many versions are looked at for an act on all that match."""
+"""The most versions scanned for a decision about all that match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What an act does in one store: to versions (their ids), `earlier` of which nobody chose."""
+    """The versions of one store that a decision covers; `earlier` counts older ones included beyond the selection."""
 
     store: MemoryStore
     versions: Sequence[str]
@@ -52,7 +52,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The versions that a person chose; `remains`: there are more that match than one act takes."""
+    """The ids of the selected versions; `remains` means that more match than one decision can cover."""
 
     ids: Sequence[str]
     remains: bool = False
@@ -61,7 +61,7 @@ class Chosen:
 @require_POST
 @signed_in
 def decide_many(request: Request) -> HttpResponse:
-    """Says first what will be done, where that is more than was chosen; then does it, with one entry a store."""
+    """Decide about several versions, with one audit entry per store; ask for confirmation first if necessary."""
     verb = VERBS.get(request.POST.get("all") or request.POST.get("decision", ""))
     if verb is None or verb not in OF_SEVERAL:
         return HttpResponseBadRequest(_("There is no such decision."))
@@ -88,7 +88,7 @@ def decide_many(request: Request) -> HttpResponse:
 
 
 def _chosen(request: Request) -> Chosen:
-    """What the checkboxes, the list of a page that was confirmed, or the filter name; at most MOST."""
+    """Return the versions that the checkboxes, the confirmed page or the filter name; at most MOST."""
     if request.POST.get("all"):
         user = person(request)
         stores = visible_stores(user)
@@ -102,7 +102,11 @@ def _chosen(request: Request) -> Chosen:
 
 
 def _parts(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
-    """What is left of it by store: versions that await review (of a flag: any) where the person may decide."""
+    """Return by store the versions that still await review and that the person may decide about; for a flag, in any
+    state.
+
+    Raise PermissionDenied if the person may decide in none of the stores.
+    """
     found = MemoryVersion.objects.filter(pk__in=chosen)
     if not user.is_superuser:
         found = found.filter(store_id__in=visible_stores(user))
@@ -120,7 +124,7 @@ def _parts(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
 
 
 def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
-    """The chosen versions of one store, and how many earlier ones their approval includes: a page may not show them."""
+    """Return the selected versions of one store, and how many earlier ones approving them would include."""
     earlier = 0
     if verb.takes_earlier:
         earlier = len(decisions.with_earlier(store.pk, list(versions))) - len(versions)
@@ -136,7 +140,7 @@ def _has_to_be_said(request: Request, verb: Verb, chosen: Chosen, parts: Sequenc
 
 
 def _found(verb: Verb, parts: Iterable[Part]) -> int:
-    """How many findings are open in the memories whose text would be approved."""
+    """Return the number of open findings in the memories whose text would be approved."""
     if not verb.state or verb.changes_text:
         return 0
     findings = Finding.objects.open()
@@ -144,7 +148,7 @@ def _found(verb: Verb, parts: Iterable[Part]) -> int:
 
 
 def _claims(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
-    """Who else is looking at how many of the memories."""
+    """Return who else is looking at the memories, and at how many of them."""
     people: Counter[User] = Counter()
     for part in parts:
         claims = Claim.objects.open(timezone.now()).filter(store=part.store, memory_id__in=part.memories)
@@ -177,7 +181,7 @@ def _page(request: Request, verb: Verb, chosen: Chosen, parts: Sequence[Part], n
 
 
 def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> HttpResponse:
-    """One entry a store, all of one group."""
+    """Carry out the decision with one entry per store; several entries share a group id."""
     now = timezone.now()
     doing = act(request, note, group=ids.new_id(ids.GROUP, now) if len(parts) > 1 else None)
     for part in parts:

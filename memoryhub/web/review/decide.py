@@ -1,4 +1,4 @@
-"""Deciding about one version: approve, revert, flag; claims; and taking a decision back."""
+"""Decisions about one version (approve, revert, flag), claims, and undoing a decision."""
 
 import json
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from memoryhub.web.review.queries import Row
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing was done: a sentence; `again` is the decision that may be made all the same."""
+    """The reason why nothing was done; `again` is the decision that the person may repeat to insist on it."""
 
     sentence: str = ""
     again: Verb | None = None
@@ -42,7 +42,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the form of a decision said."""
+    """The form data of a decision."""
 
     verb: Verb
     note: str
@@ -51,7 +51,7 @@ class Given:
 
     @classmethod
     def of(cls, request: Request) -> "Given | None":
-        """Null where there is no such decision."""
+        """Parse the form; return None if there is no such decision."""
         if (decision := request.POST.get("decision", "")) not in acts.ONE:
             return None
         earlier = request.POST.get("earlier", "0")
@@ -63,7 +63,7 @@ class Given:
 @require_POST
 @in_store(WHO)
 def decide(request: Request, store: MemoryStore) -> HttpResponse:
-    """Does it and says so in place of the item; or gives the item back with the sentence that says why not."""
+    """Carry out a decision and show the result in place of the item; if refused, show the item with the reason."""
     given = Given.of(request)
     if given is None:
         return HttpResponseBadRequest(_("There is no such decision."))
@@ -84,9 +84,9 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @in_store(WHO)
 def claim(request: Request, store: MemoryStore) -> HttpResponse:
-    """Says that the person is looking at a version's memory, and tells what others did with it meanwhile.
+    """Record that the person is looking at a version's memory, and show who else is or what was decided since.
 
-    With `refresh` it only gives the item as it is now: another version of its memory has been decided.
+    With `refresh`, only return the current item, because another version of its memory was decided.
     """
     version = version_of(store, request.POST.get("version", ""))
     item = item_of(request, version)
@@ -94,7 +94,7 @@ def claim(request: Request, store: MemoryStore) -> HttpResponse:
         return _answer(request, item)
     if not item.is_open:
         answer = _answer(request, item)
-        # "this" is the item that asked: it may be gone from the page, where its id would not be found any more
+        # "this" is the requesting item, which may no longer be on the page, so htmx could not find it by its id
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "this", "outerHTML"
         return answer
     standing = decisions.claim(store.pk, version.memory_id, person(request), timezone.now())
@@ -105,7 +105,7 @@ def claim(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """Takes a decision back: what it approved or reverted awaits review again."""
+    """Undo a decision: the versions that it approved or reverted await review again."""
     if seq > LAST_SEQ:
         raise Http404
     if request.method != "POST":
@@ -132,7 +132,7 @@ def item_of(request: Request, version: MemoryVersion) -> Item:
 
 
 def _answer(request: Request, item: Item, **more: Any) -> HttpResponse:
-    """For the place of an item: the item, or the line that says what was decided about it."""
+    """Return what replaces an item on the page: the current item, or a line with the decision."""
     shown = {"item": item, "decided": not item.is_open, "oob": True, "here": next_of(request, "review"), **more}
     return render(request, "review/_answer.html", shown)
 
@@ -141,7 +141,7 @@ def _answer(request: Request, item: Item, **more: Any) -> HttpResponse:
 
 
 def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal | None:
-    """What stands against it before anything is done."""
+    """Return a reason against the decision that can be found before it is carried out, or None."""
     if len(given.note) > LONGEST_NOTE:
         return Refusal(_("The note is too long: 1,000 characters are possible."))
     if given.verb.needs_note and not given.note:
@@ -168,7 +168,7 @@ def _doubt_of(found: int) -> str:
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
-    """Raises what the actions raise."""
+    """Carry out the decision and release the claim; let errors of the action pass."""
     done = acts.ONE[given.verb.name](version, act(request, given.note), given.earlier)
     if given.verb.is_answer:
         decisions.release(version.store_id, [version.memory_id], person(request))
@@ -176,7 +176,7 @@ def _decided(request: Request, version: MemoryVersion, given: Given) -> decision
 
 
 def _is_done_already(request: Request, given: Given, error: Exception) -> bool:
-    """Whether the same person has already decided the same, on another page or together with a later version."""
+    """Return whether the same person has already made this decision, on another page or with a later version."""
     done = error.review if isinstance(error, decisions.Decided) else None
     return done is not None and done.by_id == person(request).pk and done.decision == given.verb.decision
 
@@ -224,7 +224,7 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
 
 
 def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) -> str:
-    """What was done, as a sentence."""
+    """Return a sentence on what was done."""
     named: dict[str, Any] = {"number": version.number, "path": version.path or ""}
     if done is None:
         return _("%(path)s has no flag.") % named
@@ -239,7 +239,7 @@ def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) ->
 
 
 def with_links(store_id: str, said: str, seq: int, verb: Verb, back: str) -> str:
-    """A banner's words with the entry, and with the way back where there is one."""
+    """Return a message with links to the audit entry and, if possible, to undo the decision."""
     entry = format_html(
         '{} <a href="{}">{}</a>', visible(said), reverse("entry", args=[store_id, seq]), _("Audit entry")
     )
@@ -250,7 +250,7 @@ def with_links(store_id: str, said: str, seq: int, verb: Verb, back: str) -> str
 
 
 def _choose(request: Request, store: MemoryStore, version: MemoryVersion, note: str) -> HttpResponse:
-    """To the page that shows what later changes met, and asks what is to become of it."""
+    """Redirect to the page on which the person resolves conflicts with later edits."""
     messages.warning(request, _("Later edits overlap this one. Nothing was done: choose what to keep."))
     address = reverse("undo_version", args=[store.pk, version.pk], query={"note": note} if note else None)
     if request.htmx:
@@ -259,7 +259,7 @@ def _choose(request: Request, store: MemoryStore, version: MemoryVersion, note: 
 
 
 def _refused(request: Request, version: MemoryVersion, given: Given, refusal: Refusal) -> HttpResponse:
-    """The item again, with what was typed; to a browser without script as a page of its own."""
+    """Show the item again with the submitted form; without script as a page of its own."""
     item = item_of(request, version)
     shown = {"item": item, "refusal": refusal, "note": given.note, "given": given, "here": next_of(request, "review")}
     if request.htmx:

@@ -1,4 +1,4 @@
-"""The filter of the review inbox: words `key:value` and the parameters of an address, to what is looked for."""
+"""The filter of the review inbox, from words `key:value` or query parameters to conditions on versions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ OLDEST, NEWEST = "oldest", "newest"
 
 @dataclass(frozen=True, slots=True)
 class Filter(KeyValues):
-    """What a person typed for some of KEYS, and how the inbox is laid out."""
+    """The inbox filter that a person typed, and the layout of the inbox."""
 
     group: str = SESSION
     order: str = OLDEST
@@ -48,7 +48,7 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the versions must be; null is anything. `path` stands for itself and for everything beneath it."""
+    """Conditions on versions; None means any. `path` stands for itself and everything under it."""
 
     stores: Sequence[str]
     author: str | None = None
@@ -60,17 +60,17 @@ class Wanted:
 
     @property
     def looks_at_rows(self) -> bool:
-        """Whether versions have to be looked at one by one to find those that match."""
+        """Return whether versions must be checked one by one to find those that match."""
         return any((self.author, self.path, self.start, self.end))
 
     @property
     def needs_entries(self) -> bool:
-        """Whether what is looked for stands in the entries of the versions."""
+        """Return whether a condition concerns the versions' audit entries."""
         return self.author is not None or self.session is not None
 
 
 def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzinfo) -> Wanted:
-    """Names looked up and times worked out, among the stores that a person may see; raises Malformed."""
+    """Look up the names and compute the times of a filter, in the stores that a person may see. Raise Malformed."""
     values = dict(wanted.values)
     renamed = {"before": "to", "after": "from"}
     known = {renamed.get(key, key): value for key, value in values.items() if key != "memory"}
@@ -82,12 +82,12 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
 
 
 def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
-    """The store of a memory, if it is one of those; a memory that nobody has finds nothing."""
+    """Return the store of a memory if it is one of `stores`; an unknown memory matches nothing."""
     return list(Memory.objects.filter(pk=memory, store_id__in=stores).values_list("store_id", flat=True))
 
 
 def named(wanted: Filter, stores: Sequence[str]) -> dict[str, str]:
-    """What to show a person, who may see those stores, for the ids in a filter."""
+    """Return the filter's values with names in place of ids, for a person who may see those stores."""
     shown = filters.named(filters.Filter(wanted.values), stores)
     if "memory" in shown:
         found = Memory.objects.filter(pk=shown["memory"], store_id__in=stores).values_list("path", flat=True).first()

@@ -1,4 +1,4 @@
-"""The flag of a memory: set with a note, taken away, and everything that was decided about the memory."""
+"""Setting and removing the flag of a memory, with a list of all decisions about the memory."""
 
 from django import forms
 from django.contrib import messages
@@ -22,7 +22,7 @@ MOST_SHOWN = 50
 
 
 class FlagForm(forms.Form):
-    """Why a memory is flagged, or no longer."""
+    """The reason for flagging a memory or for removing its flag."""
 
     note = forms.CharField(
         label=_("What is wrong?"), max_length=LONGEST_NOTE, help_text=_("Everybody who sees the memory can read it."),
@@ -33,7 +33,7 @@ class FlagForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(WHO)
 def flag(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """A flag needs a note; taking it away does not."""
+    """Set the flag, which needs a note, or remove it."""
     memory = memory_of(store, memory_id)
     form = FlagForm(request.POST if request.method == "POST" else None)
     sets = request.POST.get("act") != "unflag"

@@ -1,4 +1,4 @@
-"""The review inbox: what agents wrote and nobody has looked at, over all stores of a person."""
+"""The review inbox: versions by agents that no one has reviewed, from all stores of a person."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ NOTHING = Page([], None, False)
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is on, in words, and the query of the page without it."""
+    """An active filter in words, and the query string of the page without it."""
 
     key: str
     label: str
@@ -38,7 +38,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Versions of one session, or of one memory, that stand on a page."""
+    """The versions of one session or one memory on a page."""
 
     first: Item
     items: Sequence[Item]
@@ -47,7 +47,7 @@ class Group:
 @require_safe
 @signed_in
 def review(request: Request) -> HttpResponse:
-    """A page of the inbox; a filter that cannot be read gets a sentence and finds nothing."""
+    """Show a page of the inbox; a malformed filter finds nothing and shows an error."""
     user = person(request)
     stores = visible_stores(user)
     wanted, found, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
@@ -80,7 +80,7 @@ def review(request: Request) -> HttpResponse:
 
 
 def visible_stores(user: User) -> list[str]:
-    """The ids of the stores in which a person may see what awaits review."""
+    """Return the ids of the stores in which a person may see the versions that await review."""
     return list(MemoryStore.objects.visible_to(user).order_by("pk").values_list("pk", flat=True))
 
 
@@ -95,7 +95,7 @@ def _chips(wanted: Filter, stores: Sequence[str]) -> list[Chip]:
 
 
 def _switches(wanted: Filter) -> dict[str, Any]:
-    """The queries of the same inbox in the other layouts."""
+    """Return the query strings of the same inbox in other layouts."""
     return {
         "by_session": Filter(wanted.values, SESSION, wanted.order).query(),
         "by_memory": Filter(wanted.values, MEMORY, wanted.order).query(),
@@ -105,7 +105,7 @@ def _switches(wanted: Filter) -> dict[str, Any]:
 
 
 def groups(items: Iterable[Item], by: str) -> list[Group]:
-    """The items of a page by session (without one: by author) or by memory, each where its first item stands."""
+    """Group the items of a page by memory or by session (by author without one), in order of their first items."""
     together: dict[tuple[str, str], list[Item]] = {}
     for item in items:
         entry = item.entry

@@ -1,4 +1,4 @@
-"""What the inbox shows of each version: what changed, who wrote it, what the agent had read, and who is looking."""
+"""The items of the inbox: what changed, who wrote it, what the agent had read before, and who is looking at it."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,15 +37,15 @@ from memoryhub.web.review.queries import Row
 from memoryhub.web.sessions.calls import shown_lines
 
 MOST_ROWS = 60
-"""So many lines of a comparison are shown in place."""
+"""The most lines of a diff shown in place."""
 LOOKED_AT = 12
 MOST_READS = 4
-"""Of the session's last LOOKED_AT entries before a write at most so many reads are told."""
+"""The most reads shown, from the session's last LOOKED_AT entries before the write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """That the agent had read a memory: the version that it saw, and the lines of it (null: of an empty text none)."""
+    """A read by the agent: the version, and the range of its lines that was returned (None for an empty text)."""
 
     version: MemoryVersion
     lines: tuple[int, int] | None
@@ -53,11 +53,12 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A version with all that a person needs to decide about it.
+    """A version with everything that a person needs to decide about it.
 
-    `diff` is null where a text was redacted or is too much to be compared on this page (`too_large`); `hidden_rows` are
-    left out of it. `earlier` versions of the memory are approved with it. `claim` is somebody else's. `flagged` is the
-    flag that stands on the memory, `frozen` the legal hold that keeps its text as it is.
+    `diff` is None if a text was redacted, or if comparing exceeds the work left for the page (`too_large`);
+    `hidden_rows` counts the lines cut from it. Approving the version also approves `earlier` versions of the memory.
+    `claim` is another person's. `flagged` is the review that set the memory's flag, and `frozen` the legal hold that
+    freezes its text.
     """
 
     store: MemoryStore
@@ -84,7 +85,7 @@ class Item:
 
     @property
     def sides(self) -> Sides:
-        """Where the comparison stands whole."""
+        """Return the links to the full comparison."""
         return sides(self.before, self.version)
 
     @property
@@ -93,12 +94,12 @@ class Item:
 
     @property
     def together(self) -> int:
-        """How many versions approving it approves."""
+        """Return how many versions an approval would approve."""
         return self.earlier + 1
 
     @property
     def offers(self) -> list[tuple[Verb, str]]:
-        """What may be decided about it, and the words of each button."""
+        """Return the possible decisions and the label of each button."""
         return [
             (verb, verb.ask(self.together) % {"count": self.together})
             if verb.takes_earlier and self.earlier and verb.ask
@@ -113,12 +114,12 @@ class Item:
 
     @property
     def since(self) -> int:
-        """How many versions the memory got after this one."""
+        """Return the number of versions that the memory got after this one."""
         return self.memory.version_count - self.version.number
 
 
 def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = True) -> list[Item]:
-    """The items of some versions, in their order, with a few queries for each store and one for each session."""
+    """Return the items of some versions in the same order, with a few queries per store and one per session."""
     found: dict[str, Item] = {}
     work = Work(REQUEST_WORK)
     by_store: dict[str, list[str]] = defaultdict(list)
@@ -134,7 +135,7 @@ def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = 
 
 
 def roles_in(user: User, stores: Collection[str]) -> dict[str, Role]:
-    """A person's role in some stores; of a superuser none is asked for."""
+    """Return a person's role in some stores; empty for a superuser, who needs none."""
     if user.is_superuser:
         return {}
     rows = Member.objects.filter(user=user, store_id__in=stores).values_list("store_id", "role")
@@ -179,7 +180,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
 
 
 def _with_earlier(versions: QuerySet[MemoryVersion]) -> QuerySet[MemoryVersion]:
-    """With `earlier`: how many unreviewed ones of the memory stand before each, as far as approving it goes back."""
+    """Annotate versions with `earlier`: the number of unreviewed versions before each that its approval includes."""
     number = OuterRef("number")
     before = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"),
@@ -198,7 +199,7 @@ def _entries(store: str, seqs: Collection[int]) -> dict[int, AuditEntry]:
 
 
 def _before(store: str, versions: Iterable[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """The version before each, with its text."""
+    """Return the previous version of each version, with its text."""
     found: dict[str, MemoryVersion] = {}
     for version in versions:
         if version.number > 1:
@@ -209,13 +210,13 @@ def _before(store: str, versions: Iterable[MemoryVersion]) -> dict[str, MemoryVe
 
 
 def _claims(store: str, memories: Collection[str], user: User, at: datetime) -> dict[str, Claim]:
-    """Those of other people, by memory."""
+    """Return the claims of other people by memory."""
     claims = Claim.objects.open(at).filter(store_id=store, memory_id__in=list(memories)).exclude(by=user)
     return {claim.memory_id: claim for claim in claims.select_related("by")}
 
 
 def _flags(store: str, memories: Sequence[str]) -> dict[str, Review]:
-    """The review that set the flag which stands, by memory."""
+    """Return the review that set the current flag of each memory."""
     found: dict[str, Review] = {}
     for memory in memories:
         flagged = Review.objects.of_memory(store, memory).filter(decision=Decision.FLAGGED)
@@ -225,7 +226,7 @@ def _flags(store: str, memories: Sequence[str]) -> dict[str, Review]:
 
 
 def _decided(store: str, versions: Collection[str], memories: Collection[str]) -> dict[str, Review]:
-    """What was decided last about those versions that do not await review."""
+    """Return the last decision about each of the given versions."""
     if not versions:
         return {}
     of_memories = Review.objects.filter(store_id=store, memory_id__in=list(memories), version_id__in=versions)
@@ -238,13 +239,13 @@ def _decided(store: str, versions: Collection[str], memories: Collection[str]) -
 
 @dataclass(slots=True)
 class _Reads:
-    """What sessions had read before they wrote, in one store; a version that several read is fetched once."""
+    """The reads of sessions in one store before they wrote; each version is loaded once."""
 
     store: str
     versions: dict[str, MemoryVersion] = field(default_factory=dict)
 
     def before(self, entry: AuditEntry | None) -> tuple[Read, ...]:
-        """The last reads of memories before an entry of a session, the latest first, each version once."""
+        """Return the last reads of memories before an entry of a session, latest first, each version once."""
         if entry is None or entry.session is None:
             return ()
         of_session = AuditEntry.objects.of_chain(self.store).of_session(entry.session).filter(seq__lt=entry.seq)

@@ -1,7 +1,7 @@
-"""Which versions await review: pages of them over several stores, by key and with bounded work.
+"""Pages of versions that await review, across stores, with keys as cursors and bounded work.
 
-Within a store they stand in the order of the entries that made them; stores are merged by the time of the version that
-comes next. A page's end is written as the last version that was passed in each store from which one was shown.
+Within a store, versions have the order of their entries; stores are merged by the time of their next version. The
+cursor of a page holds the last passed version of each store that has been opened.
 """
 
 import re
@@ -21,29 +21,29 @@ from memoryhub.web.review.filters import Wanted
 PAGE = 20
 CHUNK = 100
 WALK = 800
-"""So many versions are looked at for a page whose filter has to look at each."""
+"""The most versions scanned for a page whose filter must check each one."""
 
 FEW = 5_000
-"""Where so many versions or fewer stand at a path and beneath it, they are found by the index of paths, all at once."""
+"""With at most this many versions at a path and under it, the index of paths finds them all at once."""
 
 _PLACE = re.compile(r"\w{26}:\d{1,18}:\w{0,26}(?:,\w{26}:\d{1,18}:\w{0,26})*", re.ASCII)
 _AFTER_ALL = "~"
-"""Follows every id."""
+"""A value that sorts after every id."""
 
 
 class BadPlace(ValueError):
-    """The place is not one that a page has given."""
+    """The value is not a place that a page has returned."""
 
 
 class Place(NamedTuple):
-    """In a store: the last version that was passed, by its entry's seq and its id."""
+    """The last version passed in a store, by its entry's seq and its id."""
 
     seq: int
     id: str
 
 
 class Row(NamedTuple):
-    """As much of a version as it takes to find it."""
+    """The columns of a version that are needed to find and order it."""
 
     store: str
     seq: int
@@ -55,9 +55,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Versions in their order; `next` is the place from which it goes on (null: that was all).
+    """Versions in order; `next` is the place where the next page begins (None at the end).
 
-    `stopped`: it ends here because enough versions had been looked at, not because it is full.
+    `stopped` means that the page ended early because enough versions had been scanned.
     """
 
     rows: Sequence[Row]
@@ -66,7 +66,7 @@ class Page:
 
 
 def page(wanted: Wanted, place: str = "", *, newest: bool = False, size: int = PAGE, walk: int = WALK) -> Page:
-    """The next versions after a place (empty: the first ones); raises BadPlace."""
+    """Return the versions after a place, or the first ones if it is empty. Raise BadPlace if it is invalid."""
     merged = _Merged(wanted, _places(place, wanted.stores), newest, walk)
     rows: list[Row] = []
     while len(rows) < size and (row := merged.next()) is not None:
@@ -98,14 +98,14 @@ def _short(id: str) -> str:
 
 
 class _Walk:
-    """How many more versions may be looked at."""
+    """The number of versions that may still be scanned."""
 
     def __init__(self, left: int) -> None:
         self.left = left
 
 
 class _Merged:
-    """The streams of all stores, opened when what they begin with may come next."""
+    """The merged streams of all stores; a stream is opened once its first version may come next."""
 
     def __init__(self, wanted: Wanted, places: dict[str, Place], newest: bool, walk: int) -> None:
         self.newest, self.walk, self.stopped = newest, _Walk(walk), False
@@ -120,9 +120,10 @@ class _Merged:
         self.streams.append(_Stream(self.wanted, store, self.places.get(store), self.newest))
 
     def next(self) -> Row | None:
-        """The version that comes next; null at the end, or when enough has been looked at.
+        """Return the next version, or None at the end or when enough has been scanned.
 
-        Then what has been found is still given, so that every page gets on; stores not looked at to the end come later.
+        When the scan stops, versions already found are still returned, so that every page makes progress; stores that
+        were not scanned to the end then appear later than their order.
         """
         while True:
             filled = [stream.fill(self.walk) for stream in self.streams]
@@ -135,7 +136,7 @@ class _Merged:
             return first.take() if first else None
 
     def _comes_first(self, row: Row) -> bool:
-        """Whether the next store that is not open yet may begin before this."""
+        """Return whether the next store that is not open may begin before this version."""
         at = self.waiting[0][1]
         return at > row.at if self.newest else at < row.at
 
@@ -151,7 +152,7 @@ class _Merged:
 
 
 def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
-    """The stores with something to review, and when the first of it was written; in that order."""
+    """Return the stores with something to review and the time of their first version, in that order."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed()
     first = unreviewed.order_by("-seq" if newest else "seq").values("created_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)
@@ -163,16 +164,16 @@ def _begins(wanted: Wanted, newest: bool) -> list[tuple[str, datetime]]:
 
 
 def _stores_of_session(wanted: Wanted) -> list[str]:
-    """Of many stores only those in which the session did something have to be opened."""
+    """Return the stores in which the session has an entry, so that others need not be opened."""
     entry = AuditEntry.objects.filter(chain=OuterRef("pk"), session=wanted.session).values("seq")[:1]
     found = MemoryStore.objects.filter(pk__in=wanted.stores).annotate(one=Subquery(entry))
     return [store for store, seq in found.values_list("pk", "one") if seq is not None]
 
 
 class _Stream:
-    """What matches in one store, a chunk at a time.
+    """The matching versions of one store, read in chunks.
 
-    `passed` is the last version that was given or found not to match.
+    `passed` is the last version that was returned or did not match.
     """
 
     def __init__(self, wanted: Wanted, store: str, passed: Place | None, newest: bool) -> None:
@@ -189,7 +190,10 @@ class _Stream:
         return self._near_path().order_by().values("pk")[: FEW + 1].count() <= FEW
 
     def _near_path(self) -> MemoryVersionQuerySet:
-        """At a path and beneath it, as one range; what else is in it (`/a.md` for `/a`) does not match later."""
+        """Return the versions in a range of paths that includes the path and everything under it.
+
+        Other paths in the range (`/a.md` for `/a`) are filtered out later.
+        """
         path = self.wanted.path or ""
         return MemoryVersion.objects.filter(store_id=self.store, path__gte=path, path__lt=path + "0")
 
@@ -199,7 +203,7 @@ class _Stream:
         return row
 
     def fill(self, walk: _Walk) -> bool:
-        """Reads on until something matches or nothing is left; false where enough has been looked at before that."""
+        """Read until a version matches or none is left. Return False if enough has been scanned before that."""
         while not self.rows and not self.is_done:
             if walk.left <= 0:
                 return False
@@ -218,7 +222,10 @@ class _Stream:
         return True
 
     def _from_here(self) -> MemoryVersionQuerySet:
-        """What follows; of one memory or few paths by their index, from which `+ 0` hides that seqs have one too."""
+        """Return the versions that follow.
+
+        For one memory or few paths, `seq + 0` keeps the database from using the index of seq in place of theirs.
+        """
         found = MemoryVersion.objects.filter(store_id=self.store).unreviewed()
         if self.wanted.memory is None and not self.by_path:
             return self._beyond(found.filter(seq__gte=self.low, seq__lte=self.high), "seq")
@@ -227,7 +234,7 @@ class _Stream:
         return self._beyond(of_memory.filter(place__gte=self.low, place__lte=self.high), "place")
 
     def _beyond(self, found: MemoryVersionQuerySet, place: str) -> MemoryVersionQuerySet:
-        """Those that follow the last one that was read, `place` being the name of its seq."""
+        """Return the versions after the last one read; `place` is the name of their seq column."""
         if self.read is None:
             return found
         seq, id = self.read
@@ -251,7 +258,8 @@ class _Stream:
         return rows, len(rows)
 
     def _of_session(self, size: int) -> tuple[list[Row], int]:
-        """The versions of the session's next entries: it may have few among very many that await review."""
+        """Return the versions of the session's next entries, as few of the versions that await review may be its
+        own."""
         entries = AuditEntry.objects.of_chain(self.store).of_session(str(self.wanted.session))
         entries = entries.between(self.low, self.high)
         if self.read is not None:
@@ -265,7 +273,7 @@ class _Stream:
         return rows, len(seqs)
 
     def _rest_of_entry(self) -> list[Row]:
-        """What follows in the entry that the last page ended in."""
+        """Return the remaining versions of the entry in which the previous page ended."""
         if self.read is None or self.read.id == _AFTER_ALL:
             return []
         return self._chunk(self._from_here().filter(seq=self.read.seq), 10_000)[0]

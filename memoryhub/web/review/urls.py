@@ -1,4 +1,4 @@
-"""The addresses of the review inbox and its decisions."""
+"""URL patterns of the review inbox and its decisions."""
 
 from django.urls import path
 

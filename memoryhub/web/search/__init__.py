@@ -1,1 +1,1 @@
-"""Search and saved views."""
+"""Web pages of search, the path finder, the palette and saved views."""

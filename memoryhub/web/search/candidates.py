@@ -1,7 +1,7 @@
-"""The versions that a search looks through, in an order in which it can stop anywhere and go on from there.
+"""The versions that a search scans, in an order in which it can stop anywhere and continue from there.
 
-Store by store: the live memories by path, then old versions by memory, then what is in the trash, the newest deletion
-first. Each read takes a number of rows after a key from an index that has them in this order, however large the store.
+Store by store: live memories by path, then old versions by memory, then the trash, newest deletion first. Each read
+takes some rows after a key from an index in this order, so its cost does not depend on the size of the store.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,12 +17,13 @@ from memoryhub.models.memories import MemoryQuerySet, MemoryVersionQuerySet
 LIVE, OLD, TRASH = "live", "old", "trash"
 
 Key = tuple[str | int, ...]
-"""Where a row stands among those of its kind; empty before the first."""
+"""The position of a row among those of its kind; empty before the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A version of a memory that may be found: of a live one the newest, or an old one, or what was deleted."""
+    """A version that a search may find: the current one of a live memory, an old one, or the last one of a deleted
+    memory."""
 
     kind: str
     key: Key
@@ -40,7 +41,7 @@ class Row:
 
 
 def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """The newest versions of live memories by path; `prefix` is a memory's or a directory's path."""
+    """Return the current versions of live memories by path; `prefix` is the path of a memory or a directory."""
     memories = Memory.objects.live().filter(store_id=store)
     if prefix is not None:
         memories = memories.filter(path__gte=prefix, path__lt=prefix + "0")
@@ -54,7 +55,7 @@ def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Versions by memory and number; those that are not old are no candidates."""
+    """Return versions by memory and number; `is_candidate` is false for those that are not old."""
     versions = MemoryVersion.objects.filter(store_id=store)
     if not after:
         return _old(store, versions, limit)
@@ -94,7 +95,7 @@ def _old(store: str, versions: MemoryVersionQuerySet, limit: int) -> list[Row]:
             text,
             size or 0,
             deleted is not None,
-            # What a memory was when it was deleted is looked through with the trash.
+            # The last version before a deletion is scanned with the trash.
             operation != Operation.DELETED and next is not None and not (deleted and number >= count - 1),
         )
         for memory, number, id, path, seq, at, text, size, next, operation, deleted, count in versions.order_by(
@@ -104,7 +105,7 @@ def _old(store: str, versions: MemoryVersionQuerySet, limit: int) -> list[Row]:
 
 
 def trash(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """What memories in the trash were last, the newest deletion first."""
+    """Return the last versions of memories in the trash, newest deletion first."""
     memories = Memory.objects.in_trash().filter(store_id=store)
     if not after:
         return _trash(store, memories, limit)
@@ -123,7 +124,7 @@ def _trash(store: str, memories: MemoryQuerySet, limit: int) -> list[Row]:
 
 
 def _last_versions(store: str, memories: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    """Of deleted memories the versions before their deletions: id, number, seq and moment."""
+    """Return the version before each deletion (id, number, seq and moment) by memory."""
     last = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"), memory_id=OuterRef("pk"), number=OuterRef("version_count") - 1
     )
@@ -155,11 +156,11 @@ def _deleted(store: str, row: tuple[Any, ...], facts: Sequence[Any] | None) -> R
 
 READ: dict[str, Callable[[str, Key, int, str | None], list[Row]]] = {LIVE: live, OLD: old, TRASH: trash}
 KEYS: dict[str, tuple[type, ...]] = {LIVE: (str,), OLD: (str, int), TRASH: (str, str)}
-"""What a key of each kind is made of."""
+"""The types of the values in a key of each kind."""
 
 
 def is_key(kind: str, key: Sequence[Any]) -> bool:
-    """Whether something that came from outside can be a key of this kind."""
+    """Return whether untrusted data is a valid key of this kind."""
     types = KEYS[kind]
     if not key:
         return True

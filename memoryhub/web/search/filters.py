@@ -1,4 +1,4 @@
-"""What somebody types to search: words and phrases, and filters as `key:value` or in the controls beside the field."""
+"""The search that a person types: words, phrases, and filters as `key:value` or in the controls beside the field."""
 
 import re
 from collections.abc import Mapping
@@ -20,14 +20,15 @@ _PART = re.compile(r'(?:(\w+):)?(?:"([^"]*)"|(\S+))')
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Words and phrases as they were typed, and values for some of KEYS."""
+    """The words and phrases of a search, and its filter values for some of KEYS."""
 
     words: tuple[str, ...]
     values: Mapping[str, str]
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> "Query":
-        """From an address: the text of the field (`q`) and what the controls add to it. Raises Malformed."""
+        """Parse the search field (`q`), then the other parameters, which take precedence. Raise Malformed if that
+        fails."""
         typed = parameters.get("q", "").strip()
         if len(typed) > LONGEST:
             raise Malformed(_("That is too long to be searched: at most %(most)s characters.") % {"most": LONGEST})
@@ -41,17 +42,17 @@ class Query:
 
     @property
     def folded(self) -> tuple[str, ...]:
-        """What the texts must have, in their folded form."""
+        """Return the words and phrases in the folded form in which texts are compared."""
         return tuple(dict.fromkeys(map(fold, self.words)))
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for: everything would be found."""
+        """Return whether the search has no words and no filter that narrows it, so that it would find everything."""
         return not self.words and not NARROWING & self.values.keys()
 
     @property
     def text(self) -> str:
-        """The words and phrases as one types them."""
+        """Return the words and phrases in the syntax of the search field."""
         return " ".join(f'"{word}"' if re.search(r"\s", word) else word for word in self.words)
 
     @property
@@ -62,12 +63,12 @@ class Query:
         return self.values.get("in", place) == place
 
     def without(self, key: str) -> dict[str, str]:
-        """The parameters of the same search without one filter."""
+        """Return the parameters of the same search without one filter."""
         return {"q": self.text} | {name: value for name, value in self.values.items() if name != key}
 
 
 def _parts(typed: str) -> tuple[list[str], dict[str, str]]:
-    """Words in their order, and filters; what only looks like a filter (`http://…`) is a word."""
+    """Split the search field into words and filters; something that only resembles a filter (`http://…`) is a word."""
     words, values = [], {}
     for match in _PART.finditer(typed):
         key, phrase, word = match.groups()

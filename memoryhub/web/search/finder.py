@@ -1,4 +1,4 @@
-"""The path finder: the memories of a store whose paths have what somebody types."""
+"""The path finder: memories of a store whose paths contain the words that a person types."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,8 @@ MOST = 30
 @require_safe
 @signed_in
 def find(request: Request, store_id: str) -> HttpResponse:
-    """The page; to a script that asks with every key only the rows, with one look whether the person may see them."""
+    """Show the page; a script that asks on each keystroke gets only the rows, and a single query checks the person's
+    access."""
     if not request.headers.get("HX-Request"):
         return _page(request, store_id)
     seq = finder_cache.last_seq(person(request), store_id)
@@ -41,13 +42,13 @@ def _page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def rows(store_id: str, seq: int, query: str, limit: int = MOST) -> SafeString:
-    """What a store has for a query, the best first, as items of a list."""
+    """Return the best matches of a query in a store as list items."""
     entries = finder_cache.paths_of(store_id, seq).find(query, limit)
     return rows_of(store_id, entries, words_of(query))
 
 
 def rows_of(store_id: str, entries: Sequence[Entry], words: Sequence[str]) -> SafeString:
-    """Items of a list with links, made without a template: one is asked for with every key."""
+    """Return list items with links, built without a template for speed, since every keystroke needs them."""
     flagged = Memory.objects.flagged_among([store_id], (entry.id for entry in entries))
     badge = " " + render_to_string("review/_flagged.html", {"flagged": True}).strip() if flagged else ""
     start = reverse("memory", args=[store_id, "-"]).removesuffix("-")
@@ -63,5 +64,5 @@ def rows_of(store_id: str, entries: Sequence[Entry], words: Sequence[str]) -> Sa
 
 
 def typed(request: Request) -> str:
-    """What is looked for, as far as it is looked at."""
+    """Return the query, cut at the longest one that is searched."""
     return request.GET.get("q", "")[:LONGEST]

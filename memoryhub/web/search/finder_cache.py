@@ -1,7 +1,7 @@
-"""The paths of stores as this process keeps them for the finder, brought up to date by what was written since.
+"""The paths of stores, cached in each process for the path finder and updated with the changes since the last use.
 
-Whatever moves, makes or deletes a memory leaves a version with the entry's seq. So what is kept is right as of a seq,
-in each process for itself, and a look at the versions after it is all that a keystroke needs.
+Whatever creates, moves or deletes a memory makes a version with the seq of its entry. So the cache is valid as of a
+seq, and a keystroke only needs a query for the versions after it.
 """
 
 import threading
@@ -13,29 +13,29 @@ from memoryhub.models import HUB, AuditChain, Member, Memory, MemoryVersion, Use
 from memoryhub.text.path_index import Entry, Found, PathIndex, words_of
 
 MOST_PATHS = 500_000
-"""So many paths are kept, of the stores that were asked for last; those of one store always."""
+"""The most paths cached in total, for the most recently used stores; one store is always cached as a whole."""
 
 MOST_CHANGES = 5_000
-"""When more has been written since, the paths are read again."""
+"""After more changes than this, all paths are read again."""
 
 FEW = 8
-"""Where fewer have the words, paths that have their letters in order are shown as well."""
+"""With fewer matches than this, paths that contain the letters of the words in order are added."""
 
 _CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """A store's paths as of a moment: indexes by number, and in which of them a memory stands that has changed since.
+    """A store's paths as of a moment: numbered indexes, and the number of the index that holds each changed memory.
 
-    A memory that `places` does not name stands in the first index; one whose number is no index's has been deleted.
+    A memory that is not in `places` is in the first index. A number without an index means that the memory was deleted.
     """
 
     indexes: Mapping[int, PathIndex]
     places: Mapping[str, int]
 
     def find(self, query: str, limit: int) -> list[Entry]:
-        """The entries that have the words of a query, the best first; the shortest for a slash."""
+        """Return the entries that match the words of a query, best first."""
         words = words_of(query)
         if not query.strip():
             return []
@@ -60,7 +60,7 @@ class Paths:
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """The ids of memories that do not stand in an index any more."""
+    """The ids of memories that an index no longer holds."""
 
     places: Mapping[str, int]
     number: int
@@ -71,7 +71,7 @@ class _Gone:
 
 @dataclass(slots=True)
 class _Store:
-    """What is kept of a store; only under its lock. `all` are the live paths by id, `next` the next index's number."""
+    """The cache of one store, used only under its lock: the live paths by id, and the number of the next index."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     seq: int = -1
@@ -80,12 +80,12 @@ class _Store:
     next: int = 1
 
     def renew(self, store_id: str, seq: int) -> Paths:
-        """The paths as they are after an entry, or later."""
+        """Return the paths as they are after an entry, or later."""
         if seq <= self.seq:
             return self.shown
         changed = _changed_since(store_id, self.seq) if self.seq >= 0 else None
         if changed is None:
-            # What is written while they are read comes after the entry, and is looked at again next time.
+            # Changes during this query have a higher seq, so the next update applies them again.
             self.all = dict(Memory.objects.live().filter(store_id=store_id).values_list("id", "path"))
             self._begin()
         elif changed:
@@ -97,7 +97,7 @@ class _Store:
         self.shown = Paths({0: PathIndex(Entry.of(id, path) for id, path in self.all.items())}, {})
 
     def _apply(self, ids: Iterable[str], live: Mapping[str, str]) -> None:
-        """Takes over where some memories are; those that are not live are nowhere."""
+        """Update the paths of some memories; those that are not in `live` are removed."""
         moved = {id: path for id, path in live.items() if self.all.get(id) != path}
         gone = [id for id in ids if id not in live and id in self.all]
         if not moved and not gone:
@@ -112,7 +112,7 @@ class _Store:
             self._add(places, moved)
 
     def _add(self, places: dict[str, int], moved: dict[str, str]) -> None:
-        """A further index, which takes in those before it that are not much larger, so that there are never many."""
+        """Add an index for the moved memories, merged with small previous indexes, so that their number stays low."""
         indexes = dict(self.shown.indexes)
         while len(indexes) > 1 and len(indexes[last := max(indexes)]) <= 2 * len(moved):
             old = indexes.pop(last)
@@ -129,7 +129,7 @@ _stores_lock = threading.Lock()
 
 
 def last_seq(user: User, store_id: str) -> int | None:
-    """The seq of a store's last entry; null where there is no such store in which the person has a role."""
+    """Return the seq of a store's last entry; None if the person has no role in such a store."""
     if not user.is_superuser and not Member.objects.filter(user=user, store_id=store_id).values_list("role")[:1]:
         return None
     chains = AuditChain.objects.filter(pk=store_id, closed_at=None).exclude(pk=HUB)
@@ -137,7 +137,7 @@ def last_seq(user: User, store_id: str) -> int | None:
 
 
 def paths_of(store_id: str, seq: int) -> Paths:
-    """The live paths of a store as they are after an entry that has been written, or later."""
+    """Return the live paths of a store as they are after an existing entry, or later."""
     with _stores_lock:
         kept = _stores.setdefault(store_id, _Store())
         _stores.move_to_end(store_id)
@@ -149,7 +149,7 @@ def paths_of(store_id: str, seq: int) -> Paths:
 
 
 def _forget() -> None:
-    """Lets go of the stores that were asked for the longest ago, as long as there are too many paths."""
+    """Drop the least recently used stores while the cache holds too many paths."""
     with _stores_lock:
         total = sum(len(kept.all) for kept in _stores.values())
         while total > MOST_PATHS and len(_stores) > 1:
@@ -157,14 +157,14 @@ def _forget() -> None:
 
 
 def _changed_since(store_id: str, seq: int) -> set[str] | None:
-    """The memories that have versions after a seq; null where these are too many."""
+    """Return the memories that have versions after a seq; None if there are too many versions."""
     versions = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     found = list(versions.values_list("memory_id", flat=True)[: MOST_CHANGES + 1])
     return None if len(found) > MOST_CHANGES else set(found)
 
 
 def _live(store_id: str, ids: Iterable[str]) -> dict[str, str]:
-    """Where those of some memories are that are live."""
+    """Return the paths of those memories that are live, by id."""
     asked, live = sorted(ids), dict[str, str]()
     for start in range(0, len(asked), _CHUNK):
         some = Memory.objects.live().among(store_id, asked[start : start + _CHUNK])
@@ -173,6 +173,6 @@ def _live(store_id: str, ids: Iterable[str]) -> dict[str, str]:
 
 
 def forget_all() -> None:
-    """Lets go of everything, for a process whose database has become another one."""
+    """Empty the cache, for a process whose database was replaced."""
     with _stores_lock:
         _stores.clear()

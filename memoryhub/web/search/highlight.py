@@ -1,4 +1,4 @@
-"""What was found, marked in what a person sees."""
+"""HTML that marks the matches of a search."""
 
 import re
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from memoryhub.text.folding import Span, spans
 
 
 def marked(text: str, words: Sequence[str]) -> SafeString:
-    """A text in which folded words are marked, with its hidden characters visible."""
+    """Return a text as HTML with folded words marked and hidden characters visible."""
     return with_marks(text, spans(text, words))
 
 
 def with_marks(text: str, found: Sequence[Span]) -> SafeString:
-    """A text in which some columns are marked, with its hidden characters visible."""
+    """Return a text as HTML with some ranges marked and hidden characters visible."""
     parts, at = [], 0
     for start, end in found:
         parts += [visible.to_html(text[at:start]), "<mark>", visible.to_html(text[start:end]), "</mark>"]
@@ -25,7 +25,7 @@ def with_marks(text: str, found: Sequence[Span]) -> SafeString:
 
 
 def marked_path(path: str, words: Sequence[str]) -> SafeString:
-    """A path as `marked`, its directory set back behind the name; names from right to left are isolated each."""
+    """Return a path as HTML with words marked and its directory less prominent; right-to-left names are isolated."""
     found, cut = spans(path, words), path.rfind("/") + 1
     part = _isolated_part if is_right_to_left(path) else _part
     directory, name = part(path, 0, cut, found), part(path, cut, len(path), found)

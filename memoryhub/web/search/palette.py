@@ -1,4 +1,4 @@
-"""The palette: memory stores, paths and agents by parts of their names. Actions are those of the page it stands on."""
+"""The palette: memory stores, paths and agents by parts of their names; the current page adds its own actions."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -22,17 +22,17 @@ from memoryhub.web.search.finder import MOST, rows_of, typed
 from memoryhub.web.search.highlight import marked
 
 FEW = 6
-"""So many stores and agents are shown; and where the store has fewer paths, those of others are looked through."""
+"""The most stores and agents listed; with fewer paths than this in the store, other stores are searched too."""
 
 MOST_PATHS = 12
 MOST_NAMES = 1000
 OTHERS, OTHERS_SECONDS = 20, 0.03
-"""So many other stores, and for so long."""
+"""The limits on the number of other stores and on the time for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What was found of one kind, as items of a list."""
+    """The matches of one kind, as list items."""
 
     label: str
     rows: SafeString
@@ -41,7 +41,7 @@ class Group:
 @require_safe
 @signed_in
 def palette(request: Request) -> HttpResponse:
-    """The groups for a script, else a page with them; `only=paths` leaves out what is no path."""
+    """Show the groups on a page, or as a fragment to a script; `only=paths` shows only paths."""
     user, query, store_id = person(request), typed(request), request.GET.get("store", "")
     only = "paths" if request.GET.get("only") == "paths" else ""
     words = words_of(query)
@@ -66,7 +66,7 @@ def _agents(user: User, words: Sequence[str]) -> Iterable[Group]:
 
 
 def _named(label: str, route: str, names: Iterable[tuple[str, str]], words: Sequence[str]) -> Iterable[Group]:
-    """Those whose names have all words, the ones that begin with the first of them before the others."""
+    """Yield a group of the names that contain all words; names that begin with the first word come first."""
     folded = [(fold(name), id, name) for id, name in names]
     found = [row for row in folded if all(word in row[0] for word in words)]
     if words:
@@ -81,7 +81,7 @@ def _named(label: str, route: str, names: Iterable[tuple[str, str]], words: Sequ
 
 
 def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:
-    """The paths of the store, and of others where it has few."""
+    """Yield groups with the paths of the store, and with those of other stores if it has few matches."""
     found = 0
     seq = finder_cache.last_seq(user, store_id) if store_id else None
     if seq is not None:

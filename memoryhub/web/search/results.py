@@ -1,4 +1,4 @@
-"""What a search has found as a page shows it: by memory, with the lines around what was looked for."""
+"""The results of a search as a page shows them: by memory, with the matching lines and their context."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from memoryhub.web.search.highlight import marked, marked_path, with_marks
 from memoryhub.web.search.scan import Hit
 
 MOST_LINES = 4
-"""So many lines that were found are shown of a text, each with a line before and after it."""
+"""The most matching lines shown of a text, each with a line before and after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines of a text as HTML, and how many more have what was looked for (`over`: at least so many)."""
+    """Matching lines of a text as HTML, and how many more lines match (`over`: at least that many)."""
 
     html: SafeString
     more: int
@@ -31,7 +31,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version that was found, or several in a row whose found lines are the same: `first` to `last`."""
+    """A matching version, or several consecutive ones (`first` to `last`) with the same excerpt."""
 
     first: int
     last: int
@@ -44,7 +44,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A memory with the versions that were found."""
+    """A memory with its matching versions."""
 
     store: MemoryStore
     path: SafeString
@@ -55,7 +55,7 @@ class Result:
 
 
 def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Sequence[str]) -> list[Result]:
-    """The hits in their order, those of a memory that follow each other together."""
+    """Return the hits as results in the same order; adjacent hits of one memory become one result."""
     hits = list(hits)
     told: dict[tuple[str, int], AuditEntry] = {}
     for store_id in {hit.row.store for hit in hits}:
@@ -109,7 +109,7 @@ def _version(hit: Hit, words: Sequence[str], entry: AuditEntry | None, cover: Co
 
 
 def _is_same(one: Version, other: Version) -> bool:
-    """Whether a version shows nothing that the one before it has not shown, but for the address of its lines."""
+    """Return whether two consecutive old versions have the same excerpt, apart from its links, and the same note."""
     shown = one.excerpt.html.replace(one.url, other.url)
     return one.is_old and one.last + 1 == other.first and shown == other.excerpt.html and one.note == other.note
 
@@ -119,9 +119,9 @@ def _joined(one: Version, other: Version) -> Version:
 
 
 def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: str | None = None) -> Excerpt:
-    """The first lines in which a text has the folded words, of every word the first, with links to each line.
+    """Return the first lines that match the folded words, at first one line for each word, with a link to each line.
 
-    `masked` is the text as it is shown, where values of it are masked; its lines are those of the text.
+    `masked` is the text with sensitive values masked, which is shown instead; it has the same lines.
     """
     numbers, over = found_lines(text, words)
     text = text if masked is None else masked
@@ -142,7 +142,7 @@ def excerpt(text: str, words: Sequence[str], url: str, parameter: str, masked: s
 
 
 def _line(line: str, number: int, words: Sequence[str], url: str, parameter: str) -> str:
-    """A line, or of a long one what stands around the first mark."""
+    """Return a line as HTML; a long line is cut around the first mark."""
     found = spans(line, words)
     start, end = window(line, found)
     inside = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]

@@ -1,4 +1,4 @@
-"""The pages whose filters can be kept: their routes, what people call them, and the address of a kept filter."""
+"""The pages whose filters can be saved: their routes and labels, and the URL of a saved filter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _PAGING = ("before", "after", "cursor", "at", "seq")
 
 @dataclass(frozen=True, slots=True)
 class FilterPage:
-    """A route by its name; `of_store`: its address has a store in it."""
+    """A route by its name; `of_store` means that its URL contains a store."""
 
     name: str
     label: str | Promise
@@ -33,11 +33,11 @@ PAGES: Mapping[str, FilterPage] = {
         FilterPage("trash", _("Trash"), True),
     )
 }
-"""Nothing else can be kept: a saved view never leads to an address that somebody typed."""
+"""Only these pages can be saved, so that a saved view never leads to an arbitrary URL."""
 
 
 def address(page: str, store_id: str | None, query: str) -> str | None:
-    """Where a view leads; null for a page that there is not."""
+    """Return the URL of a view; None if its page or store no longer exists."""
     found = PAGES.get(page)
     if found is None or (found.of_store and not store_id):
         return None
@@ -54,7 +54,7 @@ def address_of(view: SavedView) -> str | None:
 
 
 def kept_query(query: str) -> str:
-    """What of a page's query is the filter: not the place in the list. Written as one writes it, always alike."""
+    """Return the filter in a page's query, normalised and without the position in the list."""
     given, kept = QueryDict(query[: LONGEST_QUERY * 4]), QueryDict(mutable=True)
     for name in sorted(given):
         if name not in _PAGING and any(given.getlist(name)):

@@ -1,4 +1,4 @@
-"""Saved views: keeping the filter of a page under a name, alone or with the members of a store."""
+"""Saved views: the filter of a page under a name, private or shared with the members of a store."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.search.saved_pages import LONGEST_QUERY, PAGES, address, address_of, kept_query
 
 MOST = 500
-"""So many views are listed."""
+"""The most views listed."""
 _METHODS = ["GET", "HEAD", "POST"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A view in a list. `url` is null where it leads nowhere any more."""
+    """A view in a list; `url` is None if its page or store is no longer accessible."""
 
     view: SavedView
     label: str
@@ -40,19 +40,19 @@ class Row:
 
     @property
     def filter(self) -> str:
-        """As one reads it."""
+        """Return the filter in a readable form."""
         pairs = parse_qsl(self.view.query)
         return "  ".join(f"{name}:{value}" if name != "q" else value for name, value in pairs)
 
 
 class NameForm(forms.Form):
-    """What a view is called."""
+    """The name of a view."""
 
     name = forms.CharField(label=_("Name"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
 
 class SaveForm(NameForm):
-    """With whom a view is shared: with nobody, or with the members of one of some stores."""
+    """The name of a view, and the store whose members see it, if it is shared."""
 
     share = forms.ChoiceField(label=_("Who sees it"), required=False)
 
@@ -69,7 +69,7 @@ class SaveForm(NameForm):
 @require_safe
 @signed_in
 def listing(request: Request) -> HttpResponse:
-    """All that the person has, and what others share with them."""
+    """List the person's views and those that others share with them."""
     rows = rows_of(person(request), SavedView.objects.visible_to(person(request)))
     return render(
         request,
@@ -84,7 +84,7 @@ def listing(request: Request) -> HttpResponse:
 @require_http_methods(_METHODS)
 @signed_in
 def save(request: Request) -> HttpResponse:
-    """Keeps the filter `query` of the page `page`, in the store `store` where that page is of one."""
+    """Save the filter `query` of the page `page`, in the memory store `store` if that page belongs to one."""
     given = request.POST if request.method == "POST" else request.GET
     page, query = PAGES.get(given.get("page", "")), kept_query(given.get("query", ""))
     if page is None:
@@ -147,7 +147,7 @@ def delete(request: Request, view_id: str) -> HttpResponse:
 
 
 def rows_of(user: User, views: Iterable[SavedView]) -> list[Row]:
-    """By name, with what the person may do; views of pages that there are not (any more) are left out."""
+    """Return views by name, with the person's permissions; views of pages that no longer exist are left out."""
     found = list(views.select_related("store", "owner").by_name()[:MOST])  # type: ignore[attr-defined]
     ids = {view.store_id for view in found if view.store_id}
     visible = {store.pk: store for store in MemoryStore.objects.visible_to(user).filter(pk__in=ids)}
@@ -155,20 +155,21 @@ def rows_of(user: User, views: Iterable[SavedView]) -> list[Row]:
 
 
 def _row(user: User, view: SavedView, store: MemoryStore | None) -> Row:
-    """Where the person has lost the role in its store, a view of theirs can only be deleted."""
+    """Return a row without URL if the person has lost access to the view's store; such a view can only be deleted."""
     url = address_of(view) if store or not view.store_id else None
     is_own = view.owner_id == user.pk
     return Row(view, str(PAGES[view.page].label), url, store, is_own, is_own or _looks_after(user, store))
 
 
 def _looks_after(user: User, store: MemoryStore | None) -> bool:
-    """What is shared with a store's members its admins may rename and delete."""
+    """Return whether the person is an admin of the view's store, who may rename and delete shared views."""
     role = user.role_in(store) if store else None
     return role == Role.ADMIN
 
 
 def _changeable(request: Request, view_id: str) -> SavedView:
-    """404 for one that the person does not see, 403 for one that is somebody else's."""
+    """Return a view that the person may change. Raise Http404 if they cannot see it, PermissionDenied if they may not
+    change it."""
     user = person(request)
     view = SavedView.objects.visible_to(user).filter(pk=view_id).select_related("store", "owner").first()
     if view is None:
@@ -186,7 +187,7 @@ def _store(user: User, store_id: str) -> MemoryStore:
 
 
 def _shareable(user: User, store: MemoryStore | None) -> list[MemoryStore]:
-    """The stores with whose members the person may share: of a store's page that one alone."""
+    """Return the stores with whose members the person may share a view; for a page of a store, at most that store."""
     if store is not None:
         role = user.role_in(store)
         return [store] if role and role.includes(Role.CURATOR) else []
@@ -197,7 +198,7 @@ def _shareable(user: User, store: MemoryStore | None) -> list[MemoryStore]:
 
 
 def _saved(request: Request, form: SaveForm, store: MemoryStore | None, page: str, query: str) -> bool:
-    """Whether it was done; if not, the form says why."""
+    """Save the view and return True; if its name is taken, add the error to the form and return False."""
     share = form.cleaned_data["share"]
     at = store or (MemoryStore.objects.filter(pk=share).first() if share else None)
     try:

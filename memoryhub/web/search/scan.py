@@ -1,7 +1,7 @@
-"""A part of a search: it looks through versions for a bounded time and says where to go on.
+"""A step of a search: it scans versions for a limited time and returns where to continue.
 
-There is no index of the contents: their folded forms are compared, so that both databases find the same. The clock is
-looked at after every text; texts are read a few at a time.
+There is no full-text index: folded texts are compared, so that both databases find the same. The clock is checked after
+every text, and texts are loaded in small batches.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _SALT = "memoryhub.search"
 
 
 class BadPlace(ValueError):
-    """Not a place that a search has given."""
+    """The value is not a place that a search has returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for: folded words, where they may stand, and what the version and its entry must be.
+    """The criteria of a search: folded words, where to look for them, and conditions on a version and its entry.
 
-    In the stores of `masked` what pages mask is not found either: else one could guess a value digit by digit.
+    In the stores of `masked`, masked values are not searched, as a person could otherwise guess a value digit by digit.
     """
 
     words: Sequence[str]
@@ -59,7 +59,7 @@ class Wanted:
         return self.author is not None or self.session is not None or (self.notes and bool(self.words))
 
     def allows(self, row: Row) -> bool:
-        """Whether the version may be found, by what its row says."""
+        """Return whether the version meets the conditions that its row can decide."""
         if not row.is_candidate or row.path is None:
             return False
         beneath = self.path is None or row.path == self.path or row.path.startswith(f"{self.path}/")
@@ -68,9 +68,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a search goes on, and how far it has come: memories and old versions looked through, `total` memories.
+    """Where a search continues, and its progress: scanned memories and old versions, of `total` memories.
 
-    `shown` and `versions` count what stands on the page, `spent` the seconds of work.
+    `shown` and `versions` count the matches on the current page, `spent` the seconds of work.
     """
 
     store: str = ""
@@ -91,7 +91,7 @@ class Place:
 
     @classmethod
     def of(cls, written: str) -> Place:
-        """Raises BadPlace."""
+        """Parse a signed place. Raise BadPlace if it is invalid."""
         try:
             values = signing.loads(written, salt=_SALT)
             place = cls(*values)
@@ -104,7 +104,7 @@ class Place:
 
     @property
     def is_full(self) -> bool:
-        """Whether the page has enough."""
+        """Return whether the page has enough matches."""
         return self.shown >= MOST_MEMORIES or self.versions >= MOST_VERSIONS
 
     def on_a_new_page(self) -> Place:
@@ -113,7 +113,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A version that was found, with its text (null: not looked at, or redacted) and its entry's note."""
+    """A matching version, with its text (None: not loaded, or redacted) and the note of its entry."""
 
     row: Row
     text: str | None
@@ -122,7 +122,7 @@ class Hit:
 
 @dataclass(slots=True)
 class Part:
-    """What was found, and where to go on; `place` is at the end once `ended`."""
+    """The matches of one step, and where to continue; `ended` means that the search is complete."""
 
     place: Place
     hits: list[Hit] = field(default_factory=list)
@@ -130,7 +130,7 @@ class Part:
 
 
 def scan(wanted: Wanted, stores: Sequence[str], place: Place, seconds: float, most: int = MOST_VERSIONS) -> Part:
-    """Looks through stores, in the order of their ids, for so long or until there are `most` or a page is full."""
+    """Scan stores in the order of their ids until the time is over, `most` matches are found, or the page is full."""
     clock = time.perf_counter
     began = clock()
     part = Part(place)
@@ -165,7 +165,7 @@ def _count(part: Part, row: Row, hit: Hit | None) -> None:
 
 
 def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None]]:
-    """Every row after a place with what was found in it."""
+    """Yield every row after a place with its match, or None."""
     size = FIRST_ROWS if not place.looked else MOST_ROWS
     for store in sorted(stores):
         if store < place.store:
@@ -185,13 +185,13 @@ def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple
 
 
 def _index(kinds: Sequence[str], kind: str) -> int:
-    """Where a kind is, or, where it is not looked through, what follows it."""
+    """Return the position of a kind, or of the next kind after it if the search does not scan it."""
     order = (LIVE, OLD, TRASH)
     return next((at for at, one in enumerate(kinds) if order.index(one) >= order.index(kind)), len(kinds))
 
 
 def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tuple[Row, Hit | None]]:
-    """Rows with what was found in them; their texts are read a few at a time."""
+    """Yield rows with their matches, loading texts in batches."""
     allowed = [row for row in rows if wanted.allows(row)]
     told = _told(wanted, store, allowed) if wanted.needs_entries else {}
     if wanted.author is not None or wanted.session is not None:
@@ -210,7 +210,7 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """The contents of the first rows, as many as one reads at once."""
+    """Return the texts of the first rows, as many as one batch may load."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:
@@ -223,7 +223,7 @@ def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
 
 
 Facts = tuple[str | None, str | None, str | None]
-"""Author, session and note of an entry."""
+"""The author, session and note of an entry."""
 
 
 def _told(wanted: Wanted, store: str, rows: Sequence[Row]) -> Mapping[int, Facts]:
@@ -239,7 +239,7 @@ def _is_by(wanted: Wanted, facts: Facts | None) -> bool:
 
 
 def _has_words(wanted: Wanted, hit: Hit) -> bool:
-    """Whether every word stands in the path, in the note or in the contents."""
+    """Return whether each word occurs in the path, the note or the text."""
     left = wanted.words
     if left and wanted.paths and hit.row.path:
         left = _missing(hit.row.path, left)

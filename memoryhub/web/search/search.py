@@ -1,4 +1,4 @@
-"""The search page: a part of the answer at once, and where to go on for the rest."""
+"""The search page: the first matches immediately, and the position at which the search continues."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,11 +23,10 @@ from memoryhub.web.search.results import results
 from memoryhub.web.search.scan import MOST_VERSIONS, BadPlace, Part, Place, Wanted, scan
 
 FIRST_SECONDS, FIRST_HITS = 0.0015, 3
-"""How long is looked for the first answer, and how much is shown in it; it is to be there at once."""
+"""The time limit in seconds and the number of matches of the first answer, which must be immediate."""
 
 SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
-"""How long is looked for each answer that follows; what is found takes its time to show. Without script each is a page
-for which somebody has to press a button."""
+"""The time limits in seconds of each further answer, requested by htmx or by a button without script."""
 
 SUGGESTED = 200
 
@@ -35,7 +34,7 @@ SUGGESTED = 200
 @require_safe
 @signed_in
 def search(request: Request) -> HttpResponse:
-    """The page with what was found so far; to htmx, which goes on by itself, only what came to that."""
+    """Show the search page with its first matches; htmx continues a search and gets only the further matches."""
     user, parameters = person(request), request.GET.dict()
     context: dict[str, Any] = {"query": Query((), {}), "typed": parameters.get("q", ""), "problem": ""}
     try:
@@ -53,7 +52,7 @@ def search(request: Request) -> HttpResponse:
 
 
 def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
-    """A part of the search, or with `stop` only how far it has come."""
+    """Run a step of the search and return its template context; with `stop`, return only the progress."""
     stores = _stores(user, query)
     wanted = replace(wanted_of(query, list(stores)), masked=not_curated(user, stores))
     written = parameters.get("at")
@@ -84,7 +83,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
 
 
 def wanted_of(query: Query, stores: Sequence[str]) -> Wanted:
-    """What a query asks for; raises Malformed."""
+    """Return the criteria of a query. Raise Malformed if a filter is invalid."""
     values = query.values
     named = {key: values[key] for key in ("agent", "person", "session", "from", "to") if key in values}
     target = resolved(Filter(named), stores, now=timezone.now(), zone=timezone.get_current_timezone()).search
@@ -105,7 +104,7 @@ def wanted_of(query: Query, stores: Sequence[str]) -> Wanted:
 
 
 def _stores(user: User, query: Query) -> dict[str, MemoryStore]:
-    """The stores that are looked through, by their ids."""
+    """Return the stores to search by id. Raise Malformed if the filter names none or several."""
     visible = MemoryStore.objects.visible_to(user)
     asked = query.values.get("store")
     if asked is None:
@@ -119,7 +118,7 @@ def _stores(user: User, query: Query) -> dict[str, MemoryStore]:
 
 
 def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
-    """How many live memories there are to look through, by the counters."""
+    """Return the number of live memories to scan, from counters."""
     if path is None:
         return sum(store.memory_count for store in stores.values())
     found = Directory.objects.at(path).filter(store_id__in=stores).aggregate(count=Sum("memory_count"))
@@ -127,7 +126,7 @@ def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
 
 
 def intcomma(number: int) -> str:
-    """`1,200`"""
+    """Return a number with thousands separators, such as 1,200."""
     return f"{number:,}"
 
 
@@ -136,7 +135,7 @@ def _parameters(query: Query) -> dict[str, str]:
 
 
 def _choices(user: User) -> dict[str, Any]:
-    """What the controls beside the field offer."""
+    """Return the suggestions of the controls beside the field."""
     return {
         "stores": MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")[:SUGGESTED],
         "agents": Agent.objects.visible_to(user).by_name().values_list("id", "name")[:SUGGESTED],

@@ -1,4 +1,4 @@
-"""The addresses of search, the finder of paths, the palette and saved views."""
+"""URL patterns of search, the path finder, the palette and saved views."""
 
 from django.urls import path
 
