@@ -1,4 +1,4 @@
-"""What must not be remembered: secrets, personal data and signs of poisoning, found in a text and masked."""
+"""Finds and masks sensitive text: secrets, personal data and signs of poisoning."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Group(StrEnum):
 
 
 class Action(StrEnum):
-    """What a store does about a kind in new text: nothing, keep it and tell people, keep it masked, keep nothing."""
+    """What a store does about a kind in new text: nothing, store it with a finding, store it masked, or refuse it."""
 
     OFF = "off"
     FLAG = "flag"
@@ -34,7 +34,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of sensitive text; `default` is what a store does about it that has no rule of its own."""
+    """A kind of sensitive text; `default` is the action of a store without a rule for it."""
 
     name: str
     group: Group
@@ -69,10 +69,13 @@ _DETECTORS: dict[str, tuple[Group, Action, Detector]] = {
     "encoded": (Group.POISON, Action.FLAG, encoded),
     "instructions": (Group.POISON, Action.FLAG, instructions),
 }
-"""By how certain a finding is, the most certain first. A hub that nobody has set up yet flags, which loses no text and
-needs no decision by an agent. Two kinds are blocked: a private key and a key of this hub are never right in a memory
-and are found without doubt. E-mail addresses, telephone numbers and IP addresses are in so many good memories that
-flagging them would bury the rest; who has to keep them out turns them on."""
+"""The kinds with group, default action and detector, the most certain kind first.
+
+Without rules, a hub flags: that loses no text and asks no decision of an agent. Two kinds are refused, private keys and
+keys of this hub: they never belong in a memory and are found without doubt. E-mail addresses, telephone numbers and IP
+addresses are in so many useful memories that flagging them would bury the rest; a store that must not hold them turns
+them on.
+"""
 
 _GATES: dict[str, Callable[[Text], object]] = {
     "hub_key": lambda text: "mh_" in text.text,
@@ -89,10 +92,10 @@ _GATES: dict[str, Callable[[Text], object]] = {
     "bidirectional": lambda text: not text.is_ascii,
     "invisible": lambda text: not text.is_ascii,
 }
-"""What a text must have for some kinds to be in it at all: most texts have none of it."""
+"""Quick conditions without which a text cannot contain the kind; most texts fail them, which saves the search."""
 
 MARKS = {"private_key": secrets.PRIVATE_KEY_MARKS, "hub_key": ("mh_",)}
-"""Kinds of which every finding has one of these in it."""
+"""Kinds of which every finding contains one of these strings."""
 
 _RANKS = {name: rank for rank, name in enumerate(_DETECTORS)}
 
@@ -100,7 +103,7 @@ KINDS: dict[str, Kind] = {name: Kind(name, group, action) for name, (group, acti
 
 
 def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
-    """The findings of these kinds (None: of all), by start and not overlapping; the more certain kind wins."""
+    """Return the findings of these kinds (None: all), by start, without overlaps; the more certain kind wins."""
     looked_at = Text(text)
     values: list[Span] = []
     signs: list[Span] = []
@@ -116,7 +119,7 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
 
 @lru_cache(maxsize=256)
 def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, bool, Callable[[Text], object] | None, Detector]]:
-    """(kind, whether it is a sign of poisoning, its gate, its detector) of these kinds."""
+    """Return (kind, whether it is a sign of poisoning, its gate, its detector) for each of these kinds."""
     return [
         (name, group is Group.POISON, _GATES.get(name), detector)
         for name, (group, _, detector) in _DETECTORS.items()
@@ -125,7 +128,7 @@ def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, bool, Callable[[Tex
 
 
 def mask(text: str, spans: Iterable[Span]) -> str:
-    """The text with `[redacted:card]` for each span, and after it as many line feeds as the span had."""
+    """Return the text with `[redacted:card]` for each span, followed by as many line feeds as the span had."""
     parts: list[str] = []
     end = 0
     for span in sorted(spans):
@@ -135,12 +138,12 @@ def mask(text: str, spans: Iterable[Span]) -> str:
 
 
 def line_of(text: str, position: int) -> int:
-    """The number of the line, from 1, on which a position is; only a line feed ends a line."""
+    """Return the number of a position's line, from 1; only a line feed ends a line."""
     return text.count("\n", 0, position) + 1
 
 
 def _united(spans: list[Span]) -> list[Span]:
-    """Those that overlap as one of the most certain kind, so that nothing that anybody found is left out."""
+    """Join overlapping spans into one of the most certain kind, so that no part of any finding is left out."""
     united: list[Span] = []
     for span in sorted(spans):
         if united and span.start < united[-1].end:
@@ -153,7 +156,7 @@ def _united(spans: list[Span]) -> list[Span]:
 
 
 def _outside(values: list[Span], poison: list[Span], text: str) -> Iterator[Span]:
-    """What of the poison is no secret and no personal data: neither may hide the other."""
+    """Yield the parts of signs of poisoning outside secrets and personal data, so that neither hides the other."""
     at = 0
     for span in poison:
         start = span.start

@@ -1,4 +1,4 @@
-"""Secrets that headers of requests, the options of commands and the configuration of tools give away."""
+"""Secrets in request headers, command options and the configuration of tools."""
 
 import re
 from base64 import b64decode
@@ -21,7 +21,7 @@ _CURL_USER = re.compile(
 )
 _CURL = re.compile(r"\bcurl\b")
 LONGEST_COMMAND = 1_000
-"""How far after `curl` its option may stand."""
+"""How many characters after `curl` its option may stand."""
 
 _DOCKER = re.compile(r"\"auth\"\s{0,3}:\s{0,3}\"([a-z0-9+/=]{8,400})\"")
 _SHOWN = COMMON | {"test", "changeme", "changeit", "pwd", "key", "apikey"}
@@ -29,7 +29,7 @@ _VARIABLE = re.compile(r"[$%]\w|\$[({]|[{<\[]")
 
 
 def on_command_lines(text: Text) -> Iterator[Place]:
-    """The values alone; variables and what only shows where a value would stand are none."""
+    """Yield the values alone; variables and placeholders are not found."""
     for mark, pattern, is_meant in _COMMAND_LINES:
         if mark in text.low:
             for match in pattern.finditer(text.low):
@@ -41,7 +41,7 @@ def on_command_lines(text: Text) -> Iterator[Place]:
 
 
 def _curl_logins(text: Text) -> Iterator[Place]:
-    """The password of `-u user:password`, or where that is empty what stands in the place of the user."""
+    """Yield the password of `-u user:password`, or the user if the password is empty."""
     commands = [match.end() for match in _CURL.finditer(text.low)]
     for start, following in zip_longest(commands, commands[1:], fillvalue=len(text.low)):
         for match in _CURL_USER.finditer(text.low, start, min(following, start + LONGEST_COMMAND)):
@@ -74,7 +74,7 @@ def _is_header_value(value: str) -> bool:
 
 
 def _is_login_pair(value: str) -> bool:
-    """Base64 of a name and a password, as Docker keeps it."""
+    """Return whether a value is Base64 of a name and a password, as Docker stores it."""
     try:
         name, colon, password = b64decode(value, validate=True).partition(b":")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Text that is written so that a person cannot read it and a model can: base64, hexadecimal and escaped letters."""
+"""Text that a model can read and a person cannot: base64, hexadecimal and escaped letters."""
 
 import re
 from base64 import b64decode
@@ -15,11 +15,11 @@ _ESCAPE_MARKS = ("%", "\\x", "\\u", "&#")
 _ESCAPE = re.compile(r"(?:%|\\x|\\u00|&#x)([0-9a-fA-F]{2});?|&#(\d{2,3});")
 _WORDS = re.compile(r"[A-Za-z ]")
 LOOKED_AT = 4_096
-"""So many characters of a blob are decoded: what is text for that long is text."""
+"""How many characters of a blob are decoded; a blob that is text for that long counts as text."""
 
 
 def encoded(text: Text) -> Iterator[Place]:
-    """Blobs that decode to text; hashes, identifiers and pictures do not."""
+    """Yield blobs that decode to text; hashes, identifiers and pictures do not."""
     if not text.long_words:
         return
     patterns = (_BLOB, _ESCAPED) if any(mark in text.text for mark in _ESCAPE_MARKS) else (_BLOB,)
@@ -34,14 +34,14 @@ def _decodes(match: re.Match[str]) -> bool:
         return _is_text(bytes(int(pair or number, 16 if pair else 10) & 255 for pair, number in _ESCAPE.findall(blob)))
     if _HEXADECIMAL.fullmatch(match.group()):
         return _is_text(bytes.fromhex(blob[: len(blob) // 2 * 2]))
-    if blob.islower() or blob.isupper():  # a path or a name: base64 of a text has letters of both sizes
+    if blob.islower() or blob.isupper():  # a path or a name: base64 of text has upper and lower case
         return False
     plain = blob.rstrip("=").replace("-", "+").replace("_", "/")
     return any(_is_text(b64decode(plain[skipped : skipped + (len(plain) - skipped) // 4 * 4])) for skipped in range(4))
 
 
 def _is_text(content: bytes) -> bool:
-    """Whether it is UTF-8, nearly all of it printable, and letters and spaces for the greater part."""
+    """Return whether the bytes are printable UTF-8 text, at least half of it letters and spaces."""
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

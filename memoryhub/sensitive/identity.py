@@ -1,4 +1,4 @@
-"""Numbers that a state gives to a person, each by its form and the check that the state defines."""
+"""National identity numbers, each found by its form and the check that the state defines."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,12 +10,12 @@ from memoryhub.sensitive.text import LETTERS_AND_DIGITS, Place, Text, apart
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a number is written, and what has to be true of it without its separators."""
+    """How a number is written, and the check of the number without its separators."""
 
     shape: str
     check: Callable[[str], bool]
     words: str = ""
-    """One of them must stand before a number whose form is too common."""
+    """One of these words must stand before a number whose form alone is too common."""
 
 
 _DIGITS_FIRST = (
@@ -90,14 +90,14 @@ _BY_DIGITS = [(_pattern(form), form.check) for form in _DIGITS_FIRST]
 _ANY_BY_DIGITS = re.compile("|".join(f"(?:{form.shape}){_END}" for form in _DIGITS_FIRST), re.ASCII)
 _BY_LETTERS = [(_pattern(form), form.check) for form in _LETTERS_FIRST]
 LONGEST_SHORT_NAME = 4
-"""So short a name is one only as a whole word: `SIN`, not `since`."""
+"""Names up to this length count only as whole words: `SIN`, not `since`."""
 
 AFTER_NAME = 26
-"""How far after its name a number may begin, as in `SSN of the tenant: …`."""
+"""How many characters after its name a number may begin, as in `SSN of the tenant: …`."""
 
 
 def _name(name: str) -> re.Pattern[str]:
-    """A name with a digit soon after it; it stands first in the pattern, by which it is quickly looked for."""
+    """Return a pattern for a name with a digit soon after it; it starts with the name, which makes the search fast."""
     short = len(name) <= LONGEST_SHORT_NAME
     letter, name = r"[^\W\d_]", re.escape(name)
     whole = f"(?!{letter})" if short else ""
@@ -108,10 +108,10 @@ _BY_NAME = [(name, _name(name), (_pattern(form), form.check)) for form in _NAMED
 
 
 FEWEST_DIGITS_OF_ID = 4
-"""An Indian PAN has no more; every other form has at least six."""
+"""An Indian PAN has only four digits; every other form has at least six."""
 FEWEST_NAMED_DIGITS = 9
 SHORTEST_NUMBER = 8
-"""Characters from its first digit that a number without a name has at least."""
+"""The least characters, from its first digit, of a number without a name."""
 
 _GROUP = re.compile("(?<![0-9])[0-9]")
 _WORD = re.compile("(?<![0-9A-Za-z])[0-9A-Za-z]")
@@ -120,17 +120,18 @@ _SMALL = re.compile(
     r"[0-9](?:(?<=[xyzstfgm].)[0-9]{6}[a-z]|(?<=[xyz]-.)[0-9]{6}-?[a-z]"
     r"|(?<=[a-z]{6}.)[0-9][a-ehlmprst][0-9]{2}[a-z][0-9]{3}[a-z])"
 )
-"""Those that begin with letters, in small ones, from the first digit: the check letter tells them from other names."""
+"""Numbers that begin with letters, written in lower case, from the first digit on. Their check letter distinguishes
+them from other names."""
 
 _SMALL_FORMS = [(re.compile(form.shape.lower() + _END, re.ASCII), form.check) for form in _LETTERS_FIRST[1:4]]
 _FINNISH = re.compile(r"[0-9](?<![0-9].)[0-9]{5}[A-FU-Ya-fu-y][0-9]{3}[0-9A-Ya-y]" + _END)
-"""With a letter for the century, so that it is no number with separators."""
+"""A number with a letter for the century, which therefore is not a number with separators."""
 
 _NOT_COUNTED = str.maketrans("", "", " .-+/\u00a0\u202f")
 
 
 def national_ids(text: Text) -> Iterator[Place]:
-    """The numbers that pass their check; one whose form is common counts only after a word that names it."""
+    """Yield the numbers that pass their check; one of a common form counts only after a word that names it."""
     places = [*_by_digits(text)] if text.numbers else []
     if text.has_letters_and_digits:
         places += _by_letters(text)
@@ -141,7 +142,7 @@ def national_ids(text: Text) -> Iterator[Place]:
 
 def _by_digits(text: Text) -> Iterator[Place]:
     for number in text.numbers:
-        # With fewer digits only letters that follow make a number: a date is none.
+        # With fewer digits a letter must follow; otherwise dates would be found.
         if number.digits < FEWEST_NAMED_DIGITS and not _LETTER_FOLLOWS.match(text.text, number.end):
             continue
         for group in _GROUP.finditer(text.text, number.start, max(number.end - SHORTEST_NUMBER + 1, number.start + 1)):
@@ -180,7 +181,7 @@ def _after_name(text: Text, end: int, form: Checked) -> Iterator[Place]:
 
 
 def _first_right(text: Text, start: int, forms: list[Checked]) -> Iterator[Place]:
-    """The place that begins here and has a form whose check it passes, if there is one."""
+    """Yield the place that begins here and matches a form with its check, if there is one."""
     if not text.stands_alone(start, start) or text.before(start) in _NUMBER_GOES_ON:
         return
     for pattern, check in forms:
@@ -191,5 +192,5 @@ def _first_right(text: Text, start: int, forms: list[Checked]) -> Iterator[Place
 
 
 def _bare(written: str, check: Callable[[str], bool]) -> str:
-    """Without separators, but a Finn's, which says the century."""
+    """Return a number without separators, except a Finnish one, whose separator is the century."""
     return written.upper() if check is checks.finnish else written.upper().translate(_NOT_COUNTED)

@@ -1,4 +1,4 @@
-"""Instructions in a text that are aimed at the model that will read it, in the languages that are most written."""
+"""Instructions in a text that address the model which will read it, in the most common languages."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -25,16 +25,16 @@ _SPELT = tuple(
     f" {' '.join(word)} "
     for word in ("ignore", "disregard", "forget", "override", "instructions", "reveal", "pretend", "obey", "prompt")
 )
-"""Words of which the letters stand apart, where nobody writes them so but to be overlooked."""
+"""Words with separated letters, which are only written so to avoid detection."""
 
 _LETTERS = re.compile(r"(?: {1,3}\w(?!\w))+")
 _LETTERS_BEFORE = re.compile(r"(?: {1,3}\w){0,100} $")
 
 
 def _compiled(rows: Rows) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
-    """What finds a space and a beginning after it, and by beginning what has to follow.
+    """Return a pattern for a space with one of the beginnings, and by beginning a pattern for the rest.
 
-    The beginnings are told apart by their first two letters, so that most words cost one comparison or two.
+    The beginnings are grouped by their first two letters, so that most words cost one or two comparisons.
     """
     beginnings = sorted({beginning for begins, _ in rows for beginning in begins.split("|")})
     tree: dict[str, dict[str, list[str]]] = {}
@@ -48,7 +48,7 @@ def _compiled(rows: Rows) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
 
 
 def _following(rows: Rows, beginning: str) -> re.Pattern[str]:
-    """The patterns of all rows that a text with this beginning can belong to, in one."""
+    """Return one pattern of all rows that a text with this beginning may match."""
     return _joined(pattern for begins, pattern in rows if any(_agree(beginning, other) for other in begins.split("|")))
 
 
@@ -68,9 +68,9 @@ _INSTRUCTION_CJK = _joined(JAPANESE_CHINESE)
 
 
 def instructions(text: Text) -> Iterator[Place]:
-    """Orders to forget what was said before, to hide something from people, to take a part, to send something away.
+    """Yield orders to forget earlier instructions, hide something from people, play a role or send data away.
 
-    How one would speak to a colleague (`always run the tests`, `do not deploy on Fridays`) is none.
+    Ordinary advice to a colleague (`always run the tests`, `do not deploy on Fridays`) is not found.
     """
     spaced = _spaced(text.low)
     places = _with_spaces(text.low, spaced)
@@ -82,7 +82,7 @@ def instructions(text: Text) -> Iterator[Place]:
 
 
 def _letter_by_letter(spaced: str) -> Iterator[Place]:
-    """Words of an order whose letters stand apart, with the single letters around them."""
+    """Yield words of an order whose letters are separated, with the single letters around them."""
     for word in _SPELT:
         position = spaced.find(word)
         while position >= 0:
@@ -105,7 +105,7 @@ def _with_spaces(low: str, spaced: str) -> Iterator[Place]:
 
 
 def _spaced(low: str) -> str:
-    """A text whose words all follow a space, one character longer: what stands at n there stands at n - 1 here."""
+    """Return the text with a space before each word, one character longer: position n in it is n - 1 in the text."""
     if low.isascii():
         return " " + low.translate(_ASCII_SEPARATORS)
     for separator in _SEPARATORS:

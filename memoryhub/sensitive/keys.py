@@ -1,4 +1,4 @@
-"""Keys and tokens that a provider of services issues, by the prefix and length that it gives them."""
+"""Keys and tokens of service providers, found by their prefixes and lengths."""
 
 import re
 from collections.abc import Iterator
@@ -121,7 +121,7 @@ _AWS_SECRET = re.compile(
 
 
 def provider_keys(text: Text) -> Iterator[Place]:
-    """Keys by their shape, and AWS's secret keys, which have none, by what stands before them."""
+    """Yield keys by their shape, and AWS's secret keys, which have none, by the words before them."""
     if text.long_words:
         yield from sorted([*_shaped(text), *_aws_secrets(text)])
 

@@ -1,4 +1,4 @@
-"""What instructions to a model look like in English, and how such tables are written."""
+"""Patterns of English instructions to a model, and the form of such tables."""
 
 Rows = tuple[tuple[str, str], ...]
 PARTS = {
@@ -12,9 +12,9 @@ PARTS = {
     "<person>": "(?:the |any |your )?(?:users?|human|humans|operator|owner|person|people|developers?|"
     "admin(?:istrator)?s?|anyone|anybody|them|reviewers?)",
 }
-"""What the patterns have in common. Every repetition in them is bounded, so that no text makes one slow."""
+"""Parts that the patterns share. Every repetition in them is bounded, so that no text makes one slow."""
 
-# Rows of how an order begins, each word after a space and without punctuation, and how it goes on.
+# Rows of (beginnings of an order, pattern of the order); in beginnings each word follows a space, without punctuation.
 ENGLISH = (
     (
         "pay no |pay zero |take no |give no |do not |don t |never |must not |should not |stop |cease |no longer ",

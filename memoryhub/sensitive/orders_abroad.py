@@ -1,4 +1,4 @@
-"""What instructions to a model look like in other languages than English."""
+"""Patterns of instructions to a model in languages other than English."""
 
 GERMAN = (
     (

@@ -1,4 +1,4 @@
-"""Passwords and secrets that a text gives away in words, `the password is …`, or as a setting, `PASSWORD=…`."""
+"""Passwords and secrets in prose, `the password is …`, or in settings, `PASSWORD=…`."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ known artifact composite surrogate csrf xsrf authenticity next page cursor conti
 publishable site
 """
 _PUBLIC = frozenset(_PUBLIC_WORDS.split())
-"""What a key or a token is called that anybody may read."""
+"""Words before `key` or `token` that mark a public value."""
 
 _KEYWORDS = tuple(
     (mark, re.compile(mark + rest), sort)
@@ -38,12 +38,12 @@ _KEYWORDS = tuple(
         ("cred", "(?:s|entials?)(?![a-z])", NAMED), ("auth", "(?![a-z])", NAMED),
     )
 )  # fmt: skip
-"""A word that every keyword begins with, which is quickly looked for, how the keyword goes on, and what it is for."""
+"""For each keyword: its fixed beginning, which is fast to find, the pattern of the keyword, and its sort."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """Where a word that names a secret stands."""
+    """A word that names a secret, at [start, end) in the text."""
 
     start: int
     end: int
@@ -69,18 +69,19 @@ _BESIDE = re.compile(r"(?P<setting>(?!))?(?P<tag>(?!))?\s(?=\S)")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
 _BARE = re.compile(r"[\x01!-\"$-&(-~#£€§À-ɏЀ-ӿ][\x01!-&(-~£€§À-ɏЀ-ӿ']{0,255}")
 _NEXT = re.compile(r"&\w{1,40}=|\\[nr](?=[\w.-]{1,60}\s?[=:]|[\s\"'}\\]|$)|</")
-"""Where a bare value ends that something else follows without a space: a parameter, an escaped line end, a tag."""
+"""The end of a bare value that is followed without a space by a parameter, an escaped line end or a tag."""
 
 _TAG_AFTER = re.compile(r"\s{0,40}</")
 _TAG_BEFORE = re.compile(r"<[\w:.-]{0,40}$")
 LONGEST_VALUE = 256
 SHORTEST_NARROW = 5
-"""Characters from a keyword to the next that leave room for a value, in a text that is full of keywords."""
+"""The least characters between two keywords that leave room for a value, in a text full of keywords."""
 _CLAUSE_END = re.compile(r"[ \t]*[.,;!)|*」。、]?[ \t]*(?:\n|$|\.|,|;|です|だ)")
 
 
 def passwords(text: Text) -> Iterator[Place]:
-    """The values alone. What only names a password (`password: str`, `$PASSWORD`, `is required`) is none."""
+    """Yield the values alone. A mere mention of a password (`password: str`, `$PASSWORD`, `is required`) is not
+    found."""
     return iter(apart([*_after_keywords(text), *on_command_lines(text)]))
 
 
@@ -96,7 +97,7 @@ def _keywords(text: Text) -> list[Keyword]:
 
 
 def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
-    """`adminpassword` and `dbToken` name secrets; `spin:`, `the key is` and `public_key` do not."""
+    """Return the keyword if it stands alone or in a name: `dbToken` names a secret, `spin:` and `public_key` do not."""
     start, sort = keyword.start, keyword.sort
     if sort == PASSWORD:
         return keyword
@@ -110,7 +111,7 @@ def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
 
 
 def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
-    """`api key` names a secret; of another key only what follows shows whether it is one."""
+    """Return the keyword for `api key`; another key counts only if its value looks random."""
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
         return keyword
@@ -118,15 +119,18 @@ def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
 
 
 def _is_public(text: Text, keyword: Keyword) -> bool:
-    """Whether the word before it says that anybody may read the value: `public_key`, `csrf-token`."""
+    """Return whether the word before the keyword marks a public value: `public_key`, `csrf-token`."""
     before = text.text[max(0, keyword.start - 32) : keyword.start] if keyword.sort in (TOKEN, NAMED) else ""
     name = _NAME_BEFORE.search(before)
     return name is not None and name[1].lower() in _PUBLIC
 
 
 def _after_keywords(text: Text) -> Iterator[Place]:
-    """Values overlap where keywords stand in a value: once they have as many characters as the text, each ends where
-    the next keyword begins, so that all of them together are no longer than a few texts."""
+    """Yield the values after keywords.
+
+    Values overlap where keywords stand in a value. Once the values examined exceed the text's length, each one ends
+    where the next keyword begins, so that their total length stays within a few times that of the text.
+    """
     end, looked_at = 0, 0
     keywords = _keywords(text)
     for keyword, following in zip_longest(keywords, [keyword.start for keyword in keywords[1:]]):
@@ -144,7 +148,7 @@ def _after_keywords(text: Text) -> Iterator[Place]:
 
 
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
-    """What connects a keyword to its value, and whether that is nothing but a space."""
+    """Yield what may connect a keyword to its value, and whether it is nothing but a space."""
     connector = _CONNECTOR.match(text.low, keyword.end)
     if connector and not (
         connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])

@@ -1,4 +1,4 @@
-"""Personal data that leads to somebody: addresses of mail and machines, telephone numbers, cards and accounts."""
+"""Personal data that identifies someone: e-mail and IP addresses, telephone numbers, cards and bank accounts."""
 
 import re
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ _NO_PHONE = re.compile(
 
 
 def emails(text: Text) -> Iterator[Place]:
-    """Each `@` with what stands around it; a login in an address and a repository (`git@host:…`) are none."""
+    """Yield e-mail addresses; a login in a URL and a repository (`git@host:…`) are not found."""
     position = text.text.find("@")
     end = 0
     while position >= 0:
@@ -95,7 +95,7 @@ def _mail_start(text: Text, start: int, at: int) -> int | None:
 
 
 def cards(text: Text) -> Iterator[Place]:
-    """Numbers of payment cards: an issuer's first digits and length, and the check digit of Luhn."""
+    """Yield payment card numbers: an issuer's first digits and length, and a right check digit (Luhn)."""
     for first, last, count in text.numbers:
         position = first if count >= SHORTEST_CARD else last
         while last - position >= SHORTEST_CARD and (match := _CARD.search(text.text, position, last)):
@@ -109,20 +109,20 @@ def cards(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Maestro's are as short as twelve digits, of the others none has fewer than fourteen."""
+    """Return whether the length fits: only Maestro numbers have fewer than fourteen digits, and at least twelve."""
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1
 
 
 def passes_luhn(digits: str) -> bool:
-    """Whether the last digit checks the others: every second from the right counts double."""
+    """Return whether the last digit is right: from the right, every second digit counts double."""
     values = [int(digit) for digit in digits[::-1]]
     return (sum(values[::2]) + sum(value * 2 - 9 if value > 4 else value * 2 for value in values[1::2])) % 10 == 0
 
 
 def ibans(text: Text) -> Iterator[Place]:
-    """Bank accounts: a country's length, and the remainder of 1 that its check digits give by 97."""
+    """Yield bank account numbers (IBAN) of the country's length whose check digits leave the remainder 1 modulo 97."""
     position = 0
     while match := _IBAN.search(text.low, position):
         start = match.start() - 2
@@ -133,7 +133,7 @@ def ibans(text: Text) -> Iterator[Place]:
 
 
 def _iban_end(text: str, start: int, limit: int) -> int | None:
-    """Where the account ends; in small letters, or in both, only where it has the digits that a name has not."""
+    """Return where the account ends, or None. With lower-case letters it needs more digits than a name has."""
     length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
     account = text[start:limit].translate(_IBAN_SEPARATORS)[:length]
     if not length or len(account) < length or not account.isascii():
@@ -150,7 +150,7 @@ def _iban_end(text: str, start: int, limit: int) -> int | None:
 
 
 def ips(text: Text) -> Iterator[Place]:
-    """Addresses of machines, but the machine's own and masks; four numbers after `version` are none."""
+    """Yield IP addresses, except loopback addresses and masks; four numbers after `version` are not found."""
     places = [*_ipv6s(text)] if ":" in text.text else []
     if text.has_digits and text.text.count(".") >= 3:
         places = sorted([*places, *(place for place in _ipv4s(text) if not _touches(*place, places))])
@@ -175,7 +175,7 @@ def _ipv6s(text: Text) -> Iterator[Place]:
         after = _IPV6_AFTER.match(text.text, middle.end())
         if middle.start() < end or before is None or after is None:
             continue
-        end = after.end()  # what is none as a whole has none in it
+        end = after.end()  # a string that is not an address as a whole contains none
         start = middle.start() - len(before.group())
         value = text.text[start : after.end()].rstrip(".")
         value = value if value.endswith("::") else value.rstrip(":")
@@ -200,7 +200,7 @@ def _is_address(value: str) -> bool:
 
 
 def phones(text: Text) -> Iterator[Place]:
-    """Telephone numbers: with a country's code, in the usual form of a country, or after a word that says so."""
+    """Yield telephone numbers: with a country code, in a country's usual form, or after a word such as `phone`."""
     named = None
     for number in text.numbers:
         place = _written_as_phone(text, number)
@@ -227,5 +227,5 @@ def _named_phone(text: Text, number: Number) -> Place | None:
 
 
 def _is_international(written: str, digits: int) -> bool:
-    """Eight to fifteen digits; without any group ten at least, as in `+4915112345678` and unlike `+1234567`."""
+    """Return whether there are eight to fifteen digits; without groups at least ten, unlike in `+1234567`."""
     return 8 <= digits <= 15 and written[0] != "0" and (digits >= 10 or not written.isdigit())

@@ -1,4 +1,4 @@
-"""Signs that a text hides something from the person who reads it, or speaks as somebody else to the model that does."""
+"""Signs of poisoning: text hidden from the person who reads it, or text that impersonates a speaker to the model."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _UNSEEN = re.compile(
     "\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
-"""Thai, Lao, Burmese and Khmer, which mark with U+200B where a line may break."""
+"""Thai, Lao, Burmese and Khmer, which use U+200B to mark where a line may break."""
 
 _ROLE_WORDS = "system|assistant|user|human|developer|tool"
 _ROLE_TAG = re.compile(
@@ -69,7 +69,7 @@ _STOLEN = re.compile(
 
 
 def bidirectional(text: Text) -> Iterator[Place]:
-    """Characters that turn the direction of writing; the marks are fine on a line of Hebrew or Arabic."""
+    """Yield characters that change the direction of writing; marks on a line of Hebrew or Arabic are legitimate."""
     if text.text.isascii():
         return
     for match in _BIDIRECTIONAL.finditer(text.text):
@@ -78,13 +78,13 @@ def bidirectional(text: Text) -> Iterator[Place]:
 
 
 def _line_around(text: str, start: int, end: int) -> str:
-    """What stands on the line of a place, no further than 200 characters away."""
+    """Return the rest of a place's line, up to 200 characters on each side."""
     before = text[max(0, start - 200) : start].rpartition("\n")[2]
     return before + text[end : end + 200].partition("\n")[0]
 
 
 def invisible(text: Text) -> Iterator[Place]:
-    """Characters without a shape, but where a script or an emoji needs them and at the beginning of the text."""
+    """Yield invisible characters, except where a script or an emoji needs them and at the start of the text."""
     if text.text.isascii() or not _UNSEEN.search(text.text):
         return
     start, end = 0, 0
@@ -113,7 +113,7 @@ def _is_fine(text: str, start: int, end: int) -> bool:
 
 
 def role_tags(text: Text) -> Iterator[Place]:
-    """What separates the speakers of a conversation, and a line that begins as one of them and gives an order."""
+    """Yield tags that separate the speakers of a conversation, and lines that begin with a speaker and an order."""
     low = text.low
     places = [match.span() for match in _ROLE_TAG.finditer(low)] if "<" in low or "[" in low or "###" in low else []
     return iter(sorted([*places, *_speakers(low)]))
@@ -125,15 +125,18 @@ def _speakers(low: str) -> Iterator[Place]:
         before = low[max(0, position - LONGEST_SPEAKER) : position]
         if before.rstrip("*]").endswith(_SPEAKERS) and (order := _ORDER.match(low, position)):
             speaker = _SPEAKER.search(before)
-            # A window that begins within the text may begin within a line.
+            # `before` may begin in the middle of a line.
             if speaker and (before.startswith("\n") or speaker.start() or len(before) == position):
                 yield speaker.start(1) + position - len(before), order.end()
         position = low.find(":", position + 1)
 
 
 def placeholder_urls(text: Text) -> Iterator[Place]:
-    """Addresses that exist to carry data away: services that catch requests, hosts that nobody has, and a query with a
-    hole for what the reader knows. In a Markdown image any hole will do: showing it sends it."""
+    """Yield URLs made to carry data away: hosts that capture requests, made-up hosts, and queries with a placeholder.
+
+    A placeholder counts if its name suggests data that the reader has. In a Markdown image any placeholder counts,
+    because showing the image sends the data.
+    """
     if "http" not in text.low:
         return
     for match in _ADDRESS.finditer(text.low):

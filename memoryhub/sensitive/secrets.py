@@ -1,4 +1,4 @@
-"""Secrets that show themselves by their form: private keys, keys of this hub, web tokens, logins in addresses."""
+"""Secrets recognised by their form: private keys, keys of this hub, web tokens, logins in URLs."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?) 
 _PEM_BODY = re.compile(r"(?:(?:\\[nr]|\s){1,8}[A-Za-z0-9+/=]{16,2000})+")
 _PEM_LETTERS = re.compile(r"[A-Za-z0-9+/]{12}")
 LONGEST_PRIVATE_KEY = 32_000
-"""Characters to look through for the end of a private key; one of 16,384 bits needs 13,000."""
+"""How many characters are searched for the end of a private key; one of 16,384 bits needs 13,000."""
 
 _BARE_PRIVATE = re.compile(
     r"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=\s]{16,8000}"
@@ -32,7 +32,7 @@ _PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "pw", "secret"})
 
 
 def private_keys(text: Text) -> Iterator[Place]:
-    """Whole blocks, from the line that begins one to the line that ends it, and the bodies that stand without."""
+    """Yield whole blocks, from their first line to their last, and key bodies without these lines."""
     blocks = [*_blocks(text.text)] if "PRIVATE KEY" in text.text else []
     if not any(mark in text.text for mark in _BARE_MARKS):
         return iter(blocks)
@@ -41,7 +41,7 @@ def private_keys(text: Text) -> Iterator[Place]:
 
 
 def _blocks(text: str) -> Iterator[Place]:
-    """Each looks no further than the next beginning, so that all together read the text once."""
+    """Yield PEM blocks. Each search ends at the next beginning, so that together they read the text once."""
     begins = list(_PEM_BEGIN.finditer(text))
     ends = [*(begin.start() for begin in begins[1:]), len(text)]
     for begin, following in zip(begins, ends, strict=False):
@@ -72,7 +72,7 @@ def _after_dashes(text: str, position: int) -> int:
 
 
 def hub_keys(text: Text) -> Iterator[Place]:
-    """Keys of this hub, as it issues them: `mh_` and 32 random bytes in base64url."""
+    """Yield keys of this hub: `mh_` and 32 random bytes in base64url."""
     if "mh_" in text.text:
         for match in _HUB_KEY.finditer(text.text):
             if text.stands_alone(*match.span()) or text.before(match.start()) == "_":
@@ -80,7 +80,7 @@ def hub_keys(text: Text) -> Iterator[Place]:
 
 
 def jwts(text: Text) -> Iterator[Place]:
-    """JSON Web Tokens, signed or encrypted: the first part decodes to a header that names an algorithm."""
+    """Yield JSON Web Tokens, signed or encrypted: their first part decodes to a header with an algorithm."""
     position = text.text.find("eyJ") if text.long_words else -1
     while position >= 0:
         ends = _token_parts(text.text, position)
@@ -90,7 +90,7 @@ def jwts(text: Text) -> Iterator[Place]:
 
 
 def _token_parts(text: str, start: int) -> list[int]:
-    """Where the parts end that are joined by dots; the second of an encrypted token may be empty."""
+    """Return where the parts, joined by dots, end; the second part of an encrypted token may be empty."""
     ends: list[int] = []
     position = start
     while len(ends) < 5:
@@ -115,7 +115,7 @@ def _is_header(part: str) -> bool:
 
 
 def url_credentials(text: Text) -> Iterator[Place]:
-    """The password in an address, or the token that stands in its place."""
+    """Yield the password in a URL, or a token that stands in its place."""
     position = text.text.find("://") if "@" in text.text else -1
     while position >= 0:
         if match := _LOGIN.match(text.text, position):

@@ -1,4 +1,4 @@
-"""What the detectors of sensitive text share: a text with the cheap facts that spare most of them a search."""
+"""What all detectors share: a text with cheap facts about it, which save most of them a search."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 Place = tuple[int, int]
-"""Where something stands: [start, end) in code points."""
+"""A position in a text: [start, end) in code points."""
 
 FIRST_WITHOUT_SPACES = "\u2e80"
-"""Japanese, Chinese and Korean begin here."""
+"""From this character on, scripts (Chinese, Japanese, Korean) put no spaces between words."""
 
 
 class Number(NamedTuple):
-    """A stretch of digits and separators: [start, end), and how many digits."""
+    """A stretch of digits and separators: [start, end), and the number of digits."""
 
     start: int
     end: int
@@ -21,14 +21,14 @@ class Number(NamedTuple):
 
 
 OPAQUE = "\x01"
-"""Stands for each character of what was masked; no pattern but those of words knows it."""
+"""Replaces each character of a masked value; only patterns of words match it."""
 
 _MASKED = re.compile(r"\[redacted(?::[a-z_]{1,20})?\]")
 _DIGIT = re.compile("[0-9]")
 _NUMBER = re.compile("[0-9][0-9 ()./\\-\u00a0\u202f\u2011]{6,}")
 _AROUND = " ()./-\u00a0\u202f\u2011"
 SHORTEST_LONG_WORD = 20
-"""No key of a provider and no encoded text that says anything is shorter."""
+"""No key of a provider and no meaningful encoded text is shorter than this."""
 
 _LONG_WORD = re.compile(f"[!-~]{{{SHORTEST_LONG_WORD},}}")
 LETTERS_AND_DIGITS = re.compile("[A-Z][A-Z-]{0,5} ?[0-9][0-9]")
@@ -40,21 +40,21 @@ _NO_SECRET = re.compile(
     re.IGNORECASE,
 )
 _COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
-"""What nobody draws: the same again and again, the alphabet, the digits in order."""
+"""What a random key does not contain: repetitions, or the digits in order."""
 
 
 class Text:
-    """A text to search; each fact is found out when it is first asked for."""
+    """A text to search; each fact about it is computed when first needed."""
 
     def __init__(self, text: str) -> None:
         if "[redacted" in text:
             text = _MASKED.sub(lambda match: OPAQUE * len(match.group()), text)
         self.text = text
-        """What was masked is one opaque word in it, so that masking makes nothing new of what stands beside it."""
+        """The text with each masked value as one opaque word, so that masking creates no findings next to it."""
 
         low = text.lower()
         self.low = low if len(low) == len(text) else "".join(map(_lower, text))
-        """The text in small letters, each where it stands in the text."""
+        """The text in lower case, with each character at its position in the text."""
 
     @cached_property
     def is_ascii(self) -> bool:
@@ -66,14 +66,14 @@ class Text:
 
     @cached_property
     def digit_lines(self) -> str:
-        """Its lines that have digits, in small letters: what is not in them stands near no number."""
+        """The lines with digits, in lower case; a word that is not in them stands near no number."""
         if not self.has_digits:
             return ""
         return "\n".join(line for line in self.low.split("\n") if _DIGIT.search(line))
 
     @cached_property
     def digits(self) -> int:
-        """How many digits there are."""
+        """The number of digits."""
         return sum(map(self.digit_lines.count, "0123456789"))
 
     @cached_property
@@ -85,7 +85,7 @@ class Text:
 
     @cached_property
     def numbers(self) -> list[Number]:
-        """Stretches of digits and what stands between the groups of a number, with at least six digits."""
+        """Stretches of digits and separators with at least FEWEST_DIGITS digits."""
         if self.digits < FEWEST_DIGITS:
             return []
         found = []
@@ -98,28 +98,28 @@ class Text:
 
     @cached_property
     def has_letters_and_digits(self) -> bool:
-        """Whether capital letters stand right before digits anywhere, as in `DE89` or `AB 12`."""
+        """Whether capital letters stand right before digits somewhere, as in `DE89` or `AB 12`."""
         return self.digits > 1 and LETTERS_AND_DIGITS.search(self.text) is not None
 
     def before(self, position: int) -> str:
-        """The character before a position; "" at the beginning."""
+        """Return the character before a position; "" at the beginning."""
         return self.text[position - 1] if position > 0 else ""
 
     def after(self, position: int) -> str:
-        """The character at a position; "" at the end."""
+        """Return the character at a position; "" at the end."""
         return self.text[position : position + 1]
 
     def stands_alone(self, start: int, end: int) -> bool:
-        """Whether neither a letter, a digit nor an underscore touches a place; of an empty one, stands before it."""
+        """Return whether no letter, digit or underscore touches a place; for an empty place, stands before it."""
         return not (_is_word(self.before(start)) or (end > start and _is_word(self.after(end))))
 
 
 Detector = Callable[[Text], Iterable[Place]]
-"""Finds one kind, in the order of the text and without overlaps, in time that grows with the length of the text."""
+"""A function that yields the places of one kind, in order, without overlaps, in time linear in the text's length."""
 
 
 def apart(places: Iterable[Place]) -> list[Place]:
-    """In order, and of two that overlap only the one that begins first, or else is shorter."""
+    """Return places in order; of two that overlap, the one that begins first, or else the shorter one."""
     kept: list[Place] = []
     for place in sorted(places):
         if not kept or place[0] >= kept[-1][1]:
@@ -128,12 +128,12 @@ def apart(places: Iterable[Place]) -> list[Place]:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only shows where a secret would stand: `<token>`, `${TOKEN}`, `***`, `AKIA…EXAMPLE`."""
+    """Return whether a value only stands for a secret: `<token>`, `${TOKEN}`, `***`, `AKIA…EXAMPLE`."""
     return _NO_SECRET.search(value) is not None
 
 
 def is_random(value: str) -> bool:
-    """Whether the value of a key could have been drawn: no placeholder, and with enough different characters."""
+    """Return whether a key may be random: it is no placeholder and has enough different characters."""
     one_case = value.islower() or value.isupper()
     plain = one_case and not any(map(str.isdigit, value))
     return not plain and len(set(value)) >= 8 and not is_placeholder(value) and not _COUNTED.search(value)
@@ -145,5 +145,6 @@ def _lower(character: str) -> str:
 
 
 def _is_word(character: str) -> bool:
-    """Letters of scripts that put no spaces between words end a number or a key as well as a space does."""
+    """Return whether a character continues a word. Scripts without spaces between words do not: they end a number or
+    key."""
     return character in {"_", OPAQUE} or (character.isalnum() and character < FIRST_WITHOUT_SPACES)

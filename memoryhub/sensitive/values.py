@@ -1,4 +1,4 @@
-"""Whether a value that stands where a secret would is one, or only says something about it."""
+"""Decides whether a value after a keyword is a secret, or only says something about one."""
 
 import math
 import re
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from memoryhub.sensitive.text import is_placeholder, is_random
 
 PASSWORD, PASS, TOKEN, PIN, NAMED = "password", "pass", "token", "pin", "named"
-"""What a keyword is for; NAMED is a word such as `key` or `auth`, after which only what looks drawn is a secret."""
+"""The sorts of keywords; NAMED is a word such as `key` or `auth`, after which only a random-looking value is a
+secret."""
 
 _CODE = re.compile(r"[A-Za-z_][\w.]*[(\[]|\w+(?:\.\w+)+\(|\$|%[({s]|@\{|\{\{|<[^>]*>|&\w+;|\w+::")
 _PLAIN = re.compile(r"[^\W\d_]+(?:[-_./:| '’][^\W\d_]+)*[.!?…]*")
@@ -38,20 +39,21 @@ sicher neu alt nie noch im der die das bei obligatoire requis vide oublié dans 
 vacía correcta en el una obrigatória errada correta vazia na um uma obbligatoria errata verplicht fout leeg wymagane
 """
 COMMON = frozenset(_COMMON_WORDS.split())
-"""What a text says about a password, or has in its place, in the languages of the keywords."""
+"""Words that describe or replace a password, in the languages of the keywords."""
 
 LEAST_DRAWN = 3.2
-"""Bits a character that a value has at least which nothing but a word like `key` names: names and paths have fewer."""
+"""The least entropy, in bits per character, of a value after a NAMED keyword: names and paths have less."""
 
 LONGEST_ID = 14
-"""Digits that an identifier or a moment has at most; more of them are drawn."""
+"""The most digits of an identifier or a timestamp; a longer number counts as random."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A value that stands where a secret would.
+    """A value after a keyword.
 
-    How it was given, whether the sentence or line ends after it, and whether it may have several words.
+    The flags say whether it is quoted, whether a setting assigns it, whether the sentence or line ends after it, and
+    whether it may have several words.
     """
 
     value: str
@@ -62,7 +64,7 @@ class Given:
 
 
 def gives_away(sort: str, given: Given, *, beside: bool) -> bool:
-    """Whether the value is the secret itself; `beside` where nothing but a space connects it to the keyword."""
+    """Return whether the value is a secret; `beside` if only a space connects it to the keyword."""
     value = given.value
     if value.lower() in COMMON or _ALGORITHM.match(value) or _DATE_OR_NUMBER.fullmatch(value) or is_placeholder(value):
         return False
@@ -78,7 +80,7 @@ def gives_away(sort: str, given: Given, *, beside: bool) -> bool:
 
 
 def is_token(value: str) -> bool:
-    """Letters and digits mixed within one word: `db-credentials-2` and a path are names, no secrets."""
+    """Return whether letters and digits mix within a word: `db-credentials-2` and a path are names, not secrets."""
     if not _TOKEN_VALUE.fullmatch(value) or value.startswith(("/", "./", "~/")) or value.isdecimal() or "://" in value:
         return False
     parts = re.split(r"[-_./:]", value)
@@ -87,14 +89,14 @@ def is_token(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """A token that looks like random characters, whatever it is called."""
+    """Return whether a value looks like random characters, whatever its name."""
     if not _DRAWN.fullmatch(value) or not is_token(value) or not is_random(value) or sum(map(str.isdigit, value)) < 2:
         return False
     return max(map(len, re.split(r"[-_./:]", value))) >= 8 and _bits(value) >= LEAST_DRAWN
 
 
 def _bits(value: str) -> float:
-    """Shannon's entropy of a character."""
+    """Return Shannon's entropy per character."""
     counts = Counter(value).values()
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
 
@@ -115,7 +117,7 @@ def _is_password(given: Given) -> bool:
 
 
 def _is_word_as_password(given: Given) -> bool:
-    """One word of letters alone: a password where it is all that is said, and says nothing about the password."""
+    """Return whether a single word of letters is a password: it stands alone and does not describe one."""
     value = given.value.lower()
     if not value.isalpha() or _WORD_ENDING.search(value) or _IS_NAMED_ONLY.search(value):
         return given.phrase and value.count(" ") >= 3
@@ -123,6 +125,6 @@ def _is_word_as_password(given: Given) -> bool:
 
 
 def _stands_out(given: Given) -> bool:
-    """Whether a value that nothing but a space connects to its keyword can only be meant as one."""
+    """Return whether a value that only a space connects to its keyword can only be meant as a secret."""
     value = given.value
     return given.ends and len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

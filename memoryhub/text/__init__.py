@@ -1,1 +1,1 @@
-"""Texts compared, matched, merged and folded: pure functions."""
+"""Pure functions that compare, match, merge and fold texts."""

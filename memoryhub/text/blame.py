@@ -1,9 +1,9 @@
-"""Who brought each line of a text: the versions of a memory walked back, with work that is bounded whatever they are.
+"""Blame: the version that introduced each line of a memory, found by walking its versions backwards with bounded work.
 
-A line ends at a line feed and is the same line whether or not the text ends with one. Versions of one text (a rename, a
-restore) have one blame: that of the first version that had it. Between a text and the one before it only what differs
-is looked at, and the middle of that is cut at stretches that stand once on either side: comparing line by line from end
-to end would take a hundred times as long as showing the page.
+A line ends at a line feed and counts as the same line whether or not the text ends with one. Versions with the same
+text (a rename, a restore) share one blame, that of the first version with the text. Of two consecutive texts only the
+part that differs is compared, and that part is cut at stretches that occur once on either side: a comparison line by
+line from end to end would take a hundred times as long as showing the page.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,32 +15,34 @@ from memoryhub.text.matching import Area, Budget, common_runs
 
 LINES_SEARCHED = 2_000_000
 PAIRS_SEARCHED = 1_000_000
-"""So many lines, and pairs of equal lines, are looked at one by one in one blame."""
+"""How many lines, and how many pairs of equal lines, are compared one by one in one blame."""
 
 SMALL = 1_500
-"""Stretches with no more characters than this are compared line by line at once."""
+"""Stretches with at most this many characters are compared line by line at once."""
 
 NEAR, PROBE = 6, 500
-"""Where texts differ, so many lines of either are looked at for a place where so many characters are equal again."""
+"""After a difference, this many lines of either text are searched for a place where PROBE characters are equal
+again."""
 
 STEP, CUT = 20, 200
-"""Going on to the next change takes as long as so many lines; looking for a cut, as one line for so many characters."""
+"""The work of finding the next change, in lines; and how many characters count as one line of work when looking for a
+cut."""
 
 FIRST_STEP = 2048
-"""So many characters are compared at first where two texts begin to be equal, then twice as many, and so on."""
+"""How many characters are compared first where two texts begin to be equal; each further step is twice as long."""
 
 DEEPEST = 40
 TRIES = (8, 4, 12, 2, 14)
-"""Where a stretch is cut, in sixteenths."""
+"""Where a cut of a stretch is tried, in sixteenths of its length."""
 
 TextOf = Callable[[str], str]
 Block = tuple[int, int, int]
-"""What both texts have: where it begins in the old one, in the new one, and how many characters it has."""
+"""A stretch that both texts have: its start in the old text, its start in the new one, and its number of characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version as far as blame needs it; `text` names its text and is null where a redaction took it.
+    """A version as blame needs it; `text` is the id of its text, or None if the text is redacted.
 
     Versions that only deleted the memory are left out.
     """
@@ -50,12 +52,12 @@ class Version:
 
 
 class Origin(NamedTuple):
-    """Where a line came from.
+    """The origin of a line.
 
-    `number` is the version that brought it, where it was line `line`; in the text before, that of the version `older`
-    (0: there was none), that place is line `before`, or just after it. Where texts between these two have been
-    redacted, the line may have come with any version from `since` on. `known` is false for a line that stood in the
-    oldest version that was looked at: it came with it or before.
+    `number` is the version that introduced the line, as its line `line`. In the previous text, that of version `older`
+    (0: there was none), the line was inserted at line `before` or just after it. If texts between these two are
+    redacted, any version from `since` on may have introduced the line. `known` is false for a line that is already in
+    the oldest version examined: that version or an earlier one introduced it.
     """
 
     number: int
@@ -68,28 +70,29 @@ class Origin(NamedTuple):
 
 @dataclass(slots=True)
 class Work:
-    """What comparisons may still cost; `passed` once a stretch was taken as replaced because there was too little."""
+    """The work that comparisons may still do; `passed` once a stretch was taken as replaced because too little was
+    left."""
 
     lines: Budget = field(default_factory=lambda: Budget(LINES_SEARCHED))
     pairs: Budget = field(default_factory=lambda: Budget(PAIRS_SEARCHED))
     passed: bool = False
 
     def takes(self, lines: int) -> bool:
-        """Whether there was enough left for this many lines, or for what takes as long."""
+        """Use up the work of this many lines; return False, using nothing, if too little is left."""
         enough = self.lines.take(lines)
         self.passed = self.passed or not enough
         return enough
 
 
 def blame(versions: Sequence[Version], text_of: TextOf, work: Work, *, whole: bool = True) -> list[Origin]:
-    """The origin of each line of the last version, which has its text; `versions` are in time.
+    """Return the origin of each line of the last version, which must have its text; `versions` are in order of time.
 
-    `text_of` is asked for texts from the last to the first. `whole` says that no version came before the first.
+    `text_of` is called for texts from the last to the first. `whole` says that no version came before the first one.
     """
     first = first_places(versions)
     at = first[versions[-1].text or ""]
     text = ended(text_of(versions[at].text or ""))
-    lines = list(range(text.count("\n")))  # for each line of `text` the line of the last version that it became, or -1
+    lines = list(range(text.count("\n")))  # for each line of `text`, its line in the last version, or -1
     origins: list[Origin | None] = [None] * len(lines)
     left = len(lines)
     while left:
@@ -109,10 +112,10 @@ def blame(versions: Sequence[Version], text_of: TextOf, work: Work, *, whole: bo
 
 
 def follow(versions: Sequence[Version], line: int, text_of: TextOf, work: Work) -> dict[int, int]:
-    """In which versions a line of the first one stands, and as which line: numbers of versions to lines from 1.
+    """Return {version number: line} for the versions that contain a given line of the first one; lines count from 1.
 
-    The first version is the one that brought the line: where a text of before comes back, the line is not in it.
-    `text_of` is asked for texts in time, and for none where the line is gone.
+    The first version introduced the line, so a later version that returns to an older text does not contain it.
+    `text_of` is called for texts in order of time, and for none after the line is gone.
     """
     if versions[0].text is None:
         return {}
@@ -136,7 +139,7 @@ def follow(versions: Sequence[Version], line: int, text_of: TextOf, work: Work) 
 
 
 def first_places(versions: Sequence[Version]) -> dict[str, int]:
-    """For each text where in the list the first version stands that had it."""
+    """Return {text: index of the first version with that text}."""
     first: dict[str, int] = {}
     for place, version in enumerate(versions):
         if version.text is not None:
@@ -145,7 +148,7 @@ def first_places(versions: Sequence[Version]) -> dict[str, int]:
 
 
 def texts_of_blame(versions: Sequence[Version]) -> list[str]:
-    """The texts that `blame` may ask for, in the order in which it does."""
+    """Return the texts that `blame` may ask for, in the order in which it does."""
     first = first_places(versions)
     texts: list[str] = []
     before: _Before | None = _Before(first[versions[-1].text or ""], 0)
@@ -157,7 +160,7 @@ def texts_of_blame(versions: Sequence[Version]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """Where the version that first had the text before stands, and where the nearest one that had it."""
+    """The indexes of two versions with the previous text: the first one that had it (`place`) and the nearest one."""
 
     place: int
     nearest: int
@@ -172,12 +175,12 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 
 
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
-    """The first version from which on all texts up to a version have been redacted; the version itself if none."""
+    """Return the first of the redacted versions from `low` up to `at`; the version at `at` itself if there are none."""
     return versions[low].number if low < at else versions[at].number
 
 
 def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: Origin) -> int:
-    """Notes what a version brought; gives how many lines of the last version that were."""
+    """Set the origin of the lines that a version introduced; return how many lines of the last version they are."""
     i, i_end, j, j_end = area
     count = 0
     for place in range(j, j_end):
@@ -190,7 +193,7 @@ def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: 
 
 
 def _moved(place: int, areas: Sequence[Area]) -> int | None:
-    """Where an old line (from 0) stands in the new text; null where it does not."""
+    """Return where an old line (from 0) is in the new text, or None if it is not there."""
     shift = 0
     for i, i_end, _j, j_end in areas:
         if place < i:
@@ -201,18 +204,18 @@ def _moved(place: int, areas: Sequence[Area]) -> int | None:
     return place + shift
 
 
-# Two texts that are neighbours, and what differs.
+# Two consecutive texts and their differences.
 
 
 def ended(text: str) -> str:
-    """The text with a line feed at its end, so that all its lines end alike; nothing stays nothing."""
+    """Return the text with a line feed at its end, so that all its lines end alike; an empty text stays empty."""
     return text if not text or text.endswith("\n") else text + "\n"
 
 
 def changes(old: str, new: str, work: Work) -> list[Area]:
-    """Where two texts, both `ended`, differ: old lines [first, end) that became new lines [first, end), from 0."""
+    """Return where two `ended` texts differ: old lines [first, end) that became new lines [first, end), from 0."""
     areas: list[Area] = []
-    i = j = o = n = 0  # lines and characters that are behind us
+    i = j = o = n = 0  # lines and characters already passed
     for old_start, new_start, count in [*_blocks(old, new, (0, len(old), 0, len(new)), work), (len(old), len(new), 0)]:
         if (o, n) != (old_start, new_start):
             i_end, j_end = i + old.count("\n", o, old_start), j + new.count("\n", n, new_start)
@@ -226,7 +229,7 @@ def changes(old: str, new: str, work: Work) -> list[Area]:
 
 
 def _blocks(old: str, new: str, area: Area, work: Work, depth: int = 0) -> Iterator[Block]:
-    """What both have between two places of each, whole lines, in order."""
+    """Yield the common blocks of whole lines in an area of both texts, in order."""
     o, o_end, n, n_end = area
     head, tail = _common_start(old, new, area), 0
     if head:
@@ -249,10 +252,10 @@ def _blocks(old: str, new: str, area: Area, work: Work, depth: int = 0) -> Itera
 
 
 def _equal_again(old: str, new: str, area: Area) -> Block | None:
-    """Past the fewest lines that differ, where at least PROBE characters are equal again."""
+    """Return where at least PROBE characters are equal again, past the fewest differing lines."""
     o, o_end, n, n_end = area
     old_next, new_next = old.find("\n", o) + 1, new.find("\n", n) + 1
-    for i, j in ((o, new_next), (old_next, n), (old_next, new_next)):  # nearly always it is one line
+    for i, j in ((o, new_next), (old_next, n), (old_next, new_next)):  # usually one line differs
         if i + PROBE <= o_end and j + PROBE <= n_end and new.startswith(old[i : i + PROBE], j):
             return i, j, PROBE
     old_starts, new_starts = _line_starts(old, o, o_end - PROBE), _line_starts(new, n, n_end - PROBE)
@@ -265,7 +268,7 @@ def _equal_again(old: str, new: str, area: Area) -> Block | None:
 
 
 def _line_starts(text: str, start: int, last: int) -> list[int]:
-    """Where the first NEAR lines after a place begin, the place itself included; none begins after `last`."""
+    """Return where the first NEAR lines from `start` on begin, `start` included; none of them after `last`."""
     starts: list[int] = []
     while start <= last and len(starts) < NEAR:
         starts.append(start)
@@ -274,7 +277,7 @@ def _line_starts(text: str, start: int, last: int) -> list[int]:
 
 
 def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterator[Block]:
-    """What both have where they do not become equal soon: cut in two if that can be, else line by line."""
+    """Yield the common blocks of stretches that do not soon become equal: cut in two if possible, else line by line."""
     o, o_end, n, n_end = area
     small = min(o_end - o, n_end - n) <= SMALL or depth == DEEPEST
     if not small and not work.takes((o_end - o + n_end - n) // CUT):
@@ -289,7 +292,10 @@ def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterat
 
 
 def _cut(old: str, new: str, area: Area) -> Block | None:
-    """A stretch that both have, around a line that stands once in either, if keeping it loses less than it is long."""
+    """Return a common block around a line that occurs once on either side, if it is at least as long as what it costs.
+
+    The cost is how many characters fewer can be matched once the block is fixed.
+    """
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     for sixteenths in TRIES:
@@ -309,7 +315,7 @@ def _cut(old: str, new: str, area: Area) -> Block | None:
 
 
 def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
-    """Where an old line stands in the new text, if it stands there once and in the old one too; else -1."""
+    """Return where an old line stands in the new text, if it occurs exactly once in both texts; else -1."""
     o, o_end, n, n_end = area
     line = old[start - 1 : end]
     found = new.find(line, max(n - 1, 0), n_end)
@@ -321,10 +327,10 @@ def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
 
 
 def _line_by_line(old: str, new: str, area: Area, work: Work) -> Iterator[Block]:
-    """The longest common subsequence of the lines between two places of each, as far as the work suffices."""
+    """Yield the longest common subsequence of the lines in an area, as far as the work allows."""
     o, o_end, n, n_end = area
     if o == o_end or n == n_end or (old.find("\n", o) == o_end - 1 and new.find("\n", n) == n_end - 1):
-        return  # lines on one side alone, or one on each, which differ
+        return  # lines on one side only, or one on each side, which differ
     old_lines, new_lines = old[o : o_end - 1].split("\n"), new[n : n_end - 1].split("\n")
     if not work.takes(len(old_lines) + len(new_lines)):
         return
@@ -339,7 +345,7 @@ def _line_by_line(old: str, new: str, area: Area, work: Work) -> Iterator[Block]
 
 
 def _common_start(old: str, new: str, area: Area, known: int = 0) -> int:
-    """How many characters both have at the start, up to the end of a line; the first `known` are equal."""
+    """Return how many characters are equal at the start, in whole lines; the first `known` are known to be equal."""
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     same, step = known, FIRST_STEP
@@ -353,7 +359,7 @@ def _common_start(old: str, new: str, area: Area, known: int = 0) -> int:
 
 
 def _common_end(old: str, new: str, area: Area) -> int:
-    """How many characters both have at the end, from the start of a line."""
+    """Return how many characters are equal at the end, in whole lines."""
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     same, step = 0, FIRST_STEP

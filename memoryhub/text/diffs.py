@@ -1,4 +1,4 @@
-"""Two texts to the rows of a comparison, with work that is bounded whatever the texts are."""
+"""Comparison of two texts as rows to show, with bounded work."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,20 +10,20 @@ from typing import Literal
 from memoryhub.text.matching import Area, Budget, Work, common_runs, cost_of_matching, differing, size_of, slid
 
 MATCHING_PAIRS = 200_000
-"""So many pairs of equal lines are looked at in one comparison, and so many pairs of equal words in all its lines."""
+"""How many pairs of equal lines one comparison examines, and how many pairs of equal words in all its lines."""
 
 PAIRING_WORK = 400_000
-"""How many words are looked at to find which removed line became which added one."""
+"""How many words are compared to find which removed line became which added line."""
 
 REQUEST_WORK = 600_000
-"""What all comparisons of one request may cost: three texts of 100 KB that were written anew, or dozens of edits."""
+"""The work of all comparisons in one request: enough for three rewritten texts of 100 KB, or for dozens of edits."""
 
 SIMILAR = 0.4
-"""Lines that share less of their letters are not marked word by word: all of them changed."""
+"""Two lines that share a smaller part of their letters count as wholly changed: their words are not marked."""
 
 Kind = Literal["same", "added", "removed", "changed"]
 Where = tuple[int, int, int]
-"""Equal lines: old ones [first, end), the first new one."""
+"""Equal lines: old lines [first, end), and the first new line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of either side or a pair of both; numbers count from one, spans are None where a side has no line."""
+    """One line of either side, or a pair of both. Numbers count from one; spans are None where a side has no line."""
 
     kind: Kind
     old_number: int | None
@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Equal lines that are not shown: the numbers of the first one and how many there are."""
+    """Equal lines that are not shown: the numbers of the first one, and how many there are."""
 
     old_first: int
     new_first: int
@@ -56,11 +56,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What to show of two texts.
+    """The comparison of two texts as it is shown.
 
-    `changes` counts the places that differ, `added` and `removed` the lines. `bounded` says that a stretch is shown as
-    removed and added as a whole because looking for what both have was too much work. The newline flags are true for
-    a text whose last line has no line feed. `labels` are words that stand beside some lines, by the whole line.
+    `changes` counts the places that differ, `added` and `removed` count lines. `bounded` says that a stretch is shown
+    as wholly removed and added, because matching its lines was too much work. The newline flags are true for a text
+    whose last line has no line feed. `labels` are words to show beside lines, by the text of the line.
     """
 
     parts: tuple[Row | Gap, ...]
@@ -79,10 +79,10 @@ class Diff:
 def compare(
     old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3, work: Work | None = None
 ) -> Diff:
-    """The rows between two texts, with so many equal lines around each change (None: all of them).
+    """Return the rows of a comparison, with `context` equal lines around each change (None: all of them).
 
-    Lines end at a line feed and at nothing else. Ignoring white space means all of it, as `git diff -w`. What the pairs
-    of lines and words cost is taken from `work`.
+    Lines end at line feeds only. `ignore_whitespace` ignores all white space, as `git diff -w`. The cost of matching
+    lines and words is taken from `work`.
     """
     texts = _Texts(old.split("\n"), new.split("\n"), ignore_whitespace)
     old_no_newline, new_no_newline = _drop_end(texts.old), _drop_end(texts.new)
@@ -107,25 +107,25 @@ def compare(
 
 
 def opened(work: Work, old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3) -> Diff | None:
-    """The comparison; null if the request's budget of work is too small for it: the page then shows it closed."""
+    """Return the comparison, or None if the request's budget is too small: the page then shows it closed."""
     if not work.opens(cost(old, new)):
         return None
     return compare(old, new, ignore_whitespace=ignore_whitespace, context=context, work=work)
 
 
 def cost(old: str, new: str) -> int:
-    """What a comparison costs before any pairs are looked at."""
+    """Return the cost of a comparison before any pairs are examined."""
     characters, lines = size_of((old, new))
     return characters // 2 + 4 * lines
 
 
 def counts(old: str, new: str) -> tuple[int, int]:
-    """How many lines were added and removed: the numbers of `compare`, without its rows."""
+    """Return how many lines were added and removed: the numbers of `compare`, without its rows."""
     return _counted(old, new, Budget(MATCHING_PAIRS))
 
 
 def counts_within(work: Work, old: str, new: str) -> tuple[int, int] | None:
-    """As `counts`; null if the request's budget of work is too small for it."""
+    """Return how many lines were added and removed, or None if the request's budget is too small."""
     if not work.opens(cost_of_matching(old, new)):
         return None
     budget = Budget(MATCHING_PAIRS)
@@ -141,12 +141,13 @@ def _counted(old: str, new: str, budget: Budget) -> tuple[int, int]:
 
 
 def split(diff: Diff) -> Iterator[Row | Gap]:
-    """The rows side by side: a changed row holds an old and a new line."""
+    """Yield the rows for a view side by side: a changed row holds an old and a new line."""
     return iter(diff.parts)
 
 
 def unified(diff: Diff) -> Iterator[Row | Gap]:
-    """The rows one below the other: in each change what was removed, then what was added; no row is `changed`."""
+    """Yield the rows for a view in one column: in each change the removed lines, then the added ones; none is
+    `changed`."""
     added: list[Row] = []
     for part in diff.parts:
         if isinstance(part, Gap) or part.kind == "same":
@@ -163,7 +164,7 @@ def unified(diff: Diff) -> Iterator[Row | Gap]:
 
 @dataclass(slots=True)
 class _Texts:
-    """The lines of both sides, and what the words within them may still cost."""
+    """The lines of both sides, and the budgets for pairing lines and for comparing their words."""
 
     old: list[str]
     new: list[str]
@@ -173,7 +174,7 @@ class _Texts:
 
 
 def _drop_end(lines: list[str]) -> bool:
-    """Drop what stands after the last line feed when that is nothing; else the last line has none: True."""
+    """Drop the empty string after a final line feed; return True if the last line has no line feed."""
     if lines[-1]:
         return True
     lines.pop()
@@ -181,7 +182,7 @@ def _drop_end(lines: list[str]) -> bool:
 
 
 def _changes(texts: _Texts, budget: Budget, old_no_newline: bool, new_no_newline: bool) -> list[Area]:
-    """Where the texts differ, in order. Where one alone lacks the last line feed, its last line equals no other."""
+    """Return where the texts differ, in order. If only one lacks the last line feed, its last line equals no other."""
     old, new = texts.old, texts.new
     if texts.ignore_whitespace:
         old, new = [_without_space(line) for line in old], [_without_space(line) for line in new]
@@ -199,7 +200,7 @@ def _without_space(line: str) -> str:
 _SPACE = dict.fromkeys(map(ord, " \t\v\f\r"))
 
 
-# Rows: what is shown of equal stretches and of changes.
+# Rows that show equal stretches and changes.
 
 
 def _parts(texts: _Texts, changes: Sequence[Area], context: int | None) -> Iterator[Row | Gap]:
@@ -214,9 +215,9 @@ def _parts(texts: _Texts, changes: Sequence[Area], context: int | None) -> Itera
 
 
 def _equal(texts: _Texts, where: Where, top: int | None, bottom: int | None) -> Iterator[Row | Gap]:
-    """Equal lines: so many at the top and at the bottom, a gap between them; None shows all.
+    """Yield equal lines: `top` lines, a gap, and `bottom` lines; None shows all.
 
-    A gap of a single line would take as much room as the line.
+    A gap of one line is shown as the line, which takes as much room.
     """
     i, i_end, j = where
     count = i_end - i
@@ -240,7 +241,7 @@ def _plain(line: str) -> tuple[Span, ...]:
 
 
 def _changed(texts: _Texts, area: Area) -> Iterator[Row]:
-    """The rows of a change: lines that became others beside those, what is left over side by side as it comes."""
+    """Yield the rows of a change: similar lines as pairs, and the lines between them side by side in order."""
     i, i_end, j, j_end = area
     old, new = [_Words(line) for line in texts.old[i:i_end]], [_Words(line) for line in texts.new[j:j_end]]
     x = y = 0
@@ -254,14 +255,14 @@ def _changed(texts: _Texts, area: Area) -> Iterator[Row]:
 
 
 def _unmarked(texts: _Texts, i: int | None, j: int | None) -> Row:
-    """A row of an old line, a new line, or both, none of whose words are marked."""
+    """Return a row of an old line, a new line, or both, without marked words."""
     old = None if i is None else _plain(texts.old[i])
     new = None if j is None else _plain(texts.new[j])
     kind: Kind = "added" if i is None else "removed" if j is None else "changed"
     return Row(kind, None if i is None else i + 1, None if j is None else j + 1, old, new)
 
 
-# Words: which line became which, and what changed within it.
+# Words: pairs of similar lines, and the changes within each.
 
 _EXTENDS = (  # Combining marks, variation selectors, the joiner and skin tones belong to the character before them.
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0900-\u0903\u093a-\u094f"
@@ -279,7 +280,7 @@ _TOKEN = re.compile(
 
 
 class _Words:
-    """A line as its words, numbers, blanks and other characters; `letters` is the length of the distinct ones."""
+    """A line as words, numbers, blanks and other characters; `letters` is the total length of the distinct ones."""
 
     __slots__ = ("all", "distinct", "letters")
 
@@ -289,18 +290,19 @@ class _Words:
         self.letters = sum(map(len, self.distinct))
 
     def likeness(self, other: "_Words") -> float:
-        """Between 0 and 1: how much of both lines' letters is in words that both have."""
+        """Return, from 0 to 1, what share of both lines' letters is in words that both have."""
         letters = self.letters + other.letters
         return 2 * sum(map(len, self.distinct & other.distinct)) / letters if letters else 0
 
 
 def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> list[tuple[int, int]]:
-    """Pairs of similar lines in order: the likest ones, or where that is too much work those that come together."""
+    """Return pairs of similar lines, in order: the best pairing, or lines at the same place if that is too much
+    work."""
     if len(old) == 1 == len(new) or not budget.take(len(new) * sum(10 + len(words.distinct) for words in old)):
         together = range(min(len(old), len(new)))
         return [(step, step) for step in together if old[step].likeness(new[step]) > SIMILAR]
     likeness = [[left.likeness(right) for right in new] for left in old]
-    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]  # of the lines from here on
+    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]  # best[x][y]: of the lines from x and y on
     for x in range(len(old) - 1, -1, -1):
         for y in range(len(new) - 1, -1, -1):
             paired = best[x + 1][y + 1] + likeness[x][y] if likeness[x][y] > SIMILAR else 0.0
@@ -309,7 +311,7 @@ def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> lis
 
 
 def _path(best: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The pairs that the best total is made of."""
+    """Return the pairs that make up the best total."""
     pairs = []
     x = y = 0
     while best[x][y]:
@@ -324,7 +326,7 @@ def _path(best: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _marked(old: Sequence[str], new: Sequence[str], texts: _Texts) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Two lines as spans, marked where the other has other words. Blanks between two marks are marked with them."""
+    """Return two lines as spans, marked where the words differ. Blanks between two marks are marked too."""
     kept_old, kept_new = [False] * len(old), [False] * len(new)
     for i, j, count in common_runs(old, new, texts.words):
         inside = i and j and i + count < len(old) and j + count < len(new)

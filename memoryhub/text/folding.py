@@ -1,8 +1,8 @@
-"""Texts in the form in which they are searched, and the way back from there to what stands in the original.
+"""Texts folded for search, and the mapping of found positions back to the original.
 
-A text is folded by NFKC and then by its case, so that `ＡＢＣ`, `abc` and `Abc` are one; no database has a part in it.
-Folding changes lengths (`ß` becomes `ss`, `か` and U+3099 become one letter) but never adds or takes a line feed, so
-the lines of both forms stand side by side. What is found covers whole characters of the original, with their marks.
+A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal; no database takes part. Folding
+changes lengths (`ß` becomes `ss`, `か` and U+3099 become one letter) but neither adds nor removes a line feed, so both
+forms have the same lines. A match always covers whole characters of the original, with their marks.
 """
 
 import unicodedata
@@ -12,26 +12,26 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 PIECE = 512
-"""So many characters are normalised at once: the work grows with the square of the marks that follow each other."""
+"""How many characters are normalised at once: the work grows with the square of the number of consecutive marks."""
 
 MOST_COUNTED = 100
-"""So many lines with a word are counted in a text."""
+"""How many lines with a word are counted in a text."""
 
 LONGEST_LINE, BEFORE_FOUND = 320, 80
-"""Of a longer line so much is shown, with so much before the first place found."""
+"""How many characters of a longer line are shown, and how many of them before the first match."""
 
-# What joins the letter before it without being a mark: vowel signs of the scripts of India, and parts of Hangul.
+# Characters that join the previous letter without being marks: vowel signs of Indian scripts, and parts of Hangul.
 _JOINING = frozenset(
     "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35"
     "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
 ) | frozenset(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]))
 
 Span = tuple[int, int]
-"""Columns of a line, from 0: the first, and the one after the last."""
+"""Columns of a line, from 0: the first one, and the one after the last."""
 
 
 def fold(text: str) -> str:
-    """The form in which two spellings are equal; folding a text is folding each of its lines."""
+    """Return the form in which two spellings are equal; folding a text is the same as folding each of its lines."""
     if text.isascii():
         return text.lower()
     if unicodedata.is_normalized("NFKC", text):
@@ -40,7 +40,7 @@ def fold(text: str) -> str:
 
 
 def pieces(line: str) -> Iterator[str]:
-    """A line cut into pieces that are folded each for itself, between characters that do not join if there are any."""
+    """Yield a line in pieces that can be folded separately, cut between characters that do not join, where possible."""
     start = 0
     while len(line) - start > PIECE:
         end = next((end for end in range(start + PIECE, start, -1) if begins(line[end])), start + PIECE)
@@ -51,7 +51,7 @@ def pieces(line: str) -> Iterator[str]:
 
 
 def begins(character: str) -> bool:
-    """Whether a character begins something new: it never joins the one before it, and is no mark on it."""
+    """Return whether a character never joins the previous one: it is neither a mark nor a joining sign."""
     if character < "\u0300":
         return True
     first = unicodedata.normalize("NFKD", character)[0]
@@ -59,14 +59,15 @@ def begins(character: str) -> bool:
 
 
 def spans(line: str, words: Sequence[str], most: int = 100) -> list[Span]:
-    """Where a line has the folded words: at most `most` places in order, those that touch or overlap as one."""
+    """Return where a line has the folded words: at most `most` matches, in order; those that touch or overlap are
+    joined."""
     folded = fold(line)
     found = sorted(place for word in words for place in _places(folded, word, most))
     return joined(_originals(line, folded, found[:most]))
 
 
 def joined(found: Sequence[Span]) -> list[Span]:
-    """Spans in order, with those that touch or overlap made one."""
+    """Return spans in order, with those that touch or overlap joined."""
     whole: list[Span] = []
     for start, end in sorted(found):
         if whole and start <= whole[-1][1]:
@@ -77,7 +78,7 @@ def joined(found: Sequence[Span]) -> list[Span]:
 
 
 def found_lines(text: str, words: Sequence[str]) -> tuple[list[list[int]], bool]:
-    """For each word the lines, counted from 0, that have it; and whether counting ended before the text did."""
+    """Return for each word the lines, from 0, that contain it; and whether counting stopped early."""
     folded, over = fold(text), False
     numbers = []
     for word in words:
@@ -101,14 +102,14 @@ def _lines_with(folded: str, word: str) -> Iterator[int]:
 
 
 def chosen_lines(numbers: Sequence[Sequence[int]], most: int) -> list[int]:
-    """The lines to show of those found: the first of every word, then the first ones of all."""
+    """Return which of the matching lines to show: the first one of each word, then the first ones of all."""
     firsts = [of_word[0] for of_word in numbers if of_word]
     rest = sorted({number for of_word in numbers for number in of_word})
     return sorted(list(dict.fromkeys([*firsts, *rest]))[:most])
 
 
 def window(line: str, found: Sequence[Span]) -> Span:
-    """The columns of a line that are shown: all of it, or of a long one what stands around the first place found."""
+    """Return the columns of a line to show: all of them, or in a long line those around the first match."""
     if len(line) <= LONGEST_LINE:
         return 0, len(line)
     start = max(0, found[0][0] - BEFORE_FOUND) if found else 0
@@ -120,7 +121,7 @@ def _folded(piece: str) -> str:
 
 
 def _places(folded: str, word: str, most: int) -> Iterator[Span]:
-    """Where the word stands in the folded text, without overlaps."""
+    """Yield the matches of a word in the folded text, without overlaps."""
     at = folded.find(word) if word else -1
     while at >= 0 and most > 0:
         yield at, at + len(word)
@@ -128,8 +129,8 @@ def _places(folded: str, word: str, most: int) -> Iterator[Span]:
 
 
 def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
-    """The columns of the line for those of its folded form."""
-    # Folding the case never shortens: a line that has its length again has every character in its place.
+    """Return the columns of the line for columns of its folded form."""
+    # Folding the case never shortens a line: with its length unchanged, every character is in its place.
     if not found or (len(folded) == len(line) and (line.isascii() or unicodedata.is_normalized("NFKC", line))):
         return list(found)
     places = _Places.of(line)
@@ -138,7 +139,7 @@ def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
 
 @dataclass(slots=True)
 class _Places:
-    """The pieces of a line: where each begins in the line and in its folded form; one is looked into when needed."""
+    """The pieces of a line: where each begins in the line and in its folded form; a piece is examined when needed."""
 
     parts: list[str]
     starts: list[int]
@@ -153,13 +154,13 @@ class _Places:
         return cls(parts, starts, folded_starts, {})
 
     def start(self, position: int) -> int:
-        """Where that begins in the line whose folded form has this position."""
+        """Return the column of the character whose folded form covers this position."""
         piece, within = self._piece(position)
         originals, folded = self._inner(piece)
         return self.starts[piece] + originals[bisect_right(folded, within) - 1]
 
     def end(self, position: int) -> int:
-        """Where that ends in the line whose folded form ends before this position."""
+        """Return the column after the character whose folded form ends at this position."""
         piece, within = self._piece(position - 1)
         originals, folded = self._inner(piece)
         return self.starts[piece] + originals[bisect_right(folded, within)]
@@ -169,7 +170,7 @@ class _Places:
         return piece, position - self.folded_starts[piece]
 
     def _inner(self, piece: int) -> tuple[list[int], list[int]]:
-        """Where each character with its marks begins in a piece, and in the piece's folded form; then both ends."""
+        """Return where each character with its marks begins in a piece, and in its folded form; both with the end."""
         if piece not in self.inner:
             part = self.parts[piece]
             originals = [at for at, character in enumerate(part) if at == 0 or begins(character)] + [len(part)]

@@ -1,7 +1,7 @@
-"""What is kept of a call that changed nothing: a small input whole, of a large one its beginning, length and digest.
+"""Shortening of calls that changed nothing: a large input is stored in part, with its length and digest.
 
-An agent may send what it likes and be refused as often as it likes. Kept whole, such calls would fill the disk outside
-every limit of its memories.
+An agent may send any input and be refused any number of times. Stored whole, such calls would fill the disk outside all
+limits of its memories.
 """
 
 import hashlib
@@ -11,9 +11,9 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 MOST = 4_096
-"""Bytes of an input, as ASCII-escaped JSON, that are kept of a call that changed nothing."""
+"""How many bytes of an input, as ASCII-escaped JSON, are stored of a call that changed nothing."""
 _LEAST = 256
-"""A string this short is kept whole where it stands in an answer."""
+"""A string of at most this many characters stays whole within an answer."""
 
 _END = re.compile(r"… \[kept in part: [0-9,]+ bytes\]\Z")
 
@@ -21,17 +21,17 @@ _to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 class Whole(NamedTuple):
-    """What an input was that is kept in part: its bytes as ASCII-escaped JSON, and their SHA-256 (null: redacted)."""
+    """The original of a shortened input: its bytes as ASCII-escaped JSON, and their SHA-256 (None: redacted)."""
 
     bytes: int
     sha256: str | None
 
 
 def in_part(text: str, whole: Collection[str] = ()) -> str:
-    """An input's JSON text as it is kept: at most about MOST bytes of it, not counting the parameters named `whole`.
+    """Return an input's JSON text as it is stored: at most about MOST bytes, not counting the parameters in `whole`.
 
-    What is shortened becomes an array of two objects, the input as far as it is kept and what it was. No agent can send
-    one, for an input is an object.
+    A shortened input becomes an array of two objects: the shortened input, and the size and digest of the original. An
+    agent cannot send such an array, because an input is an object.
     """
     if len(text) <= MOST:
         return text
@@ -53,14 +53,14 @@ def in_part(text: str, whole: Collection[str] = ()) -> str:
 
 
 def _cut(value: Any, room: int) -> Any:
-    """A value in at most so many bytes of JSON: a string cut, anything else whole or not at all (null)."""
+    """Return a value in at most `room` bytes of JSON: a string cut to fit, any other value whole or None."""
     if len(_to_json(value)) <= room:
         return value
     return cut(value, room) if isinstance(value, str) and room > 2 else None
 
 
 def cut(value: str, room: int) -> str:
-    """The beginning of a string, at most so many bytes of JSON."""
+    """Return the beginning of a string, in at most `room` bytes of JSON."""
     kept = value[:room]
     while kept and (size := len(_to_json(kept))) > room:
         kept = kept[: min(len(kept) - 1, len(kept) * room // size)]
@@ -68,7 +68,7 @@ def cut(value: str, room: int) -> str:
 
 
 def parts(value: Any) -> tuple[Any, Whole | None]:
-    """A kept input as JSON value: what is there of it, and what the whole was (null: it is whole)."""
+    """Return the input that was stored, and the size and digest of its original (None: it is not shortened)."""
     told = value[1] if isinstance(value, list) and len(value) == 2 else None
     if isinstance(told, dict) and told.get("kept_in_part") is True and isinstance(told.get("bytes"), int):
         return value[0], Whole(told["bytes"], told.get("sha256"))
@@ -76,29 +76,33 @@ def parts(value: Any) -> tuple[Any, Whole | None]:
 
 
 def without_digest(kept: Any, whole: Whole) -> list[Any]:
-    """A kept input of which something has been redacted: on the digest of the whole nobody can try what it was."""
+    """Return a shortened input without the original's digest, by which a redacted value could be guessed."""
     return [kept, {"kept_in_part": True, "bytes": whole.bytes, "sha256": None}]
 
 
 def short_answer(answer: str, quoted: str) -> str:
-    """A long answer with the mark of a string in its place, which `whole_answer` puts back; what is left is cut."""
+    """Return an answer as it is stored: if long, with a mark instead of a quoted string, and the rest cut.
+
+    `whole_answer` puts the quoted string back.
+    """
     if len(answer) > MOST and len(quoted) > _LEAST:
         answer = answer.replace(quoted, mark(quoted))
     return answer if len(answer) <= MOST else cut(answer, MOST) + _told(answer)
 
 
 def whole_answer(kept: str, quoted: str) -> str:
-    """The answer again of which `short_answer` made `kept`."""
+    """Return the answer from which `short_answer` made `kept`, with the quoted string put back."""
     return kept.replace(mark(quoted), quoted) if len(quoted) > _LEAST else kept
 
 
 def is_cut(kept: str) -> bool:
-    """Whether the end of an answer is missing."""
+    """Return whether the end of an answer is missing."""
     return len(kept) > _LEAST and _END.search(kept) is not None
 
 
 def mark(quoted: str) -> str:
-    """The beginning of a string, and how long it was; its digest is that of the input, which a redaction takes."""
+    """Return the beginning and the length of a string. Its digest is stored with the input, where a redaction removes
+    it."""
     return cut(quoted, _LEAST) + _told(quoted)
 
 

@@ -1,4 +1,4 @@
-"""What two sequences of lines or words have in common, with work that is bounded whatever they are."""
+"""Common runs of two sequences of lines or words, found with bounded work."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 LARGEST_AREA = 4_000_000
-"""Where an old and a new stretch make more pairs than this, they are not searched as one."""
+"""An old and a new stretch with more pairs than this are not searched as one."""
 
 SPLITS = 8
 
@@ -14,18 +14,18 @@ Area = tuple[int, int, int, int]
 """Old positions [first, end) and new positions [first, end)."""
 Pair = tuple[int, int]
 Run = tuple[int, int, int]
-"""What both have: first old position, first new position, how many."""
+"""A run that both sequences have: first old position, first new position, length."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """The work that is left; `passed` once something was not searched because there was too little."""
+    """The remaining work; `passed` once a stretch was not searched because too little was left."""
 
     left: int
     passed: bool = False
 
     def take(self, work: int) -> bool:
-        """Whether there was enough left for this much work, which is then used up."""
+        """Use up this much work; return False, using nothing, if too little is left."""
         if work > self.left:
             return False
         self.left -= work
@@ -34,17 +34,17 @@ class Budget:
 
 @dataclass(slots=True)
 class Work:
-    """What all comparisons of one request may still cost together, in units of about a microsecond.
+    """The remaining work of all comparisons of one request, in units of about a microsecond.
 
     Characters, lines and pairs are counted, never time: the same texts cost the same on every machine. The first
-    comparison of a request is always made, since each is bounded by itself; a later one where enough is left for it.
+    comparison of a request is always made, because each is bounded by itself; a later one only if enough work is left.
     """
 
     left: int
     begun: bool = False
 
     def opens(self, cost: int) -> bool:
-        """Whether a comparison that costs at least this much is made; the cost is used up then."""
+        """Return whether to make a comparison that costs at least this much; if so, the cost is used up."""
         if self.begun and cost > self.left:
             return False
         self.begun = True
@@ -52,12 +52,12 @@ class Work:
         return True
 
     def spend(self, cost: int) -> None:
-        """What a comparison has cost beyond what was known before."""
+        """Use up the cost of a comparison beyond its estimate."""
         self.left = max(0, self.left - cost)
 
 
 def size_of(texts: Iterable[str]) -> tuple[int, int]:
-    """How many characters and line feeds some texts have together."""
+    """Return how many characters and line feeds some texts have in total."""
     characters = lines = 0
     for text in texts:
         characters, lines = characters + len(text), lines + text.count("\n")
@@ -65,13 +65,13 @@ def size_of(texts: Iterable[str]) -> tuple[int, int]:
 
 
 def cost_of_matching(*texts: str) -> int:
-    """What reading texts line by line costs, before any pairs."""
+    """Return the cost of reading texts line by line, before any pairs are examined."""
     characters, lines = size_of(texts)
     return characters // 64 + lines // 4
 
 
 def common_runs(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[Run]:
-    """The longest common subsequence as runs, in order; less where the budget of equal pairs does not suffice."""
+    """Return the longest common subsequence as runs, in order; fewer runs if the budget is too small."""
     runs: list[Run] = []
     for i, j in _pairs(old, new, (0, len(old), 0, len(new)), budget, SPLITS):
         if runs and runs[-1][0] + runs[-1][2] == i and runs[-1][1] + runs[-1][2] == j:
@@ -82,7 +82,7 @@ def common_runs(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[
 
 
 def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
-    """What lies before, between and after the runs."""
+    """Return the areas before, between and after the runs."""
     areas: list[Area] = []
     i = j = 0
     for old_first, new_first, count in [*runs, (old_end, new_end, 0)]:
@@ -93,7 +93,8 @@ def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Equal pairs in an area, in order: its common ends, and between them the most there are or those of its parts."""
+    """Return equal pairs of an area, in order: its common ends, and between them the longest chain, or those of its
+    parts."""
     i, i_end, j, j_end = inner = _trimmed(old, new, area)
     head = list(zip(range(area[0], i), range(area[2], j), strict=True))
     tail = list(zip(range(i_end, area[1]), range(j_end, area[3]), strict=True))
@@ -110,7 +111,7 @@ def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, s
 
 
 def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """An area that is too much is cut at what stands once on either side; without such cuts nothing is in common."""
+    """Return the pairs of a large area, cut at elements that occur once on either side; none without such cuts."""
     anchors = _anchors(old, new, area) if splits else []
     if not anchors:
         budget.passed = True
@@ -124,7 +125,7 @@ def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: 
 
 
 def _trimmed(old: Sequence[str], new: Sequence[str], area: Area) -> Area:
-    """The area without what both have at its start and at its end."""
+    """Return the area without its common start and end."""
     i, i_end, j, j_end = area
     while i < i_end and j < j_end and old[i] == new[j]:
         i, j = i + 1, j + 1
@@ -134,7 +135,7 @@ def _trimmed(old: Sequence[str], new: Sequence[str], area: Area) -> Area:
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
-    """Pairs of what stands exactly once on either side, as many as keep their order."""
+    """Return the longest chain of pairs of elements that occur exactly once on either side."""
     i, i_end, j, j_end = area
     often_old, often_new = Counter(old[i:i_end]), Counter(new[j:j_end])
     once = {new[y]: [y] for y in range(j, j_end) if often_new[new[y]] == 1 == often_old[new[y]]}
@@ -142,9 +143,9 @@ def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
 
 
 def _longest(candidates: Sequence[tuple[int, Sequence[int]]]) -> list[Pair]:
-    """The longest chain of pairs that rises on both sides, after Hunt and Szymanski: one bisection for each pair.
+    """Return the longest chain of pairs that rises on both sides, after Hunt and Szymanski: one bisection per pair.
 
-    Candidates are old positions, rising, each with the new positions of its equals, falling.
+    Candidates are old positions, rising, each with the new positions of equal elements, falling.
     """
     ends: list[int] = []
     chains: list[tuple[int, int, object]] = []
@@ -161,7 +162,7 @@ def _longest(candidates: Sequence[tuple[int, Sequence[int]]]) -> list[Pair]:
 
 
 def _unlinked(chain: object) -> list[Pair]:
-    """A chain of (old, new, the chain before it) as pairs in order."""
+    """Return the pairs, in order, of a linked chain (old, new, the chain before it)."""
     pairs: list[Pair] = []
     while isinstance(chain, tuple):
         pairs.append((chain[0], chain[1]))
@@ -170,10 +171,10 @@ def _unlinked(chain: object) -> list[Pair]:
 
 
 def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Run]:
-    """The same runs of lines, where only added or only removed ones lie between moved to where one sees them begin.
+    """Return the same runs, with each pure addition or removal between two of them moved to its most natural start.
 
-    A section added before another can be read as itself with the blank line after it, or as its end and the start of
-    the next: both are right, the first is what was written.
+    A section added before another can be shown as itself with the blank line after it, or as its end with the start of
+    the next section. Both are right; the first is what was written.
     """
     result = list(runs)
     for position in range(len(result) - 1):
@@ -190,7 +191,10 @@ def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Ru
 
 
 def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: int) -> int:
-    """How far to move the lines [first, end) down (or up: negative): to the best start, else as far as they go."""
+    """Return how many lines to move the lines [first, end) down (negative: up) to their best start.
+
+    Of equally good starts the lowest one counts.
+    """
     up = down = 0
     while up < most_up and lines[first - 1 - up] == lines[end - 1 - up]:
         up += 1
@@ -200,7 +204,7 @@ def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: 
 
 
 def _start_rank(lines: Sequence[str], first: int) -> int:
-    """How well a change begins at a line: a heading is best, then what stands after a blank line."""
+    """Return how natural it is for a change to begin at a line: best is a heading, then a line after a blank one."""
     if lines[first].startswith("#"):
         return 2
     return 1 if first and lines[first].strip() and not lines[first - 1].strip() else 0

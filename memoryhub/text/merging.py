@@ -1,7 +1,7 @@
-"""Three texts to one: what two people made of the same text, line by line, with work that is bounded whatever they are.
+"""A three-way merge, line by line: the changes of two sides to the same text, with bounded work.
 
-What one of them alone changed is taken, and so is what both changed alike. Where they changed the same lines, or lines
-beside one another, nobody is overruled: that is a conflict with the lines of all three texts.
+A change of one side is taken, and so is the same change of both. Where both sides changed the same or adjacent lines,
+the merge overrules neither: the result is a conflict with the lines of all three texts.
 """
 
 import re
@@ -12,8 +12,8 @@ from itertools import count
 from memoryhub.text.matching import Area, Budget, Work, common_runs, differing, slid
 
 MATCHING_PAIRS = 200_000
-"""So many pairs of equal lines are looked at for each side. Beyond it a stretch counts as changed as a whole: there can
-be a conflict where a closer look would have found none, and never a text that nobody meant."""
+"""How many pairs of equal lines are examined for each side. Beyond that, a stretch counts as wholly changed. That can
+only add a conflict, never produce a text that no one meant."""
 
 SHORTEST_MARK = 7
 _LIKE_A_MARKER = re.compile(r"^(<+|\|+|=+|>+)(?= |$)", re.MULTILINE)
@@ -30,7 +30,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What became of three texts, in order: stretches that are settled and conflicts between them."""
+    """The result of a merge, in order: settled stretches, and conflicts between them."""
 
     parts: tuple[str | Conflict, ...]
 
@@ -44,29 +44,31 @@ class Merge:
 
     @property
     def text(self) -> str:
-        """The one text; ValueError while there are conflicts."""
+        """The merged text; raises ValueError while there are conflicts."""
         if not self.is_clean:
             raise ValueError("a merge with conflicts is no text yet")
         return self.settled(lambda conflict: "")
 
     def settled(self, settle: Callable[[Conflict], str]) -> str:
-        """The text with something in the place of each conflict, asked for in order."""
+        """Return the text with each conflict replaced by what `settle` returns, called in order."""
         return joined(part if isinstance(part, str) else settle(part) for part in self.parts)
 
     @property
     def mark(self) -> int:
-        """How many characters the markers have: as no line of these texts could be taken for one of them."""
+        """The length of the conflict markers, chosen so that no line of these texts looks like one."""
         return mark_for(*(piece for part in self.parts for piece in _pieces(part)))
 
     def marked(self, mine: str, theirs: str) -> str:
-        """The text with each conflict in it, on lines of its own, between markers that name the sides."""
+        """Return the text with each conflict on lines of its own, between markers that name the sides."""
         mark = self.mark
         return self.settled(lambda conflict: marked(conflict, mark, mine, theirs))
 
 
 def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Merge:
-    """The lines of both sides in one text. Lines end at a line feed and at nothing else. What the pairs of lines cost
-    is taken from `work`."""
+    """Return the changes of both sides in one text, taking the cost of matching lines from `work`.
+
+    Lines end at line feeds only.
+    """
     old, left, right = lines_of(base), lines_of(mine), lines_of(theirs)
     parts: list[str | Conflict] = []
     for stretch in _stretches(old, left, right, work):
@@ -78,9 +80,9 @@ def merge(base: str, mine: str, theirs: str, *, work: Work | None = None) -> Mer
 
 
 def overruled(conflict: Conflict) -> str:
-    """Both sides' changes line by line: what either removed is gone, what either added is there.
+    """Return both sides' changes line by line: lines that either removed are gone, lines that either added are kept.
 
-    Where both replaced the same lines, those of `theirs` stand alone.
+    Where both replaced the same lines, only those of `theirs` are kept.
     """
     base, mine, theirs = lines_of(conflict.base), lines_of(conflict.mine), lines_of(conflict.theirs)
     right = _changes(base, theirs)
@@ -99,7 +101,7 @@ def overruled(conflict: Conflict) -> str:
 
 
 def _by_line(area: Area) -> list[Area]:
-    """An area that replaces lines by as many, line by line; any other as it is."""
+    """Split an area that replaces lines by equally many into single lines; return any other unchanged."""
     first, end, start, stop = area
     if end - first != stop - start:
         return [area]
@@ -107,7 +109,7 @@ def _by_line(area: Area) -> list[Area]:
 
 
 def beside(mine: str, theirs: str) -> Merge:
-    """Two texts whose base is not known: everything that differs is a conflict."""
+    """Return a merge of two texts without a known base: every difference is a conflict."""
     left, right = lines_of(mine), lines_of(theirs)
     parts: list[str | Conflict] = []
     i = 0
@@ -118,13 +120,14 @@ def beside(mine: str, theirs: str) -> Merge:
 
 
 def mark_for(*texts: str) -> int:
-    """The length of markers that no line of some texts is."""
+    """Return a marker length for which no line of these texts looks like a marker."""
     taken = {len(found[1]) for text in texts for found in _LIKE_A_MARKER.finditer(text)}
     return next(length for length in count(SHORTEST_MARK) if length not in taken)
 
 
 def unmarked(text: str, mark: int) -> Merge:
-    """What `marked` has written and somebody may have edited: conflicts whose markers, of that length, are complete."""
+    """Return the merge in a text from `marked` that may have been edited: conflicts with complete markers of that
+    length."""
     lines = lines_of(text)
     starts = [mark * sign for sign in "<|=>"]
     parts: list[str | Conflict] = []
@@ -142,7 +145,7 @@ def unmarked(text: str, mark: int) -> Merge:
 
 
 def _marks(lines: Sequence[str], first: int, starts: Sequence[str]) -> tuple[int, int, int, int] | None:
-    """Where the four markers of the conflict stand that begins with this line; null where none does."""
+    """Return the lines of the four markers of the conflict that begins here; None if none does."""
     found: list[int] = []
     for place in range(first, len(lines)):
         marks = [lines[place].rstrip("\n").partition(" ")[0] == start for start in starts]
@@ -156,14 +159,14 @@ def _marks(lines: Sequence[str], first: int, starts: Sequence[str]) -> tuple[int
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines with their line feeds, which the last one can lack."""
+    """Return the lines with their line feeds; the last one may lack it."""
     lines = [line + "\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """Pieces one after the other, each beginning a line: one that ended a text without a line feed gets one."""
+    """Join pieces that each begin a line: a piece without a final line feed gets one."""
     text: list[str] = []
     for piece in filter(None, pieces):
         if text and not text[-1].endswith("\n"):
@@ -177,7 +180,7 @@ def _pieces(part: str | Conflict) -> tuple[str, ...]:
 
 
 def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
-    """The three sides of a conflict between markers of some length that name two of them."""
+    """Return the three sides of a conflict between markers that name two of them."""
     start, before, between, end = (mark * sign for sign in "<|=>")
     sides = [f"{start} {mine}\n", conflict.mine, f"{before}\n", conflict.base, f"{between}\n", conflict.theirs]
     return joined([*sides, f"{end} {theirs}\n"])
@@ -186,7 +189,7 @@ def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
 def _stretches(
     base: Sequence[str], mine: Sequence[str], theirs: Sequence[str], work: Work | None
 ) -> Iterator[str | Conflict]:
-    """Everything in order: lines that both kept, and each group of changes as what became of it."""
+    """Yield lines that both sides kept, and the outcome of each group of changes, in order."""
     i = 0
     for left, right in _groups(_changes(base, mine, work), _changes(base, theirs, work)):
         first, end = _reach([*left, *right])
@@ -207,7 +210,7 @@ def _changes(base: Sequence[str], side: Sequence[str], work: Work | None = None)
 
 
 def _groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list[Area], list[Area]]]:
-    """Changes of both sides in order, together where they overlap in the base or touch."""
+    """Yield the changes of both sides in order, grouped where they overlap or touch in the base."""
     ours: tuple[list[Area], list[Area]] = ([], [])
     end = -1
     for area, side in sorted([*((area, 0) for area in mine), *((area, 1) for area in theirs)]):
@@ -225,7 +228,7 @@ def _reach(areas: Sequence[Area]) -> tuple[int, int]:
 
 
 def _side(base: Sequence[str], side: Sequence[str], areas: Sequence[Area], first: int, end: int) -> str:
-    """What a side has in the place of the base's lines [first, end): its changes and, between them, what it kept."""
+    """Return a side's text for the base's lines [first, end): its changes, and the lines it kept between them."""
     pieces: list[str] = []
     i = first
     for area in areas:

@@ -1,4 +1,4 @@
-"""What is new in a text that took the place of another: its findings of sensitive kinds on lines the old one lacks."""
+"""New findings in a text that replaced another: sensitive values on lines that the old text does not have."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,23 +9,22 @@ from memoryhub.sensitive import Span
 
 LONG = 8_000
 SPANNING = {"private_key": LONG, "instructions": 80, "password": 80}
-"""The kinds of which a finding can begin on one line and end on another, and how many characters before and after what
-changed are looked at for them."""
+"""Kinds whose findings can span lines, and how many characters around a change are searched for them."""
 
 _PART_OF_KEY = re.compile(r"KEY|--|[A-Za-z0-9+/=]{16}")
-"""Some of it stands on every line of a private key."""
+"""A pattern that every line of a private key matches."""
 
 _MASK = re.compile(r"\[redacted:[a-z_]{1,40}\]")
 
 
 class Novelty:
-    """The lines of a text from the first to the last that another one (null: there was none) does not have.
+    """The lines of a new text from the first to the last that the old one (None: there was none) does not have.
 
-    Lines are looked at whole, so that a value is found that two edits put together.
+    Whole lines are searched, so that a value is found that two edits put together.
     """
 
     def __init__(self, old: str | None, new: str, written: tuple[int, int] | None = None) -> None:
-        """`written`: where in the new text, if that is known, what was written stands."""
+        """Take both texts; `written` is where in the new text the change stands, if that is known."""
         self.old, self.new = old, new
         if old is None:
             self.start, self.end = 0, len(new)
@@ -34,11 +33,11 @@ class Novelty:
         self._old_lines: frozenset[str] | None = None
 
     def has_any(self, kinds: frozenset[str]) -> bool:
-        """Whether there may be findings of some kinds: quicker than finding them, which is seldom needed."""
+        """Return whether there may be findings of some kinds: faster than `found`, which is rarely needed."""
         return any(self._between(*place, of) for place, of in self._places(kinds))
 
     def found(self, kinds: frozenset[str]) -> list[Span]:
-        """The findings of some kinds in what is new, by start."""
+        """Return the findings of some kinds in the new lines, by start."""
         found: list[Span] = []
         for place, of in self._places(kinds):
             spans = [span for span in self._between(*place, of) if span.start < self.end and span.end > self.start]
@@ -46,13 +45,13 @@ class Novelty:
         return [span for span in found if self._is_new(span)] if self.old else found
 
     def _places(self, kinds: frozenset[str]) -> Iterator[tuple[tuple[int, int], frozenset[str]]]:
-        """Which stretch of the text to look through for which kinds."""
+        """Yield each stretch of the text to search, with the kinds to search for."""
         for margin, of in _by_margin(kinds) if self.old else ((0, kinds),):
             if margin < LONG or _PART_OF_KEY.search(self.new, self.start, self.end):
                 yield self._around(margin), of
 
     def _around(self, margin: int) -> tuple[int, int]:
-        """What is new, with so many characters before and after it, to the ends of their lines."""
+        """Return the new stretch with this many characters before and after it, extended to whole lines."""
         if not margin:
             return self.start, self.end
         low, high = max(0, self.start - margin), self.end + margin
@@ -60,12 +59,12 @@ class Novelty:
         return self.new.rfind("\n", 0, low) + 1, len(self.new) if end < 0 else end
 
     def _between(self, start: int, end: int, kinds: frozenset[str]) -> list[Span]:
-        first = max(0, start - 1)  # the line feed before it: where a text begins, other characters are fine
+        first = max(0, start - 1)  # with the line feed before it: the start of a text is treated differently
         found = find(self.new[first:end], kinds)
         return [Span(span.start + first, span.end + first, span.kind) for span in found] if first else found
 
     def _is_new(self, span: Span) -> bool:
-        """Whether the old text does not have the lines of a finding, as they are."""
+        """Return whether the old text lacks the lines of a finding as they are."""
         start, end = self.new.rfind("\n", 0, span.start) + 1, self.new.find("\n", max(span.start, span.end - 1))
         lines = self.new[start : len(self.new) if end < 0 else end]
         old = self.old or ""
@@ -78,13 +77,13 @@ class Novelty:
 
 @lru_cache(maxsize=64)
 def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
-    """The kinds that are looked for equally far around what changed."""
+    """Return the kinds grouped by how many characters around a change are searched for them."""
     margins = sorted({SPANNING.get(kind, 0) for kind in kinds})
     return tuple((margin, frozenset(kind for kind in kinds if SPANNING.get(kind, 0) == margin)) for margin in margins)
 
 
 def find(text: str, kinds: frozenset[str]) -> list[Span]:
-    """The findings of some kinds, but for what stands in the place of a value that was masked."""
+    """Return the findings of some kinds, except within the marks of masked values."""
     found = sensitive.find(text, kinds)
     if not found or "[redacted:" not in text:
         return found
@@ -93,7 +92,7 @@ def find(text: str, kinds: frozenset[str]) -> list[Span]:
 
 
 def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
-    """Those that meet none of the others, both by start and not overlapping among themselves."""
+    """Return the spans that overlap none of the others; both are by start and without overlaps among themselves."""
     found: list[Span] = []
     position = 0
     for span in spans:
@@ -105,7 +104,7 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """The places that spans, apart from the masked ones, have once those are masked."""
+    """Return where spans stand after the masked spans, which they do not overlap, have been masked."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:
@@ -119,7 +118,7 @@ def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Sp
 
 
 def _changed(old: str, new: str) -> tuple[int, int]:
-    """Where the lines begin and end that are not in both, as one stretch of the new text."""
+    """Return where the lines that are not in both texts begin and end, as one stretch of the new text."""
     most = min(len(old), len(new))
     before = _alike(most, lambda low, high: old[low:high] == new[low:high])
     o, n = len(old), len(new)
@@ -128,13 +127,13 @@ def _changed(old: str, new: str) -> tuple[int, int]:
 
 
 def _lines_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """From the beginning of the line of a place to the end of the line where it ends."""
+    """Return a stretch extended to whole lines."""
     following = text.find("\n", end)
     return text.rfind("\n", 0, start) + 1, len(text) if following < 0 else following
 
 
 def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """How many characters, up to `most`, are the same from the first on; each is compared about twice."""
+    """Return how many characters, up to `most`, are equal from the first on; each is compared about twice."""
     low, step = 0, most
     while step:
         if is_same(low, min(low + step, most)):

@@ -1,8 +1,8 @@
-"""Paths that are found as quickly as one types, a hundred thousand of them: which have some words, the best first.
+"""An index of paths that answers while a person types, for a hundred thousand paths: which have some words, best first.
 
-Every two and every three bytes that follow each other in a path have a number whose bits say in which paths they do.
-What has a word has all of the word's, so a few `&` of such numbers leave the few paths that have to be looked at.
-Paths are in the order in which equals are shown, the shortest first.
+Every pair and triple of adjacent bytes in a path has a key; the bits of the key's number say which paths have it. A
+path with a word has all keys of the word, so a few `&` of such numbers leave only few paths to check. Paths are ordered
+as equally good ones are shown, shortest first.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from memoryhub.text.folding import fold
 BLOCK = 4096
 MOST_WORDS = 8
 MOST_CHECKED = 1000
-"""So many paths are looked at for one answer, however many the pairs have left."""
+"""How many paths are checked for one answer, however many the keys leave."""
 
 NAME_IS, NAME_BEGINS, WORD_BEGINS, IN_NAME, IN_PATH = range(5)
-_END = b"\xff"  # never a byte of a text
+_END = b"\xff"  # never a byte of UTF-8 text
 _ONE, _THREE, _BEGIN, _WORD = (kind << 20 for kind in range(1, 5))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A memory's id, its path, and the path folded."""
+    """A memory's id, its path, and its folded path."""
 
     id: str
     path: str
@@ -41,16 +41,16 @@ class Entry:
 
 
 Found = tuple[int, int, str, Entry]
-"""How well it fits, its length, its folded form: in this order they are shown."""
+"""How well an entry fits (lowest is best), its length, and its folded path, in the order of the answer."""
 
 
 def words_of(query: str) -> list[str]:
-    """What is looked for: folded words, each once; a slash alone says nothing."""
+    """Return the distinct folded words of a query; slashes alone are ignored."""
     return list(dict.fromkeys(word for word in fold(query).split() if word.strip("/")))[:MOST_WORDS]
 
 
 def found(entry: Entry, words: Sequence[str]) -> Found | None:
-    """The entry with how well it fits: as its best word does; null where a word is not in its path."""
+    """Return the entry with the fit of its best word; None if its path lacks a word."""
     best = IN_PATH
     for word in words:
         if word not in entry.folded:
@@ -61,7 +61,7 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 
 
 def _fit(path: str, word: str) -> int:
-    """How a word that the path has stands in its last parts, as many as the word has."""
+    """Return how a word fits the last parts of a path, as many parts as the word has."""
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
         tail = path.split("/", path.count("/") - depth + 1)[-1]
@@ -76,7 +76,7 @@ def _fit(path: str, word: str) -> int:
 
 
 def in_order(path: str, letters: str) -> bool:
-    """Whether a folded path has these letters in this order, whatever stands between them."""
+    """Return whether a folded path has these letters in this order, with anything between them."""
     at = -1
     for letter in letters:
         at = path.find(letter, at + 1)
@@ -86,7 +86,7 @@ def in_order(path: str, letters: str) -> bool:
 
 
 class PathIndex:
-    """Entries that do not change; any number of threads may look into it."""
+    """An index of entries that do not change; any number of threads may use it."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = sorted(entries, key=lambda entry: (len(entry.folded), entry.folded))
@@ -97,7 +97,7 @@ class PathIndex:
         return len(self.entries)
 
     def find(self, words: Sequence[str], limit: int, gone: Container[str] = ()) -> list[Found]:
-        """The best entries that have all words (without words: any), except those whose ids are in `gone`."""
+        """Return the best entries that have all words (without words: any), except those whose ids are in `gone`."""
         answer: list[Found] = []
         places: list[list[int]] = [[] for _ in range(IN_PATH + 1)]
         for checked, (fit, place) in enumerate(self._candidates([_Keys.of(word) for word in words])):
@@ -111,7 +111,7 @@ class PathIndex:
         return sorted(answer)[:limit]
 
     def _candidates(self, words: Sequence[_Keys]) -> Iterator[tuple[int, int]]:
-        """How well they may fit and their places: those that may fit best first, each once."""
+        """Yield fit and position of entries that may fit, best fit first, each entry once."""
         seen = [0] * len(self.blocks)
         for fit in range(IN_PATH + 1):
             for number, block in enumerate(self.blocks):
@@ -121,7 +121,7 @@ class PathIndex:
                     yield fit, number * BLOCK + at
 
     def find_letters(self, letters: str, limit: int, gone: Container[str] = ()) -> list[Entry]:
-        """The first entries that have these letters in this order."""
+        """Return the first entries that have these letters in this order."""
         keys = {_ONE | byte for byte in _bytes(letters)}
         answer: list[Entry] = []
         places = (n * BLOCK + at for n, block in enumerate(self.blocks) for at in _ones(block.having(keys)))
@@ -136,7 +136,8 @@ class PathIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """What an entry has if a word stands in its path; and in its name in each of the ways in which it fits there."""
+    """The keys that an entry has if its path has a word, and those of its name for each way in which the word may
+    fit."""
 
     path: frozenset[int]
     by_fit: tuple[frozenset[int], ...]
@@ -156,7 +157,7 @@ class _Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Some entries, with the bits of each key of their names and of the directories that they are in."""
+    """Some entries, with the bits of each key in their names and in their directories."""
 
     size: int
     in_name: dict[int, int]
@@ -180,14 +181,14 @@ class _Block:
         return cls(len(entries), _with_single_bytes(names), _with_single_bytes(_directory_bits(directories)))
 
     def candidates(self, words: Sequence[_Keys], fit: int) -> int:
-        """The bits of entries that may have all words, one of them in a way that fits at least so well."""
+        """Return the bits of entries that may have all words, at least one with this fit or a better one."""
         bits = self.having([key for word in words for key in word.path])
         if fit == IN_PATH or not bits:
             return bits
         return bits & reduce(or_, (self._named(word.by_fit[fit]) for word in words), 0)
 
     def having(self, keys: Iterable[int]) -> int:
-        """The bits of the entries that have all these keys, in their name or above it."""
+        """Return the bits of the entries that have all these keys, in their name or their directory."""
         bits = (1 << self.size) - 1
         for key in keys:
             bits &= self.in_name.get(key, 0) | self.in_directory.get(key, 0)
@@ -200,7 +201,7 @@ class _Block:
 
 
 def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
-    """With the keys of single bytes: what has one has a pair that begins with it, as a slash or the end follows."""
+    """Add the keys of single bytes: each byte begins a pair, because a slash or the end mark follows the last one."""
     for key, bits in list(numbers.items()):
         if key < _ONE:
             single = _ONE | key >> 8
@@ -209,7 +210,7 @@ def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
 
 
 def _directory_bits(directories: Mapping[str, int]) -> dict[int, int]:
-    """The bits of each key of some directories, given which entries are in each."""
+    """Return the bits of each key of some directories, from the bits of the entries in each directory."""
     found: dict[int, int] = {}
     for directory, bits in directories.items():
         data = _bytes(directory) + b"/"
@@ -235,7 +236,7 @@ def _name_keys(name: str) -> set[int]:
 
 
 def _inner(data: bytes) -> set[int]:
-    """The keys that bytes have in which these stand."""
+    """Return the keys of any bytes that contain these."""
     if len(data) == 1:
         return {_ONE | data[0]}
     return _pairs(data) | _triples(data)
@@ -246,7 +247,7 @@ def _pairs(data: bytes) -> set[int]:
 
 
 def _triples(data: bytes) -> set[int]:
-    """Few enough for any paths: a key stands for many triples."""
+    """Return the keys of the triples. Several triples share a key, so that there are at most 4,096 keys."""
     return {
         _THREE | (169 * first + 13 * second + third) & 4095
         for first, second, third in zip(data, data[1:], data[2:], strict=False)
@@ -266,7 +267,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _ones(bits: int) -> Iterator[int]:
-    """The positions of the ones of a number, from the lowest."""
+    """Yield the positions of the ones of a number, from the lowest."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1

@@ -1,5 +1,4 @@
-"""How a text is spelt elsewhere: in other case, width, accents or Unicode form, with characters that nobody sees
-between its letters, and, less surely, with other spaces between its words."""
+"""Other spellings of a text: with other case, width, accents, Unicode form, invisible characters or spaces."""
 
 import re
 import unicodedata
@@ -7,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 _ASIDE = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ı": "i", "ŧ": "t"})
-"""Letters with a stroke, which no normal form takes apart."""
+"""Letters with a stroke, which no normal form decomposes."""
 
 _UNSEEN = frozenset({"Mn", "Me", "Cf"})
 _SPACES = r"[\s._-]{0,3}"
@@ -15,7 +14,7 @@ _BETWEEN = re.compile(r"[\s._-]+")
 
 
 class _Loose(dict[int, str]):
-    """What stands for a character when spellings are compared, by its code point; worked out when first asked for."""
+    """The loose form of each character, by code point; computed when first needed."""
 
     def __missing__(self, code: int) -> str:
         apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).casefold())
@@ -28,7 +27,7 @@ _LOOSE = _Loose()
 
 
 def loose(text: str) -> str:
-    """The form in which spellings are compared: one character after the other, each by itself, so line ends stay."""
+    """Return the form in which spellings are compared. Each character is folded by itself, so line ends stay."""
     return text.lower() if text.isascii() else text.translate(_LOOSE)
 
 
@@ -42,18 +41,18 @@ class Spellings:
         self._pattern = re.compile("|".join(part for part in parts if part) or "(?!)")
 
     def is_same(self, spelling: str) -> bool:
-        """Whether only what nobody hears differs; otherwise other spaces stand between the words."""
+        """Return whether a spelling differs in no audible way; otherwise only the spaces between its words differ."""
         return loose(spelling) in self._same
 
     def within(self, text: str) -> set[str]:
-        """Every spelling that stands in a text, as it stands there."""
+        """Return every spelling that occurs in a text, as it is written there."""
         folded = loose(text)
         if len(folded) == len(text) and text.isascii():
             return {text[slice(*match.span())] for match in self._pattern.finditer(folded)}
         return {spelling for line in self._lines(text, folded) for spelling in self._in_line(line)}
 
     def _lines(self, text: str, folded: str) -> Iterator[str]:
-        """The lines with something in them. A text that stands on two lines is looked for in all of it."""
+        """Yield the lines with a spelling; the whole text if a spelling spans two lines."""
         if not self._pattern.search(folded):
             return
         if any("\n" in spelt for spelt in self._same):
@@ -64,7 +63,7 @@ class Spellings:
                 yield line
 
     def _in_line(self, line: str) -> Iterator[str]:
-        """What is found covers whole characters with the marks on them."""
+        """Yield the matches, extended to whole characters with their marks."""
         parts = [loose(character) for character in line]
         ends = list(accumulate(map(len, parts)))
         for match in self._pattern.finditer("".join(parts)):
@@ -76,6 +75,6 @@ class Spellings:
 
 
 def _pattern(folded: str) -> str:
-    """The words of a folded text, together or apart; an exact one comes first."""
+    """Return a pattern for the words of a folded text, joined or separated; the exact text comes first."""
     words = [re.escape(word) for word in _BETWEEN.split(folded) if word]
     return f"{re.escape(folded)}|{_SPACES.join(words)}" if words else ""

@@ -1,7 +1,7 @@
-"""Hidden and bidirectional characters in a text made visible as labelled boxes.
+"""Makes hidden and bidirectional characters of a text visible as labelled boxes.
 
-Whoever reads a memory must see what an agent reads: characters without a shape can carry instructions, and those that
-turn the direction of writing can show another text than the one that stands there.
+A person must see what an agent reads: invisible characters can carry instructions, and characters that change the
+direction of writing can make a text look like another one.
 """
 
 import re
@@ -12,12 +12,12 @@ from html import escape
 from itertools import groupby
 
 MOST_BOXES = 32
-"""A run of hidden characters becomes no more boxes than this; the last one says how many follow."""
+"""The most boxes for a run of hidden characters; the last box says how many characters follow."""
 
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _TAGS = "\U000e0020-\U000e007f"
-# Controls but TAB and LF, formats, line and paragraph separators, surrogates, spaces that are not U+0020 (U+3000 is the
-# ordinary one of Japanese and is as wide as a letter), fillers, noncharacters and what Unicode asks not to be drawn.
+# Controls except TAB and LF, formats, line and paragraph separators, surrogates, spaces other than U+0020 and U+3000
+# (the visible space of Japanese), fillers, noncharacters, and characters that Unicode says not to draw.
 _HIDDEN = (
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\xa0\\xad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u115f\\u1160\\u1680"
     "\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufdd0-\\ufdef"
@@ -33,8 +33,8 @@ _HAN = "\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\U00020000-\\U0003ffff"
 _JOINED = "\\u0620-\\u064a\\u066e-\\u06d3\\u0750-\\u077f\\u08a0-\\u08c9\\u0904-\\u0939\\u093c-\\u094d\\u0980-\\u0ddf"
 _FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls"))
 
-# Where they belong, hidden characters have a shape of their own: in emoji and the flags of England, Scotland and Wales,
-# as variants of Han letters, between the joined letters of Persian and the scripts of India, in Mongolian.
+# Hidden characters that are legitimate and visible in their context: in emoji and the flags of England, Scotland and
+# Wales, in variants of Han letters, between joined letters of Persian and Indian scripts, and in Mongolian.
 _FINE = (
     "[0-9#*]\ufe0f\u20e3",
     f"\U0001f3f4(?:{_FLAGS})\U000e007f",
@@ -71,7 +71,7 @@ _CONTROL_NAMES = {
 class Segment:
     """A piece of a text: as it is (no label), hidden (short label and full name), or a blank shown by a sign (no name).
 
-    Joined, the texts of all segments are the text.
+    The texts of all segments joined are the whole text.
     """
 
     text: str
@@ -80,12 +80,12 @@ class Segment:
 
 
 def has_hidden(text: str) -> bool:
-    """Whether anything in the text would be shown as a box."""
+    """Return whether any character of the text would be shown as a box."""
     return _ANY.search(text) is not None and any(match["hidden"] for match in _PARTS.finditer(text))
 
 
 def segments(text: str, *, show_whitespace: bool = False) -> list[Segment]:
-    """The text cut where a hidden character stands; with `show_whitespace` spaces and tabs are cut out as well."""
+    """Return the text cut at hidden characters; with `show_whitespace` also at spaces and tabs."""
     if _ANY.search(text) is None and not show_whitespace:
         return [Segment(text)] if text else []
     parts = list(_hidden_segments(text))
@@ -95,9 +95,9 @@ def segments(text: str, *, show_whitespace: bool = False) -> list[Segment]:
 
 
 def to_html(text: str, *, show_whitespace: bool = False) -> str:
-    """The text escaped for HTML, with a box for each hidden character, which itself is left out.
+    """Return the text escaped for HTML, with a box instead of each hidden character.
 
-    What stands for a masked value (`[redacted:card]`) is in a box too.
+    The mark of a masked value (`[redacted:card]`) is boxed too.
     """
     if _ANY.search(text) is None and not show_whitespace:
         return _plain(text)
@@ -105,14 +105,14 @@ def to_html(text: str, *, show_whitespace: bool = False) -> str:
 
 
 def without_hidden(text: str) -> str:
-    """The text with U+FFFD for each hidden character, for places where no box can stand."""
+    """Return the text with U+FFFD for each hidden character, for output that cannot contain a box."""
     if _ANY.search(text) is None:
         return text
     return _PARTS.sub(lambda match: match["fine"] or "\ufffd" * len(match[0]), text)
 
 
 def _plain(text: str) -> str:
-    """The text escaped, what stands for a masked value in a box."""
+    """Return the text escaped, with the marks of masked values in boxes."""
     html = escape(text)
     return _MASKED.sub(r'<span class="masked-value masked-\1">\g<0></span>', html) if "[redacted" in text else html
 
@@ -139,7 +139,7 @@ def _hidden_segments(text: str) -> Iterator[Segment]:
 
 
 def _boxes(run: str) -> Iterator[Segment]:
-    """Boxes for a run of hidden characters: equal ones share a box, and so do tags and variation selectors."""
+    """Yield boxes for a run of hidden characters: equal ones share a box, and so do tags and variation selectors."""
     groups = ["".join(group) for _, group in groupby(run, key=_family)]
     yield from map(_box, groups[: MOST_BOXES - 1])
     if len(groups) == MOST_BOXES:
@@ -149,7 +149,7 @@ def _boxes(run: str) -> Iterator[Segment]:
 
 
 def _family(character: str) -> str:
-    """What shares a box: a message written in tags or in variation selectors is one thing."""
+    """Return what characters that share a box have in common: a message in tags or variation selectors is one box."""
     if _TAGS[0] <= character <= _TAGS[-1]:
         return "tags"
     if _SELECTORS[0] <= character <= _SELECTORS[2] or _SELECTORS[3] <= character <= _SELECTORS[-1]:
@@ -193,7 +193,7 @@ def _range(group: str) -> str:
 
 
 def _blank_segments(text: str) -> Iterator[Segment]:
-    """Signs for spaces and tabs; the signs of a run stand in one segment."""
+    """Yield the text with signs for spaces and tabs; a run of equal blanks is one segment."""
     at = 0
     for match in _BLANKS.finditer(text):
         if at < match.start():
