@@ -57,7 +57,7 @@ ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A spelling, and the number of erasable places that contain it; `same` unless it has other spaces between words."""
+    """A spelling and its number of erasable places; `same` unless the spaces between its words differ."""
 
     text: str
     places: int

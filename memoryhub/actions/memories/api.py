@@ -1,8 +1,8 @@
 """What the API does with one memory: create, retrieve, update and delete, each once and with its audit entry.
 
-An entry's input names ids and paths, never a text nor its digest: the version that it names has both.
-Every function raises ToolError (PathConflict and PreconditionFailed among them), calls.TooManyCalls and
-tree.NoSuchStore; those that name a memory raise NoSuchMemory, too, of which the audit tells nothing.
+An entry's input has ids and paths, but neither a text nor its digest: the version that it names has both. Every
+function raises ToolError (also PathConflict and PreconditionFailed), calls.TooManyCalls and tree.NoSuchStore. Functions
+with a memory's id also raise NoSuchMemory, which makes no entry.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ class NoSuchMemory(Exception):
 
 
 class MemoryTold(NamedTuple):
-    """A memory as the API tells it; `content` is null in a basic view, and times are as the API writes them."""
+    """A memory in the API's form; `content` is None in a basic view, and times are API strings."""
 
     id: str
     path: str
@@ -45,7 +45,7 @@ class MemoryTold(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What an update asks for: null leaves it as it is. `expected` is the SHA-256 that the text must have."""
+    """The changes of an update; None leaves a value as it is. `expected` is the SHA-256 that the text must have."""
 
     content: str | None
     path: str | None
@@ -53,13 +53,13 @@ class Change(NamedTuple):
 
 
 def create(store_id: str, path: str, content: str, asked: Asked) -> MemoryTold:
-    """A new memory; never overwrites."""
+    """Create a memory; never overwrite one."""
     told = {"path": path}
     return _on_store(store_id, asked, Record("create", path=path), told, lambda store: _create(store, path, content))
 
 
 def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> MemoryTold:
-    """A memory as it is; its text is read, and noted as read, in a full view alone."""
+    """Return a memory; only a full view has its text and records a read."""
     if full:
         told = {"memory": memory_id}
         return _on_store(store_id, asked, Record("view"), told, lambda store: _retrieve(store, memory_id))
@@ -72,7 +72,7 @@ def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> Memo
 
 
 def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> MemoryTold:
-    """Another text, another path or both as one version; nothing but an entry where the memory is so already."""
+    """Write a new text, a new path or both as one version; if nothing changes, write only an entry."""
     command = "edit" if change.content is not None else "rename"
     told = {"memory": memory_id, "new_path": change.path, "precondition": _named(change.expected)}
     record = Record(command, new_path=change.path, memory=memory_id)
@@ -80,7 +80,7 @@ def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> Memor
 
 
 def delete(store_id: str, memory_id: str, expected: str | None, asked: Asked) -> None:
-    """A memory into the trash, if it has the text with that SHA-256 (null: whatever it has)."""
+    """Move a memory to the trash if its text has this SHA-256 (None: any text)."""
     told = {"memory": memory_id, "precondition": _named(expected)}
     record = Record("delete", memory=memory_id)
     return _on_store(store_id, asked, record, told, lambda store: _delete(store, memory_id, expected))
@@ -90,7 +90,7 @@ def delete(store_id: str, memory_id: str, expected: str | None, asked: Asked) ->
 
 
 def _on_store(store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]]) -> T:
-    """As asked.on_store; what the store keeps out is told in no entry, and a memory that is not there makes none."""
+    """Run `do` by `on_store`; mask kept-out values in the entry, and write no entry for a missing memory."""
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
         try:
@@ -107,7 +107,7 @@ def _on_store(store_id: str, asked: Asked, record: Record, told: Told, do: Calla
 
 
 class _Refused(Exception):
-    """A refusal of something that is known by now better than before it was looked at."""
+    """A refusal with a more complete record than the one from before the memory was read."""
 
     def __init__(self, record: Record, error: ToolError) -> None:
         super().__init__(error.message)
@@ -121,7 +121,7 @@ def _refused(store: Tree, record: Record, error: ToolError, told: Told) -> tuple
 
 
 def note_call(store_id: str, asked: Asked) -> None:
-    """Counts a call that writes no entry, where calls are counted, and notes once a minute that the key is used."""
+    """Count a call that writes no entry, if calls are limited, and update the key's last use at most once a minute."""
     sql.connect()
     counts = settings.MEMORYHUB_LIMITS["calls"] is not None or sql.one(sql_lists.COUNTS_CALLS, store_id)
     if asked.caller.stale or counts:
@@ -129,20 +129,20 @@ def note_call(store_id: str, asked: Asked) -> None:
 
 
 def told_of(row: sql.Row) -> MemoryTold:
-    """A row of the lists' SQL."""
+    """Return the memory in a row of the lists' SQL."""
     id, path, head, size, sha256, created_at, updated_at, content = row
     created_at, updated_at = sql_lists.moment(created_at), sql_lists.moment(updated_at)
     return MemoryTold(id, path, head, size, sha256, created_at, updated_at, content)
 
 
 def told_of_memory(memory: Memory) -> MemoryTold:
-    """A memory in its basic view."""
+    """Return a memory in its basic view."""
     at = moment(memory.created_at), moment(memory.updated_at)
     return MemoryTold(memory.pk, memory.path, memory.head_id, memory.size, memory.sha256, *at, content=None)
 
 
 def view(store: Tree, memory: str, version: str, path: str, content: str) -> Record:
-    """The entry of a text that an agent is given whole, as a view of all its lines tells it; noted as read."""
+    """Record a read of a whole text by an agent, and return its entry: a view of all lines."""
     tree.mark_read(store, memory)
     last = text.shown_lines(content)
     return Record(
@@ -159,7 +159,7 @@ def view(store: Tree, memory: str, version: str, path: str, content: str) -> Rec
 
 
 def _named(expected: str | None) -> str | None:
-    """That there is a precondition. Its digest could be tried out for a text that is redacted later."""
+    """Return the precondition's name without its digest, which could confirm guesses at a text redacted later."""
     return None if expected is None else "content_sha256"
 
 
@@ -229,7 +229,7 @@ def _changed(
 
 
 def _is_so(store: Tree, memory: StoredMemory, path: str, content: str | None) -> bool:
-    """Whether a memory is what is asked for already, as the store would keep it."""
+    """Return whether a memory already has the wanted path and text, after masking."""
     if path != memory.path:
         return False
     try:
@@ -245,7 +245,7 @@ def _screened(store: Tree, memory: StoredMemory, path: str, content: str | None)
 
 
 def _write(store: Tree, memory: StoredMemory, path: str, screened: Screened) -> tuple[str, int, str]:
-    """The version that is made, its size and its SHA-256."""
+    """Write the change and return the new version's id, size and SHA-256."""
     if screened.text == memory.content:
         tree.check_versions(store, [memory])
         tree.move_memory(store, memory, path)
@@ -268,9 +268,9 @@ def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> None:
 
 
 def require_free_path(store: Tree, path: str, taken: str, beneath: Callable[[str], str]) -> None:
-    """Raises the PathConflict of what stands at a path, beneath it or above it.
+    """Raise PathConflict for a memory at a path, under it or above it.
 
-    `taken` is its sentence, `beneath(above)` the one where a memory stands above.
+    `taken` is the sentence for the first two; `beneath(above)` returns the sentence for a memory above the path.
     """
     at = tree.memory_at(store, path)
     if at is not None:

@@ -1,4 +1,4 @@
-"""Pages of memories as the API lists them: in byte order of their paths, with what lies deeper rolled up."""
+"""Pages of memories in the API's form: in byte order of their paths, deeper levels shown as directories."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -19,7 +19,7 @@ Item = MemoryTold | str
 
 
 class Read(NamedTuple):
-    """A text that a page gives: the ids of its memory and version, its path, and by which id it was asked for."""
+    """A text on a page: the ids of its memory and version, its path, and `told`, the id that the key asked for."""
 
     memory: str
     version: str
@@ -29,15 +29,18 @@ class Read(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Items, and behind which one the next page begins, where one follows."""
+    """The items of a page, and the position after which the next page begins; None if this is the last page."""
 
     items: list[Item]
     next: str | None
 
 
 class Wanted(NamedTuple):
-    """What a list of memories shows: those beneath a directory (`""`: all), or its children only; `full`: their
-    texts too. `after` is where the item stands that came last."""
+    """The filters of a list of memories.
+
+    It shows those under `directory` (`""`: all), or only its direct children; with `full`, their texts too. `after` is
+    the position of the last item of the previous page.
+    """
 
     directory: str
     children: bool
@@ -47,7 +50,7 @@ class Wanted(NamedTuple):
 
 
 def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
-    """A page; each text in it is audited and recorded as read."""
+    """Return a page of memories; each text in it is audited and recorded as a read."""
     if not wanted.full:
         note_call(store_id, asked)
         sql.connect()
@@ -62,7 +65,7 @@ def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
 
 
 def reading(store_id: str, asked: Asked, look: Callable[[Tree], tuple[T, Sequence[Read]]]) -> T:
-    """What `look` finds in the locked store, with one entry for each text that it gives, all in one group."""
+    """Return the result of `look` in the locked store, with one entry for each text in it, all in one group."""
 
     def work(store: Tree) -> tuple[T, None]:
         result, texts = look(store)
@@ -84,7 +87,7 @@ def _page(store_id: str, wanted: Wanted) -> Page:
 
 
 def _past(shown: str) -> str:
-    """Where the path of what follows an item begins: no path has a character below a space."""
+    """Return a path between an item's subtree and the next item: no path has a character lower than a space."""
     return shown[:-1] + "0" if shown.endswith("/") else shown + "\1"
 
 
@@ -96,7 +99,7 @@ def _beneath(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
-    """A memory that goes away between the two questions is left out, and the page still leads on."""
+    """Return a page of direct children; a memory deleted between the two queries is left out, and paging continues."""
     prefix = wanted.directory + "/"
     places = sql_lists.children(store_id, prefix, start, high, wanted.limit + 1)
     shown = [_shown(place, len(prefix)) for place in places[: wanted.limit]]
@@ -107,6 +110,6 @@ def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _shown(place: str, start: int) -> str:
-    """A direct child by the first memory of it: itself, or the directory above it."""
+    """Return the direct child to which a memory's path leads: the memory itself or a directory."""
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]

@@ -1,4 +1,4 @@
-"""What a key asks of a memory store through the API: one transaction, its audit entry, done or refused."""
+"""Runs a key's API request on a memory store: one transaction with its audit entry, done or refused."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Asked(NamedTuple):
-    """Who asks, when and through which door; `session` is the name that the agent gave its session."""
+    """Who asks, when and through which door; `session` is the agent's own name of its session."""
 
     caller: Caller
     door: Door
@@ -27,16 +27,16 @@ class Asked(NamedTuple):
 
     @property
     def act(self) -> Act:
-        """Without the session, whose id is known inside the transaction."""
+        """Return the act without the session, whose id is known only inside the transaction."""
         return Act(self.caller.actor, self.door, self.at, elapsed=self.elapsed)
 
 
 def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]) -> T:
-    """Does something on the locked store and commits; the result and the entry are what `do` gives.
+    """Run `do` on the locked store and commit; `do` returns the result and the entry.
 
-    A ToolError that `do` raises (it has looked, and written nothing) becomes the entry of a refused act, which is
-    `told` with the message, and is raised again when that is committed. An exception that `do` gives as its result is
-    raised without an entry. Raises calls.TooManyCalls, calls.AuditFull and tree.NoSuchStore, too.
+    If `do` raises ToolError, before any write, the refused act is recorded as `told` with the message, and the error is
+    raised again after the commit. If `do` returns an exception as its result, it is raised without an entry. Also
+    raises calls.TooManyCalls, calls.AuditFull and tree.NoSuchStore.
     """
     outcome = together(lambda: _piece(store_id, asked, told, do), asked.caller.key)
     if isinstance(outcome, Exception):
@@ -47,7 +47,7 @@ def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tup
 def _piece(
     store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
 ) -> T | Exception:
-    """Refusals are given and not raised: an error would make those run again that are committed with this one."""
+    """Run `do` in a transaction; return refusals, because a raised error would repeat all calls of the same commit."""
     with tree.locked(store_id, asked.act) as store:
         made = calls.count(store, asked.caller.key, 1)
         if isinstance(made, NotRun):

@@ -1,4 +1,4 @@
-"""What a key brings back through the API: an earlier version of a memory."""
+"""Restores earlier versions of memories through the API."""
 
 from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Record
@@ -12,7 +12,7 @@ from memoryhub.protocol.errors import ToolError
 
 
 def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
-    """Makes a version the newest again; a deleted memory comes back at `path`, or where the version was.
+    """Make a version the newest again; a deleted memory is restored at `path`, or at the version's path.
 
     Raises NoSuchVersion (without an audit entry), ToolError (PathConflict if the path is taken), and what
     `api_requests.on_store` raises.
@@ -36,7 +36,7 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
 
 
 def _require_place(store: Tree, version: MemoryVersion, path: str | None) -> None:
-    """A live memory stays where it is; a deleted one needs a free place."""
+    """Raise ToolError if a live memory would have to move, or the path of a deleted one is not free."""
     tree.require_active(store)
     live = tree.memory_by_id(store, version.memory_id)
     place = path or version.path

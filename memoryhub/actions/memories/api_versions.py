@@ -1,7 +1,7 @@
-"""Memory versions as the API tells them: one, and pages of them, newest first, by key.
+"""Memory versions in the API's form: one, and pages of them, newest first, by key.
 
-A filter that few versions meet is looked for among so many rows a page, never among all of a large store: a page can
-then be shorter than its limit, or empty, while another follows.
+A page checks a bounded number of rows against its filters, never all rows of a large store. So a page can be shorter
+than its limit, or empty, and another page can still follow.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ from memoryhub.models import AuditChain, AuditEntry, Key
 from memoryhub.models.audit import LAST_SEQ, ActorKind
 
 MOST_LOOKED_AT = 5_000
-"""So many versions, or entries, one page looks at."""
+"""The most versions, or entries, that one page checks."""
 
 LAST_ID = "~"
-"""Behind every id."""
+"""A string that sorts after every id."""
 
 Position = tuple[int, str]
-"""Where a version stands: its seq and id; among those of one memory, its number and nothing."""
+"""A version's position: its seq and id; in the list of one memory, its number and an empty text."""
 
 
 class NoSuchVersion(Exception):
@@ -33,7 +33,7 @@ class NoSuchVersion(Exception):
 
 
 class VersionTold(NamedTuple):
-    """A version as the API tells it; `origin`, as JSON text, says who wrote one that an import brought."""
+    """A version in the API's form; `origin`, as JSON text, names the author of an imported one."""
 
     id: str
     memory: str
@@ -57,7 +57,7 @@ class VersionTold(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Whom a list of versions is asked for: the API's type of an actor, and its id."""
+    """The author that a list of versions is filtered by: the API's type of an actor, and its id."""
 
     type: str
     id: str
@@ -65,7 +65,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a list of versions shows; null: no such filter. `after` is where the version stands that came last."""
+    """The filters of a list of versions (None: no filter); `after` is the last position of the previous page."""
 
     memory: str | None
     operation: str | None
@@ -78,21 +78,21 @@ class Wanted:
 
 
 class Page(NamedTuple):
-    """Versions, and after which position the next page begins, where one follows."""
+    """The versions of a page, and the position after which the next page begins; None if this is the last page."""
 
     versions: list[VersionTold]
     next: Position | None
 
 
 class _Part(NamedTuple):
-    """What one source gave, and down to where it has been looked at; null: to its end."""
+    """The rows of one source, and the position down to which it was checked (None: to its end)."""
 
     rows: list[VersionTold]
     reached: Position | None
 
 
 def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> VersionTold:
-    """One version; if its text is included, that is audited and recorded as read."""
+    """Return one version; if its text is included, the read is audited."""
 
     def find() -> VersionTold:
         row = sql_lists.version(store_id, version_id, full=full)
@@ -117,7 +117,7 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
 
 
 def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
-    """A page of versions; each text in it is audited and recorded as read."""
+    """Return a page of versions; each text in it is audited and recorded as a read."""
     if wanted.full:
         return reading(store_id, asked, lambda _: _with_reads(_page(store_id, wanted)))
     note_call(store_id, asked)
@@ -141,7 +141,7 @@ def _reads(found: Sequence[VersionTold]) -> list[Read]:
 
 
 def _page(store_id: str, wanted: Wanted) -> Page:
-    """Sources are merged by position, down to where all of them have been looked at."""
+    """Merge the sources by position, down to the position that all of them have checked."""
     parts = _parts(store_id, wanted)
     place = _number_of if wanted.memory is not None else _seq_of
     floor = max((part.reached for part in parts if part.reached is not None), default=None)
@@ -162,7 +162,7 @@ def _number_of(version: VersionTold) -> Position:
 
 
 def _parts(store_id: str, wanted: Wanted) -> list[_Part]:
-    if len(wanted.authors) > 1:  # a version has one
+    if len(wanted.authors) > 1:  # a version has one author
         return []
     if wanted.memory is not None:
         return [_of_memory(store_id, wanted)]
@@ -174,7 +174,7 @@ def _parts(store_id: str, wanted: Wanted) -> list[_Part]:
 
 
 def _plain(wanted: Wanted) -> list[Condition]:
-    """What each version shows by itself, its author left aside."""
+    """Return the conditions that concern versions alone, without their authors."""
     conditions: list[Condition] = []
     if wanted.operation is not None:
         conditions.append(("v.operation = %s", (wanted.operation,)))
@@ -190,7 +190,7 @@ def _before(after: Position | None) -> list[Condition]:
 
 
 def _walked(base: list[Condition], filters: list[Condition], wanted: Wanted) -> _Part:
-    """Those of a range that meet the filters, among the first MOST_LOOKED_AT of it where there are filters."""
+    """Return the rows of a range that meet the filters, if any, among its first MOST_LOOKED_AT rows."""
     floor = sql_lists.last_looked_at(base, BY_SEQ, "v.seq, v.id", MOST_LOOKED_AT) if filters else None
     bound: list[Condition] = [] if floor is None else [("(v.seq, v.id) >= (%s, %s)", floor)]
     return _part([*base, *filters, *bound], wanted, None if floor is None else (int(floor[0]), str(floor[1])))
@@ -223,17 +223,17 @@ def _any_of(one: Condition, other: Condition) -> Condition:
 
 
 def _imported(store_id: str, wanted: Wanted) -> _Part:
-    """Those that an import brought: their time and their author are not those of the entry that made them."""
+    """Return imported versions, whose time and author differ from those of their entry."""
     base = [("v.store_id = %s and v.origin is not null", (store_id,)), *_before(wanted.after)]
     return _walked(base, [*_plain(wanted), *map(_brought, wanted.authors)], wanted)
 
 
 def _within_time(store_id: str, wanted: Wanted) -> _Part:
-    """The others between two moments, found by the time of their entries."""
+    """Return versions made here between two moments, found by the time of their entries."""
     start, end = wanted.start, wanted.end and wanted.end + timedelta(microseconds=1)
     low, high = AuditEntry.objects.of_chain(store_id).seqs_near(start, end)
     removed = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
-    if removed:  # entries that are gone say nothing of when their versions were made
+    if removed:  # removed entries do not show when their versions were made
         low, high = (1 if low <= removed + 1 else low), max(high, removed)
     base = [("v.store_id = %s", (store_id,)), *_before(wanted.after)]
     if start is not None:
@@ -247,7 +247,7 @@ def _within_time(store_id: str, wanted: Wanted) -> _Part:
 
 
 def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
-    """Those that an actor wrote here: their entries are walked, of an agent's keys those of all."""
+    """Return versions that an actor wrote here, found by its entries; for a key, by all entries of its agent."""
     column, value = _index_of(author)
     if value is None:
         return _Part([], None)
@@ -265,7 +265,7 @@ def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
 
 
 def _index_of(author: Author) -> tuple[str, str | None]:
-    """By which column of the entries, and by which value of it, those of an actor are found."""
+    """Return the column of entries, and its value, by which an actor's versions are found."""
     if author.type == "session_actor":
         return "session", author.id
     if author.type == "service_account_actor":
@@ -274,7 +274,7 @@ def _index_of(author: Author) -> tuple[str, str | None]:
 
 
 def _own(author: Author) -> Condition:
-    """As api/objects.py tells the actor of an entry; a key that named a session is told as that session."""
+    """Return the condition for an entry's actor, as in api/objects.py: a key with a session counts as that session."""
     if author.type == "session_actor":
         return "v.origin is null and e.actor_kind = %s and e.session = %s", (ActorKind.KEY.value, author.id)
     kind = ActorKind.POLICY if author.type == "service_account_actor" else ActorKind.KEY

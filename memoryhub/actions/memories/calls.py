@@ -1,4 +1,4 @@
-"""Tool calls: one call in, its answer and its audit entry out, once even if it is sent again."""
+"""Tool calls: each call runs once, even if it is sent again, and gets its answer and its audit entry."""
 
 import hashlib
 import hmac
@@ -29,11 +29,11 @@ SESSION_EXACT_TO = timedelta(seconds=1)
 
 
 class TokenReused(Exception):
-    """The token was used before, for a call with another input."""
+    """The token was used before for a call with another input."""
 
 
 class NotRun(Exception):
-    """A limit of the store stands against any call of the key: nothing was run and nothing recorded."""
+    """A limit of the store forbids the call: nothing was run and nothing was recorded."""
 
     def __init__(self, message: str, limit: int) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class NotRun(Exception):
 
 
 class TooManyCalls(NotRun):
-    """The key would pass the store's limit of calls; `wait` seconds later it may call again."""
+    """The key would exceed the store's limit of calls; it may call again in `wait` seconds."""
 
     def __init__(self, limit: int, wait: int) -> None:
         super().__init__(f"{limit} calls in 60 seconds", limit)
@@ -49,15 +49,18 @@ class TooManyCalls(NotRun):
 
 
 class AuditFull(NotRun):
-    """The store's audit has reached its limit: what cannot be recorded is not done."""
+    """The store's audit has reached its size limit, and a call without an entry is not allowed."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the audit has reached {limit} bytes", limit)
 
 
 class Caller(NamedTuple):
-    """The key that a request shows. `reaches` tells whether the store exists for it, and `body_bytes` how large a
-    body may be there (null: the settings say)."""
+    """The key of a request.
+
+    `reaches` says whether the store exists for this key, `body_bytes` is the limit of a body there (None: the settings'
+    limit), and `stale` says whether the time of its last use needs an update.
+    """
 
     key: str
     agent: str
@@ -73,8 +76,8 @@ class Caller(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the agent gets: the text, whether it is an error, the entry's seq, what the store then holds, and whether
-    the call had run before."""
+    """The result of a call: the answer's text, whether the call succeeded, the entry's seq, what the store then
+    holds, and whether the answer is that of an earlier, identical call."""
 
     text: str
     ok: bool
@@ -84,12 +87,12 @@ class Outcome(NamedTuple):
 
 
 def digest_of_key(secret: str) -> str:
-    """How a key is stored and found."""
+    """Return the digest by which a key is stored and found."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def find_caller(secret: str, store_id: str, at: datetime) -> Caller | None:
-    """Who shows this key, if it is valid at that moment."""
+    """Return the caller with this key, or None if the key is not valid at this moment."""
     sql.connect()
     row = sql.one(sql.CALLER, sql.moment(at - KEY_EXACT_TO), store_id, digest_of_key(secret), sql.moment(at))
     if row is None:
@@ -99,7 +102,7 @@ def find_caller(secret: str, store_id: str, at: datetime) -> Caller | None:
 
 
 def digest_of_input(input: Mapping[str, Any]) -> str:
-    """What tells an input again, whatever the order of its keys; nobody without the audit key can try values on it."""
+    """Return a keyed digest that recognises a repeated input, whatever the order of its keys."""
     return _keyed(hashlib.sha256(_canonical(input).encode()).hexdigest())
 
 
@@ -108,12 +111,12 @@ def _keyed(digest: str) -> str:
 
 
 def _is_same(stored: str, digest: str) -> bool:
-    """Whether a stored digest is this one; of calls that came before this there is the plain SHA-256."""
+    """Return whether a stored digest equals this one; old rows have the plain SHA-256."""
     return digest in (stored, _keyed(stored))
 
 
 def is_reused(store_id: str, key: str, token: str | None, digest: str) -> bool:
-    """Whether a token was used before for another input."""
+    """Return whether a token was used before for another input."""
     sql.connect()
     row = sql.one(sql.IDEMPOTENT_CALL, store_id, key, token)
     return row is not None and not _is_same(row[0], digest)
@@ -128,11 +131,12 @@ def call(
     session: str | None,
     counts: int = 1,
 ) -> Outcome:
-    """Runs one call in its own transaction. Raises TokenReused, TooManyCalls, AuditFull, and tree.NoSuchStore where the
-    store is gone.
+    """Run one call in its own transaction.
 
-    `session` is the name that the agent gave its session. `counts`: as how many calls it is counted where the store
-    limits them; the first of several that came together counts as all of them, and the others as none.
+    `session` is the agent's own name of its session. `counts` is the number of calls that it counts as where the store
+    limits calls: the first of several blocks counts as all of them, the others as none.
+
+    Raises TokenReused, TooManyCalls, AuditFull, and tree.NoSuchStore if the store was deleted.
     """
     command = _parsed(input)
     text = audit.to_json(input)
@@ -153,7 +157,7 @@ def _call(
     session: str | None,
     counts: int,
 ) -> Outcome | NotRun | TokenReused:
-    """A refusal is given and not raised: an error would make those run again that are committed with this one."""
+    """Run the call; return refusals, because a raised error would repeat all calls of the same commit."""
     with tree.locked(store_id, act) as store:
         window = _window(store, caller.key, counts)
         if isinstance(window, NotRun):
@@ -171,7 +175,7 @@ def _call(
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
-    """The answer to a repeated call as the first one got it, of which the audit keeps a long quotation in part."""
+    """Return the first answer of a repeated call in full, although the audit keeps a long quotation only in part."""
     if isinstance(command, ToolError) and keeping.is_cut(answer):
         return store.ruling.masked(command.message)
     quoted = store.ruling.masked_in(input.get("old_str"))
@@ -179,16 +183,16 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 
 
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
-    """Counts calls of a key where the store limits them; gives those of the last minute.
+    """Count calls of a key if the store limits them; return those of the last minute, or the refusal.
 
-    Every call of a key comes through here or through `_call`: where the audit is full, none is done.
+    Every call of a key passes through this function or `_call`, so none is run once the audit is full.
     """
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """What the key's last minute would be with these calls, where the store limits them; nothing is written."""
+    """Return the key's last minute with these calls, or a refusal; None without a limit. Nothing is written."""
     most = store.limits.audit_bytes
     if most is not None and store.head.bytes >= most:
         return AuditFull(most)
@@ -208,8 +212,10 @@ def _note_calls(store: tree.Tree, key: str, window: limits.Window | None) -> int
 
 
 def _first_of(store: tree.Tree, key: str, digest: str) -> int | TokenReused | None:
-    """The seq of the call that this one repeats; None for a new one, which is noted under the seq it will have.
-    TokenReused where the call that has the token had another input; then nothing is written."""
+    """Return the seq of the call that this one repeats; None for a new call, which is stored with its future seq.
+
+    Returns TokenReused, and writes nothing, if the token belongs to a call with another input.
+    """
     token = store.act.token
     if sql.run(sql.ADD_IDEMPOTENT_CALL, store.store, key, token, digest, store.seq, store.now):
         return None
@@ -227,7 +233,7 @@ def _parsed(input: Mapping[str, Any]) -> Command | ToolError:
 
 
 def _record(store: tree.Tree, command: Command | ToolError, caller: Caller, first: int | None) -> Record:
-    """What the call does now; a repeated one gives the first one's answer, but a view looks again."""
+    """Return the record of a call; a repeated call gets the first one's answer, except that a view runs again."""
     if first is not None and not isinstance(command, View):
         return _replay(store, command, first)
     if isinstance(command, ToolError):
@@ -255,7 +261,7 @@ def _replay(store: tree.Tree, command: Command | ToolError, first: int) -> Recor
 
 
 def answer_of(chain: str, seq: int) -> tuple[bool, str]:
-    """Whether a call succeeded, and its answer: as stored, or rendered again from the version that it showed."""
+    """Return whether a call succeeded, and its answer: as stored, or rendered again from the version that it showed."""
     sql.connect()
     row = sql.one(sql.ANSWER, chain, seq)
     if row is None:
@@ -269,7 +275,7 @@ def answer_of(chain: str, seq: int) -> tuple[bool, str]:
 
 
 def rendered(command: str, path: str, content: str | None, first: int, last: int, cut: bool) -> str:
-    """The answer to a view or a str_replace again, from the text that it showed (null: redacted since)."""
+    """Render the answer to a view or a str_replace again from the text that it showed (None: redacted since)."""
     if content is None:
         return results.redacted()
     if command == View.name:
@@ -278,7 +284,7 @@ def rendered(command: str, path: str, content: str | None, first: int, last: int
 
 
 def note_use(store: tree.Tree, caller: Caller, session: str | None) -> None:
-    """Notes when a key and a session were last used; the act of the tree gets the session's id."""
+    """Record the last use of a key and of a session; the tree's act gets the session's id."""
     at = store.at
     if caller.stale:
         sql.run(sql.KEY_USED, sql.moment(at), caller.key)

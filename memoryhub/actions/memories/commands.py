@@ -1,4 +1,4 @@
-"""The six commands on a locked memory tree: each looks first, refuses with a ToolError, and only then writes."""
+"""The six commands on a locked memory tree: each one reads, refuses with a ToolError or not, and only then writes."""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from memoryhub.protocol.errors import ToolError
 
 
 def view(store: Tree, command: View) -> Record:
-    """A memory's lines, noted as read; or a directory's listing."""
+    """Return a memory's lines and record the read, or return a directory's listing."""
     memory = tree.memory_at(store, command.path)
     if memory is None:
         return _view_directory(store, command)
@@ -47,7 +47,7 @@ def _view_directory(store: Tree, command: View) -> Record:
 
 
 def create(store: Tree, command: Create) -> Record:
-    """A new memory; where the store is set to overwrite, also another text for the one at the path."""
+    """Create a memory; if the store is set to overwrite, or give the memory at the path a new text."""
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
@@ -73,7 +73,7 @@ def create(store: Tree, command: Create) -> Record:
 
 
 def str_replace(store: Tree, command: StrReplace) -> Record:
-    """One passage replaced by another; the answer is rendered again from the version that it made."""
+    """Replace one passage; the answer can be rendered again from the new version."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
     edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
@@ -98,7 +98,7 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
 
 
 def insert(store: Tree, command: Insert) -> Record:
-    """Lines put after a line."""
+    """Insert lines after a line."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.does_not_exist)
     content = text.insert(command.path, memory.content, command.insert_line, command.insert_text)
@@ -107,7 +107,7 @@ def insert(store: Tree, command: Insert) -> Record:
 
 
 def delete(store: Tree, command: Delete) -> Record:
-    """A memory, or a directory with all beneath it, into the trash."""
+    """Move a memory, or a directory with everything under it, to the trash."""
     if command.path == paths.ROOT_DIRECTORY:
         raise ToolError(results.cannot_delete_root())
     memory = tree.memory_at(store, command.path)
@@ -120,7 +120,7 @@ def delete(store: Tree, command: Delete) -> Record:
 
 
 def rename(store: Tree, command: Rename) -> Record:
-    """A memory, or a directory with all beneath it, to a free path."""
+    """Move a memory, or a directory with everything under it, to a free path."""
     tree.require_active(store)
     old, new = command.path, command.new_path
     if old == paths.ROOT_DIRECTORY:
@@ -153,7 +153,7 @@ VERBS: dict[type, Callable[[Tree, Any], Record]] = {
 
 
 def perform(store: Tree, command: Command) -> Record:
-    """What a command does; a refusal is a record too, and has changed nothing."""
+    """Run a command and return its record; a refusal is a record too, and changes nothing."""
     try:
         return VERBS[type(command)](store, command)
     except ToolError as error:
@@ -161,12 +161,12 @@ def perform(store: Tree, command: Command) -> Record:
 
 
 def refusal(error: ToolError, command: str | None, path: str | None, new_path: str | None) -> Record:
-    """The record of a call that was answered with an error."""
+    """Return the record of a call that was answered with an error."""
     return Record(command, ok=False, answer=error.message, path=path, new_path=new_path)
 
 
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
-    """Raises a ToolError, worded by `sentence(path, parent)`, where a memory stands above the path."""
+    """Raise a ToolError, worded by `sentence(path, parent)`, if a memory stands above the path."""
     above = tree.memory_above(store, path)
     if above is not None:
         raise ToolError(sentence(path, above))
@@ -180,7 +180,7 @@ def _memory(store: Tree, path: str, sentence: Callable[[str], str]) -> StoredMem
 
 
 def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
-    """Gives a memory another text, unless it is the same; gives the version that is its head afterwards."""
+    """Give a memory a new text, unless it is the same; return the id of its newest version."""
     if screened.text == memory.content:
         return memory.head
     size = len(screened.text.encode())
@@ -191,7 +191,7 @@ def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
 
 
 def _changed(store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str) -> Record:
-    """Writes another text, unless it is the same; the record names the version that is the head afterwards."""
+    """Write a new text, unless it is the same, and return the record, which names the newest version."""
     version = write(store, memory, screened)
     return Record(
         command,
@@ -206,7 +206,7 @@ def _changed(store: Tree, command: str, memory: StoredMemory, screened: Screened
 def _of_many(
     store: Tree, command: str, memories: list[StoredMemory], answer: str, path: str, new_path: str | None = None
 ) -> Record:
-    """The record of a command on one memory or on a directory; it names memory and version only where there is one."""
+    """Return the record of a command on one memory or a directory; it names memory and version only if there is one."""
     single = len(memories) == 1
     return Record(
         command,

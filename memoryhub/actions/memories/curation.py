@@ -1,6 +1,6 @@
 """What people do with memories: create, edit, rename, delete and restore, each with a note and one audit entry.
 
-Every function refuses with a ToolError (nothing is written then) or, where somebody was faster, with a Conflict.
+Every function refuses with a ToolError, before any write, or with a Conflict if someone else changed the memory.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from memoryhub.protocol.errors import ToolError
 
 
 class Conflict(Exception):
-    """The memory is not what the person opened: `current` is what it is now (None: deleted)."""
+    """The memory changed since the person opened it; `current` is its present state (None: deleted)."""
 
     def __init__(self, current: StoredMemory | None) -> None:
         super().__init__("somebody was faster")
@@ -29,9 +29,9 @@ class Conflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an act made: the entry's seq, and memory and version where there is exactly one.
+    """The result of an act: the entry's seq, and the memory and version if there is exactly one.
 
-    `masked` are the kinds of the passages that were stored masked.
+    `masked` has the kinds of the passages that were stored masked.
     """
 
     seq: int
@@ -41,9 +41,10 @@ class Done:
 
 
 def create(store_id: str, path: str, content: str, act: Act, *, override: str | None = None) -> Done:
-    """A new memory; never overwrites.
+    """Create a memory; never overwrite one.
 
-    What is flagged in it is kept with a reason alone (`override`, here and in `edit` and `rename`): else NeedsReason.
+    Flagged text is only stored with a reason (`override`, here and in `edit` and `rename`); without one, NeedsReason is
+    raised.
     """
     with tree.locked(store_id, act) as store:
         store.overwrite, store.asks, store.reason = False, _is_person(act), override
@@ -52,7 +53,7 @@ def create(store_id: str, path: str, content: str, act: Act, *, override: str | 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Of which versions a person has made a text: the one that they had opened, and the newer one of somebody else."""
+    """The two versions that a person merged: the one that they had opened, and someone else's newer one."""
 
     opened: str
     theirs: str
@@ -69,9 +70,9 @@ def edit(
     reviewed: str | None = None,
     override: str | None = None,
 ) -> Done:
-    """Another text for a memory that still has the text with that SHA-256; no version where nothing changes.
+    """Give a memory a new text if its text still has this SHA-256; if nothing changes, make no version.
 
-    `reviewed` is a version of it: those up to this one that await review have been reviewed with this edit.
+    `reviewed` is one of its versions: the waiting versions up to it count as reviewed with this edit.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -87,7 +88,7 @@ def edit(
 
 
 def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
-    """What the entry says of a merge; nothing where these are not versions of the memory."""
+    """Return what the entry records of a merge; nothing if these are not versions of the memory."""
     if merged is None:
         return {}
     named = {merged.opened, merged.theirs}
@@ -100,7 +101,7 @@ def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> 
 def rename(
     store_id: str, path: str, new_path: str, act: Act, *, memory_id: str | None = None, override: str | None = None
 ) -> Done:
-    """A memory or a directory to a free path; with `memory_id` only that memory."""
+    """Move a memory or a directory to a free path; with `memory_id`, only that memory."""
     with tree.locked(store_id, act) as store:
         store.asks, store.reason = _is_person(act), override
         _require_same(store, path, memory_id)
@@ -108,23 +109,23 @@ def rename(
 
 
 def delete(store_id: str, path: str, act: Act, *, memory_id: str | None = None) -> Done:
-    """A memory or a directory into the trash; with `memory_id` only that memory."""
+    """Move a memory or a directory to the trash; with `memory_id`, only that memory."""
     with tree.locked(store_id, act) as store:
         _require_same(store, path, memory_id)
         return _done(store, commands.delete(store, Delete(path)), {"path": path})
 
 
 def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None) -> Done:
-    """Makes an earlier version the newest again, as a new version; a deleted memory comes out of the trash.
+    """Make an earlier version the newest again, as a new version; a deleted memory leaves the trash.
 
-    A deleted memory goes to `path`, or to where the version was; refused where that place is taken.
+    A deleted memory goes to `path`, or to the version's path; ToolError if that path is taken.
     """
     with tree.locked(store_id, act) as store:
         return _done(store, *put_back(store, version_id, path))
 
 
 def put_back(store: Tree, version_id: str, path: str | None) -> tuple[Record, dict[str, object]]:
-    """What `restore` does, on the locked tree: its record, and what the entry's input tells."""
+    """Restore a version on the locked tree, as `restore` does; return the record and the entry's input."""
     tree.require_active(store)
     version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).select_related("text").first()
     if version is None or version.text is None or version.size is None or version.sha256 is None:
@@ -140,12 +141,12 @@ def put_back(store: Tree, version_id: str, path: str | None) -> tuple[Record, di
 
 
 def _is_person(act: Act) -> bool:
-    """Whether somebody can be asked for a reason."""
+    """Return whether the actor is a person, who can be asked for a reason."""
     return act.actor.kind == ActorKind.USER
 
 
 def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
-    """A memory's text as it leaves the hub for a person's disk, with the entry that says so."""
+    """Record a download by a person, and return the memory with its text; raises Conflict if it was deleted."""
     with tree.locked(store_id, act) as store:
         memory = tree.memory_by_id(store, memory_id)
         if memory is None:
@@ -156,7 +157,7 @@ def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
 
 
 def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
-    """Raises Conflict where another memory, a directory or nothing has come to the path of a memory."""
+    """Raise Conflict if the memory is no longer at the path."""
     if memory_id is None:
         return
     memory = tree.memory_by_id(store, memory_id)
@@ -195,7 +196,7 @@ def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, vers
 
 
 def _done(store: Tree, record: Record, told: dict[str, object]) -> Done:
-    """Writes the entry; a person's has no answer, and its input names the texts by their versions."""
+    """Write the entry. A person's act has no answer, and its input names texts by their versions."""
     if store.overridden:
         told = {**told, "override": store.reason, "findings": sorted(store.overridden)}
     record = record._replace(answer=None, rendered=False, first_line=None, last_line=None, input=audit.to_json(told))

@@ -1,4 +1,4 @@
-"""A call's entry without what the store does not keep: its input, its error and the paths that were refused."""
+"""Masks kept-out values in the audit entry of a call: in its input, its error and its refused paths."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,19 +9,19 @@ from memoryhub.actions.core.ruling import Ruling
 from memoryhub.actions.core.tree import Tree
 
 TEXTS = ("new_str", "insert_text", "file_text")
-"""The parameters of a call that become a part of a text, and can then be a part of a value."""
+"""The parameters that become a part of a memory's text, and so can contain only a part of a value."""
 
 NAMES = frozenset({"command", "path", "old_path", "new_path", "old_str", "view_range", "insert_line", *TEXTS})
-"""No value hides in these."""
+"""The names of parameters that contain no value to mask."""
 
 _APART = f"\n{'~' * 60}\n"
-"""Between strings, so that none is read in the light of another."""
+"""A separator that keeps a detector from reading two strings as one."""
 
 
 def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) -> Record:
-    """The record with the call's input, which is `text` as JSON; both as they may be stored, and the error may be told.
+    """Return the record with the call's input (`text` is its JSON); kept-out values are masked there and in the error.
 
-    What repeats a call has the first one's input: a part of a value cannot be told without what stood around it then.
+    A repeated call gets the first one's input: a part of a value can only be recognised with its context of then.
     """
     if record.replay_of is not None and record.rendered:
         row = sql.one(sql.INPUT, store.store, record.replay_of)
@@ -46,7 +46,7 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
 
 
 def of_api(store: Tree, record: Record, told: Mapping[str, str | None]) -> Record:
-    """The record of what a key asked through the API, whose input names ids, paths and digests, and no text."""
+    """Return the record of an API request, whose input has ids, paths and digests, but no text."""
     rules = store.ruling
     told = {name: value for name, value in told.items() if value is not None}
     if rules.kept_out:
@@ -61,7 +61,7 @@ _PATHS = frozenset({"path", "new_path"})
 
 
 def _may_hold(rules: Ruling, input: Mapping[str, Any], clean: str | None) -> bool:
-    """Whether any string of a plain input may hold what is kept out: all of them are looked through at once."""
+    """Return whether a string of a plain input may hold a kept-out value; all strings are scanned at once."""
     values = [value for value in input.values() if value is not clean and value is not None]
     if not NAMES.issuperset(input) or not all(isinstance(value, str) for value in values):
         return True
@@ -69,7 +69,7 @@ def _may_hold(rules: Ruling, input: Mapping[str, Any], clean: str | None) -> boo
 
 
 def _without_paths(store: Tree, record: Record) -> Record:
-    """A refused call has no path that would hold what is kept out."""
+    """Remove the paths with a kept-out value from the record of a refused call."""
     if record.ok:
         return record
     path, new_path = (None if path and store.ruling.spans(path) else path for path in (record.path, record.new_path))
@@ -77,7 +77,7 @@ def _without_paths(store: Tree, record: Record) -> Record:
 
 
 def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
-    """A passage without these values, and without a part of one that lies at its beginning or end, or is all of it."""
+    """Mask these values in a passage, even if only a part of one stands at its start or end, or is all of it."""
     for kind, value in kept_out:
         sign = f"[redacted:{kind}]"
         if value in text:

@@ -1,4 +1,4 @@
-"""Which memory stores a key reaches, where its request names none."""
+"""Finds the memory stores that a key reaches if its request names none."""
 
 from datetime import datetime
 
@@ -6,11 +6,11 @@ from memoryhub.actions.memories import calls
 from memoryhub.models import Key, MemoryStore
 
 ENOUGH = 2
-"""So many are looked for: one, or several."""
+"""Two stores are enough to distinguish one from several."""
 
 
 def stores_of(secret: str, at: datetime) -> list[str] | None:
-    """The ids of the first two memory stores that a key reaches; None without a key that is valid at that moment."""
+    """Return the ids of the first two memory stores that a key reaches; None if no such key is valid at this moment."""
     key = Key.objects.usable(at).filter(digest=calls.digest_of_key(secret)).values("id", "all_stores").first()
     if key is None:
         return None

@@ -1,4 +1,4 @@
-"""What a key reads of a memory's past: the list of its versions, and texts, each with the entry of a view."""
+"""What a key reads of a memory's past: the list of its versions, and their texts, each with the entry of a view."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,10 @@ from memoryhub.protocol.commands import View
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Versions of a memory, the newest first, the entries that made them by seq, and the number after which it goes
-    on."""
+    """Versions of a memory, the newest first, and the entries that made them, by seq.
+
+    `goes_on` is the number before which the next page begins; None if there is none.
+    """
 
     memory: Memory
     versions: Sequence[MemoryVersion]
@@ -26,7 +28,7 @@ class History:
 
 
 def memory_at(store_id: str, path: str) -> Memory | None:
-    """The live memory at a path, or else the one that was there last, wherever it is now."""
+    """Return the live memory at a path, or else the memory that was there last, wherever it is now."""
     live = Memory.objects.at(path).filter(store_id=store_id).first()
     if live is not None:
         return live
@@ -37,7 +39,7 @@ def memory_at(store_id: str, path: str) -> Memory | None:
 def history(
     store_id: str, asked: Asked, memory: Memory, told: Mapping[str, Any], *, limit: int, before: int | None = None
 ) -> History:
-    """The versions of a memory below a number, without their texts, and the entry that says so."""
+    """Return a memory's versions below a number, without their texts, and record the read."""
     found = _versions(memory, limit, before)
 
     def note(store: Tree) -> tuple[History, Record]:
@@ -57,7 +59,7 @@ def _versions(memory: Memory, limit: int, before: int | None) -> History:
 
 
 def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:
-    """The entries that made some versions of one store, by seq, as far as they are still there."""
+    """Return the entries that made these versions of one store, by seq, if they still exist."""
     if not versions:
         return {}
     entries = AuditEntry.objects.of_chain(versions[0].store_id).of_seqs({version.seq for version in versions})
@@ -65,9 +67,9 @@ def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:
 
 
 def with_texts(store_id: str, asked: Asked, version_ids: Sequence[str], told: Mapping[str, Any]) -> list[MemoryVersion]:
-    """Versions of the store with their texts; each text that is given is viewed, all of them in one group.
+    """Return versions of the store with their texts; each returned text is recorded as a view, all in one group.
 
-    Those that are not there are left out, and nothing is noted for a version without a text.
+    Missing versions are left out, and a version without a text makes no entry.
     """
 
     def read(store: Tree) -> tuple[list[MemoryVersion], Record | None]:
@@ -85,7 +87,7 @@ def with_texts(store_id: str, asked: Asked, version_ids: Sequence[str], told: Ma
 
 
 def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tuple[Memory, MemoryVersion] | None:
-    """A memory and one of its versions by its number, with the entry of the view where it has a text."""
+    """Return a memory and its version with this number, and record the view if it has a text; None if it is missing."""
     memory = Memory.objects.get(store_id=store_id, pk=memory_id)
     version = MemoryVersion.objects.of_memory(memory).filter(number=number).values_list("pk", flat=True).first()
     if version is None:
@@ -95,7 +97,7 @@ def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tupl
 
 
 def refuse(store_id: str, asked: Asked, command: str, told: Mapping[str, Any], message: str) -> str:
-    """Notes a call that could not be made; gives the message."""
+    """Record a call that could not be made, and return the message."""
 
     def note(store: Tree) -> tuple[str, Record]:
         record = Record(command, ok=False, answer=message)
@@ -105,6 +107,6 @@ def refuse(store_id: str, asked: Asked, command: str, told: Mapping[str, Any], m
 
 
 def _viewed(store: Tree, version: MemoryVersion, told: Mapping[str, Any]) -> Record:
-    """The entry of a view of the whole text, which counts as a read."""
+    """Return the entry of a view of the whole text, which counts as a read."""
     record = api.view(store, version.memory_id, version.pk, version.path or "", version.content or "")
     return input_masking.of_call(store, record, told, audit.to_json(told))

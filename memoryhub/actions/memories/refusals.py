@@ -1,4 +1,4 @@
-"""Refused requests of valid keys in the hub's audit: each of them, and past a few a minute how many there were."""
+"""Records refused requests of valid keys in the hub's audit: each of them, or a count above a few per minute."""
 
 from datetime import datetime, timedelta
 
@@ -12,14 +12,14 @@ from memoryhub.actions.memories.calls import Caller
 from memoryhub.models import Door, Key, RefusalWindow
 
 MOST = 30
-"""Entries a minute about the refusals of one key; the others are counted, and one entry says how many."""
+"""The most entries per minute for the refusals of one key; the others are counted in one entry."""
 MINUTE = timedelta(minutes=1)
 LONGEST_ID = 128
-"""What is kept of an id that somebody asks for and that is not there."""
+"""The most characters that are kept of an unknown id."""
 
 
 def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
-    """A valid key was answered 403 or 404: an entry in the hub's chain, or one more of those that are counted."""
+    """Record that a valid key was answered 403 or 404, by an entry in the hub's chain or in the count."""
     told = {"memory_store": store_id[:LONGEST_ID], "status": status}
     with writing():
         head = audit.lock_hub()
@@ -37,7 +37,7 @@ def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime
 
 
 def write_counted(at: datetime, most: int = 100) -> int:
-    """Writes what has been counted in minutes that are over, and forgets those; gives of how many keys."""
+    """Write an entry for each count whose minute is over and delete the count; return how many keys there were."""
     with writing():
         head = audit.lock_hub()
         over = list(RefusalWindow.objects.filter(Q(since__lte=at - MINUTE) | Q(since__gt=at + MINUTE))[:most])

@@ -1,6 +1,6 @@
-"""What a person selected in lists, moved, deleted or exported: each act is one transaction with one audit entry.
+"""Acts on a selection from a list (move, delete, export), each in one transaction with one audit entry.
 
-What is shown before an act has a digest; an act whose digest is another one is not done.
+A person sees the selection first; its digest must still be the same when the act runs.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ from memoryhub.protocol import paths
 __all__ = ["Chosen", "Done", "Item", "NotDone", "Selected", "TooMuch", "delete", "selected"]
 
 MOST_TOLD = 100
-"""So many paths an entry's input names; the versions of the entry tell all of them."""
+"""The most paths in an entry's input; the entry's versions name all memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Memories and directories by their `ids`, or everything that lies in the directory at a path (`""`: the root)."""
+    """Memories and directories by their `ids`, or everything in the directory at a path (`""`: the root)."""
 
     ids: tuple[str, ...] = ()
     everything_in: str | None = None
@@ -35,8 +35,10 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory, or a directory with `count` memories of `size` bytes beneath it (then `memory` is null), and when
-    something in it was written last."""
+    """A memory, or a directory (then `memory` is None) with `count` memories of `size` bytes under it.
+
+    `changed_at` is the time of the last write in a directory.
+    """
 
     id: str
     path: str
@@ -61,7 +63,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What there is of a selection, by path; nothing lies beneath another. `vanished` of the ids were not found."""
+    """The selected items by path, none of them under another; `vanished` counts the ids that were not found."""
 
     items: tuple[Item, ...]
     vanished: int
@@ -81,14 +83,14 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an act made: the entry's seq, and how many memories changed."""
+    """The result of an act: the entry's seq, and the number of changed memories."""
 
     seq: int
     count: int
 
 
 class NotDone(Exception):
-    """Nothing was done: it is another than was shown (`changed`), or something stands in the way."""
+    """Nothing was done: the plan changed since it was shown (`changed`), or something is in the way."""
 
     def __init__(self, plan: Any, *, changed: bool) -> None:
         super().__init__("something stands in the way")
@@ -96,7 +98,7 @@ class NotDone(Exception):
 
 
 def selected(store_id: str, chosen: Chosen, *, most: int | None = plans.MOST) -> Selected:
-    """What a selection is now; raises TooMuch where that is more than `most` memories."""
+    """Return what is selected now; raises TooMuch if that is more than `most` memories."""
     if chosen.everything_in is None:
         found = _of_ids(store_id, chosen.ids)
     else:
@@ -107,7 +109,7 @@ def selected(store_id: str, chosen: Chosen, *, most: int | None = plans.MOST) ->
 
 
 def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
-    """Into the trash, as the selection with this digest says; raises NotDone, TooMuch."""
+    """Move a selection to the trash if its digest is unchanged; raises NotDone, TooMuch."""
     with tree.locked(store_id, act) as store:
         found = selected(store_id, chosen)
         if found.digest != digest or not found.items:
@@ -123,7 +125,7 @@ def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
 
 
 def stored(memory: Memory) -> StoredMemory:
-    """A memory's row as the tree takes it, without the text."""
+    """Return a memory's row in the form of the tree, without the text."""
     return StoredMemory(
         memory.pk,
         memory.path,
@@ -185,7 +187,7 @@ def _memory(row: Memory) -> Item:
 
 
 def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **told: object) -> Done:
-    """Writes the entry of an act that has made its versions; `new_path` is for an act on one thing."""
+    """Write the entry of an act that has made its versions; `new_path` is only used if there is one item."""
     made = tuple(store.made)
     record = _record(command, items, told)._replace(versions=made, new_path=new_path if len(items) == 1 else None)
     if len(made) == 1 and record.memory:
@@ -194,7 +196,7 @@ def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | Non
 
 
 def _record(command: str, items: Sequence[Item], told: dict[str, Any]) -> Record:
-    """Path and memory where there is one; else the first paths of what was selected, and how much it was."""
+    """Return a record with path and memory of a single item, else with the first paths and the totals."""
     count, size = sum(item.count for item in items), sum(item.size for item in items)
     said = {**told, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
     one = items[0] if len(items) == 1 else None
@@ -208,6 +210,6 @@ def _record(command: str, items: Sequence[Item], told: dict[str, Any]) -> Record
 
 
 def named_of(items: Sequence[Item]) -> Iterator[str]:
-    """The first paths; one that ends with a slash is a directory."""
+    """Yield the first paths; a directory's path ends with a slash."""
     for item in items[:MOST_TOLD]:
         yield item.path + "/" if item.is_directory else item.path

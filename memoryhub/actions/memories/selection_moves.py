@@ -1,4 +1,4 @@
-"""A selection into another directory: what will be where is worked out and shown first, then done as it was shown."""
+"""Moves a selection into another directory: the plan is shown first, and then applied as it was shown."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,8 +16,11 @@ from memoryhub.protocol import paths
 
 
 class Obstacle(StrEnum):
-    """Why one of a selection cannot move: its place is taken, another of the selection has the same name, the directory
-    lies in itself, or its path would be too long or too deep. STAYS is none: it is there already."""
+    """Why an item cannot move to its target; STAYS is no obstacle, since the item is already there.
+
+    TAKEN: something else is at the target. TWICE: another selected item has the same name. INSIDE: the directory would
+    lie in itself. LONG: a path would be too long or too deep.
+    """
 
     NONE = ""
     STAYS = "stays"
@@ -29,7 +32,7 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One memory or directory, and where it will be."""
+    """One memory or directory, and its target path."""
 
     item: Item
     to: str
@@ -42,8 +45,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """A selection on its way to the directory `into`, which may be a new one; `above` is a memory that stands there or
-    over it, and then nothing can move."""
+    """The move of a selection to the directory `into`, which may be new.
+
+    `above` is the path of a memory that is there or above it; then nothing can move.
+    """
 
     selected: Selected
     into: str
@@ -65,7 +70,7 @@ class MovePlan:
 
     @property
     def count(self) -> int:
-        """How many memories get another path."""
+        """Return how many memories get a new path."""
         return sum(move.item.count for move in self.moving)
 
     @property
@@ -79,7 +84,7 @@ class MovePlan:
 
 
 def move_plan(store_id: str, chosen: Chosen, into: str) -> MovePlan:
-    """What moving a selection into a directory would do; raises TooMuch."""
+    """Return the plan of moving a selection into a directory; raises TooMuch."""
     found = selection.selected(store_id, chosen)
     is_new = not Directory.objects.filter(store_id=store_id).at(into).exists()
     above = _memory_at(store_id, [*paths.ancestors(into), into][1:]) if is_new else None
@@ -93,7 +98,7 @@ def move_plan(store_id: str, chosen: Chosen, into: str) -> MovePlan:
 
 
 def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Done:
-    """Moves as the plan with this digest says, all or nothing; raises NotDone, TooMuch, and ToolError when archived."""
+    """Apply the plan with this digest, all or nothing; raises NotDone, TooMuch, and ToolError (archived store)."""
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         plan = move_plan(store_id, chosen, into)
@@ -119,13 +124,13 @@ def _move(store: Tree, one: Move) -> None:
 
 
 def _memory_at(store_id: str, places: list[str]) -> str | None:
-    """The path of a memory at one of these places."""
+    """Return the path of a memory at one of these paths, or None."""
     found = Memory.objects.live().filter(store_id=store_id, path__in=places)
     return found.values_list("path", flat=True).first()
 
 
 def _taken(store_id: str, wanted: Iterable[str]) -> set[str]:
-    """Those of the paths at which something lives."""
+    """Return those of the paths at which a memory or a directory lives."""
     found: set[str] = set()
     for part in plans.in_parts(sorted(set(wanted))):
         found.update(Memory.objects.live().filter(store_id=store_id, path__in=part).values_list("path", flat=True))
@@ -146,7 +151,7 @@ def _obstacle(store_id: str, item: Item, to: str, taken: set[str], times: Counte
 
 
 def _is_too_long(store_id: str, item: Item, to: str) -> bool:
-    """Whether its path, or one under it, would be longer or deeper than a path can be."""
+    """Return whether the item's path, or a path under it, would be too long or too deep."""
     longer, deeper = len(to.encode()) - len(item.path.encode()), to.count("/") - item.path.count("/")
     if not item.is_directory:
         return not _fits(item.path, longer, deeper)

@@ -1,4 +1,4 @@
-"""Memories out of the trash, several at once: each to where it was, or to another path where that is taken."""
+"""Restores several memories from the trash: each to its former path, or to another one if that is taken."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,15 +18,18 @@ from memoryhub.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class Thrown:
-    """What is to come out of the trash: memories by their ids, or all that one entry put there."""
+    """What to restore from the trash: memories by their ids, or all that one entry put there."""
 
     ids: tuple[str, ...] = ()
     entry: int | None = None
 
 
 class Obstacle(StrEnum):
-    """Why a memory cannot go back: its place is taken, a memory stands where a directory over it would be, two of them
-    want one place, or its text was redacted (then it stays where it is)."""
+    """Why a memory cannot be restored to its path.
+
+    TAKEN: something is at its path. ABOVE: a memory is where a directory above it would be. TWICE: another restored
+    memory gets the same path. GONE: its text was redacted, so it stays in the trash.
+    """
 
     NONE = ""
     TAKEN = "taken"
@@ -37,7 +40,7 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """A memory of the trash, where it is to go, what stands in the way there, and another path that is free."""
+    """A memory in the trash, its target path, the obstacle there, and another free path to offer."""
 
     memory: StoredMemory
     to: str
@@ -51,7 +54,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class ReturnPlan:
-    """All of them, by path; `vanished` are not in the trash any more."""
+    """All memories to restore, by path; `vanished` counts those that are no longer in the trash."""
 
     returns: tuple[Return, ...]
     vanished: int
@@ -74,7 +77,7 @@ class ReturnPlan:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all that was asked for can go back to where it was."""
+        """Return whether every requested memory can go back to its former path."""
         return not self.vanished and bool(self.returns) and all(not one.obstacle for one in self.returns)
 
     @property
@@ -84,7 +87,7 @@ class ReturnPlan:
 
 
 def return_plan(store_id: str, thrown: Thrown, places: Mapping[str, str] | None = None) -> ReturnPlan:
-    """What restoring would do; `places` are other paths by memory. Raises TooMuch."""
+    """Return the plan of a restore; `places` has other paths by memory id. Raises TooMuch."""
     found, vanished = _in_trash(store_id, thrown)
     wanted = {memory.id: (places or {}).get(memory.id) or memory.path for memory in found}
     occupied = _occupied(store_id, wanted.values())
@@ -98,10 +101,10 @@ def return_plan(store_id: str, thrown: Thrown, places: Mapping[str, str] | None 
 
 
 def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
-    """Restores as the plan with this digest says: to where they were, to `places`, or to what the plan offered.
+    """Apply the plan with this digest: each memory goes to its former path, to `places`, or to the offered path.
 
-    Without a digest nobody has seen a plan, and it is done only where nothing stands in the way. All or nothing;
-    raises NotDone, TooMuch, and the ToolError of a limit or of an archived store.
+    Without a digest, no plan was shown, and it is applied only if there is no obstacle. All or nothing; raises NotDone,
+    TooMuch, and ToolError for a limit or an archived store.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -118,7 +121,7 @@ def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: st
 
 
 def put_back(store: Tree, memory: StoredMemory, to: str) -> None:
-    """With the text that it had, as the rules of now let it be."""
+    """Restore a memory to a free path with its text, as the present rules allow it."""
     place = findings.screen_path(store, to)
     kept = findings.screen_stored(store, memory.id, to, None, memory.text, memory.size, memory.sha256)
     tree.check_limits(store, to, old_size=None, new_size=kept.size, versions=memory.kept)
@@ -131,7 +134,7 @@ def _places(shown: ReturnPlan, places: Mapping[str, str]) -> dict[str, str]:
 
 
 def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
-    """By path; and how many are not there (any more)."""
+    """Return the memories in the trash, by path, and how many others are no longer there."""
     wanted = set(thrown.ids) if thrown.entry is None else _thrown_by(store_id, thrown.entry)
     if len(wanted) > plans.MOST:
         raise TooMuch(len(wanted), plans.MOST)
@@ -143,7 +146,7 @@ def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
 
 
 def _thrown_by(store_id: str, seq: int) -> set[str]:
-    """The memories that an entry put into the trash, where they have been ever since."""
+    """Return the memories that an entry put into the trash and that have stayed there since."""
     versions = MemoryVersion.objects.of_entry(store_id, seq).filter(operation=Operation.DELETED, superseded_seq=None)
     return set(versions.values_list("memory_id", flat=True)[: plans.MOST + 1])
 
@@ -153,7 +156,7 @@ def _thrown_by(store_id: str, seq: int) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Occupied:
-    """Which of some paths are taken by a memory or a directory, and where memories stand above them."""
+    """The paths that are taken by a memory or a directory, and the paths of memories."""
 
     taken: frozenset[str]
     memories: frozenset[str]
@@ -173,7 +176,7 @@ def _occupied(store_id: str, wanted: Iterable[str]) -> _Occupied:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The paths that those before in the list will have, and the directories above them."""
+    """The target paths of the earlier memories in the list, and the directories above those."""
 
     paths: set[str]
     directories: set[str]
@@ -183,7 +186,7 @@ class _Given:
         self.directories.update(paths.ancestors(path))
 
     def has(self, path: str) -> bool:
-        """Whether one of them will be at a path, above it or beneath it."""
+        """Return whether an earlier memory will be at a path, above it or under it."""
         return path in self.paths or path in self.directories or not self.paths.isdisjoint(paths.ancestors(path))
 
 
@@ -203,7 +206,7 @@ def _obstacle(to: str, occupied: _Occupied, given: _Given) -> Obstacle:
 
 
 def _free_path(store_id: str, one: Return, occupied: _Occupied, given: _Given) -> str:
-    """Beside what is in the way: `/notes/todo.md` -> `/notes/todo-restored.md`, `/a/b.md` -> `/a-restored/b.md`."""
+    """Return a free path beside the obstacle: `/notes/todo-restored.md`; `/a-restored/b.md` if `/a` is in the way."""
     over = [place for place in paths.ancestors(one.to)[1:] if place in occupied.memories or place in given.paths]
     place = over[0] if over else one.to
     rest = one.to[len(place) :]
