@@ -1,1 +1,1 @@
-"""The state of the background work."""
+"""Web page of the background work."""

@@ -1,4 +1,4 @@
-"""The background work of the hub: how each kind of it goes, and when a large file is written anew."""
+"""The state of the hub's background tasks, and the hour at which a large database file is rewritten."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,7 +39,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of work on one node; its state is ok, failing or hanging."""
+    """One kind of task on one node; its state is ok, failing or hanging."""
 
     label: str
     does: str
@@ -49,7 +49,7 @@ class Row:
 
 
 class HourForm(forms.Form):
-    """At which hour a large file is written anew."""
+    """The hour at which a large database file is rewritten."""
 
     hour = forms.TypedChoiceField(
         label=gettext_lazy("Hour for a large file, in UTC"), coerce=int,
@@ -61,7 +61,7 @@ class HourForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def hub_background(request: Request) -> HttpResponse:
-    """The state of the work, and the hour."""
+    """Show the state of the background tasks, and save the hour on POST."""
     remains = sqlite_remains.remains()
     form = HourForm(request.POST if request.method == "POST" else None, initial={"hour": remains.hour})
     if request.method == "POST" and form.is_valid():
@@ -76,7 +76,7 @@ def hub_background(request: Request) -> HttpResponse:
 @require_POST
 @superuser_only
 def scrub_now(request: Request) -> HttpResponse:
-    """The file is written anew within seconds, whatever the hour."""
+    """Have the database file rewritten within seconds, whatever the hour."""
     sqlite_remains.ask(act(request))
     messages.success(request, _("The file is being rewritten. Calls wait until it is done."))
     return see_other("hub_background")

@@ -1,4 +1,4 @@
-"""The addresses of the hub's background work."""
+"""URL patterns of the background work."""
 
 from django.urls import path
 

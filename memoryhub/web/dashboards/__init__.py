@@ -1,1 +1,1 @@
-"""Dashboards: figures, charts and lists."""
+"""Web pages of the dashboards: figures, charts and lists."""

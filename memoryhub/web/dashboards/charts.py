@@ -1,4 +1,4 @@
-"""The pictures of a dashboard: what each shows, where its marks lead, and its table."""
+"""The charts of a dashboard, with links from their marks and a table for each."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,18 +17,18 @@ from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.period import Column, place
 
 COMMANDS = ("view", "create", "str_replace", "insert", "edit", "rename", "delete")
-"""The commands that have a colour of their own; OTHERS is for what remains."""
+"""The commands with a colour of their own; OTHERS stands for the rest."""
 
 OTHERS = ""
 MANY = 14
-"""More columns than these are too narrow for a word beneath the last."""
+"""With more columns than this, the label of the last column does not fit below it."""
 
 NAMED = 12
-"""So many agents and people are named; the others are taken together."""
+"""The most agents and people listed by name; the others are summed up in one row."""
 
 
 def commands_over_time(found: Figures, among: Sequence[Column], links: Links) -> Picture:
-    """Columns of days, stacked by command."""
+    """Return the chart of operations over time, stacked by command."""
     counts = _by_column(found.all, among, lambda command: command if command in COMMANDS else OTHERS)
     sums = Counter[str]()
     for (_column, command), count in counts.items():
@@ -67,7 +67,7 @@ def commands_over_time(found: Figures, among: Sequence[Column], links: Links) ->
 def _of_commands(
     drawn: charts.Bars, used: Sequence[str], among: Sequence[Column], link: Callable[[int, str], str]
 ) -> list[Mark]:
-    """The bars with what they mean."""
+    """Return the bars of the chart with their labels and links."""
     words = _("%(day)s: %(count)s × %(command)s")
     marks = []
     for bar in drawn.bars:
@@ -82,7 +82,7 @@ def _colour(command: str) -> int:
 
 
 def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> Picture:
-    """What was read above the line, what was written beneath it; errors are neither."""
+    """Return the chart of reads above the axis and writes below it; errors are left out."""
     counts = _by_column(found.ok, among, lambda command: "r" if command == READ else "w" if command in WRITES else "")
     reads, writes = ([counts[column, kind] for column in range(len(among))] for kind in "rw")
     drawn = charts.mirrored(reads, writes)
@@ -121,7 +121,7 @@ def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> P
 
 
 def growth(before: Delta, by_day: Mapping[date, Delta], among: Sequence[Column], links: Links) -> list[Picture]:
-    """Two lines: memories, and bytes, at the end of each column."""
+    """Return two line charts: the number of memories and of bytes at the end of each column."""
     memories, sizes = [], []
     held = Delta(before.memories, before.bytes, before.versions)
     added = [Delta() for _column in among]
@@ -166,7 +166,8 @@ def _line(
 
 
 def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date, links: Links) -> Picture:
-    """A bar for each agent and person, what went well and what did not; `names` are (kind, name) by id."""
+    """Return the list of agents and people with their successful operations and errors; `names` has (kind, name) by
+    id."""
     sums = Counter[str]()
     for (author, _ok), count in found.authors.items():
         sums[author] += count
@@ -207,7 +208,7 @@ def _name_of(author: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, st
 
 
 def errors(found: Figures, since: date, links: Links) -> Picture:
-    """A bar for each kind of error."""
+    """Return the list of errors by kind."""
     order = [kind for kind, count in found.errors.most_common() if count]
     most = max(found.errors.values(), default=0)
     url = links.audit(**days(since), outcome="error")
@@ -226,7 +227,7 @@ def errors(found: Figures, since: date, links: Links) -> Picture:
 
 
 def kind_name(kind: str) -> str:
-    """A kind of error in words."""
+    """Return the label of a kind of error."""
     words = {
         Kind.NOT_FOUND: _("Path does not exist"), Kind.EXISTS: _("Path is taken"),
         Kind.NO_MATCH: _("Text to replace not found"), Kind.SEVERAL: _("Text to replace found several times"),
@@ -240,7 +241,7 @@ def kind_name(kind: str) -> str:
 def _by_column(
     counts: Mapping[tuple[date, str], int], among: Sequence[Column], name: Callable[[str], str]
 ) -> Counter[tuple[int, str]]:
-    """Counts by the number of a column and what `name` makes of the command."""
+    """Sum up counts by column number and by the group that `name` assigns to a command."""
     found: Counter[tuple[int, str]] = Counter()
     for (day, command), count in counts.items():
         if (at := place(day, among)) is not None:
@@ -269,7 +270,7 @@ def _sum(value: int, url: str) -> Cell:
 
 
 def _labels(among: Sequence[Column]) -> list[Label]:
-    """Words beneath the columns; the last of many ends where the picture does."""
+    """Return the labels below the columns; with many columns, the last label is right-aligned."""
     count = len(among)
     found = [Label(charts.middle(at, count), among[at].label) for at in charts.labelled(count)]
     if count > MANY:

@@ -1,4 +1,4 @@
-"""The figures of some stores: what has been counted, and what came since, as far as a page may look."""
+"""Figures of some stores: stored counts, plus the entries since then, which each request counts up to a limit."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -19,12 +19,13 @@ WRITES = frozenset((
     "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",
     "revert",
 ))  # fmt: skip
-"""The commands that write memories, of agents and of people."""
+"""The commands with which agents and people write memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """Entries that nobody has counted yet, by store; `up_to` is the last of them where there are more still."""
+    """Counts of entries since the stored counts, by store; `up_to` is the time of the last one if more remain
+    uncounted."""
 
     counted: Mapping[str, Counted]
     up_to: datetime | None
@@ -32,7 +33,7 @@ class Newer:
 
 @dataclass(slots=True)
 class Figures:
-    """Counts of some stores: by day and command all and those without an error, by author, by kind of error."""
+    """Counts of some stores: by day and command (all, and those without an error), by author, and by kind of error."""
 
     all: Counter[tuple[date, str]] = field(default_factory=Counter)
     ok: Counter[tuple[date, str]] = field(default_factory=Counter)
@@ -40,20 +41,20 @@ class Figures:
     errors: Counter[str] = field(default_factory=Counter)
 
     def on(self, day: date, commands: Collection[str]) -> int:
-        """What went well on a day, of some commands."""
+        """Return the number of successful operations on a day, for some commands."""
         return sum(self.ok[day, command] for command in commands)
 
     def between(self, first: date, last: date, commands: Collection[str]) -> int:
-        """The same of two days and those between them."""
+        """Return the number of successful operations from one day to another (inclusive), for some commands."""
         return sum(self.on(first + timedelta(days=ago), commands) for ago in range((last - first).days + 1))
 
     def errors_on(self, day: date) -> int:
-        """How many errors there were on a day."""
+        """Return the number of errors on a day."""
         return sum(count - self.ok[at, command] for (at, command), count in self.all.items() if at == day)
 
 
 def newer(stores: Sequence[str]) -> Newer:
-    """What has come since some stores were counted, at most figures.ENTRIES entries of all of them together."""
+    """Count the entries since the stored counts, at most figures.ENTRIES for all stores together."""
     counted: dict[str, Counted] = {}
     left: list[datetime] = []
     most = figures.ENTRIES
@@ -71,14 +72,14 @@ def _counted_at(store_id: str) -> datetime | None:
 
 
 def first_day(stores: Sequence[str], more: Newer) -> date | None:
-    """The first day on which anything happened."""
+    """Return the first day with an entry; None if there is none."""
     found = Activity.objects.of_stores(stores).in_sum().aggregate(first=Min("day"))["first"]
     days = [day for counted in more.counted.values() for day, *_ in counted.activity]
     return min([*days, *([found] if found else [])], default=None)
 
 
 def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = "") -> Figures:
-    """The figures from a day on, of one author or of all."""
+    """Return the figures since a day, of one author or of all."""
     found = Figures()
     there = Activity.objects.of_stores(stores).since(start)
     commands = there.by_command(author or ALL)
@@ -112,7 +113,7 @@ def _add(found: Figures, counted: Counted, start: date, author: str) -> None:
 
 
 def growth_of(stores: Sequence[str], more: Newer, start: date) -> tuple[Delta, dict[date, Delta]]:
-    """What some stores held when a day began, and what each day from then on has added."""
+    """Return what the stores held before a day, and the change on each day from then on."""
     there = Growth.objects.filter(store__in=stores)
     sums = there.filter(day__lt=start).aggregate(a=Sum("memories"), b=Sum("bytes"), c=Sum("versions"))
     before, days = Delta(sums["a"] or 0, sums["b"] or 0, sums["c"] or 0), dict[date, Delta]()

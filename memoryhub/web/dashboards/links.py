@@ -1,4 +1,4 @@
-"""Where the marks and numbers of a dashboard lead: the audit, with the filters that give the same entries."""
+"""Links from the marks and numbers of a dashboard to the audit, filtered to the same entries."""
 
 from datetime import date
 from urllib.parse import urlencode
@@ -10,7 +10,7 @@ from memoryhub.web.dashboards.period import Column
 
 
 class Links:
-    """The audit of one store, or of all that the person may see; of one author, or of all."""
+    """URLs of the audit of one store or of all visible ones, for one author or all."""
 
     def __init__(self, store: str = "", author: str = "") -> None:
         self._place = reverse("store_audit", args=[store]) if store else reverse("audit")
@@ -18,20 +18,20 @@ class Links:
         self._columns: dict[Column, str] = {}
 
     def audit(self, *, author: str = "", **filters: str) -> str:
-        """The audit with filters; an author is an agent or a person."""
+        """Return the URL of the audit with filters; `author` is the id of an agent or a person."""
         chosen = author or self._author
         if chosen:
             filters["person" if chosen.startswith(ids.USER) else "agent"] = chosen
         return self._place + ("?" + urlencode(filters) if filters else "")
 
     def column(self, column: Column, **filters: str) -> str:
-        """The address of the audit, filtered to the days of a column."""
+        """Return the URL of the audit, filtered to the days of a column."""
         if column not in self._columns:
             self._columns[column] = self.audit(**days(column.start, column.end))
         return self._columns[column] + ("&" + urlencode(filters) if filters else "")
 
 
 def days(start: date, end: date | None = None) -> dict[str, str]:
-    """The filters of the entries from a day (UTC) on, before another."""
+    """Return the filters for entries from the start of a day (UTC) to the start of another."""
     found = {"from": f"{start:%Y-%m-%d}T00:00Z"}
     return found | ({"to": f"{end:%Y-%m-%d}T00:00Z"} if end else {})

@@ -1,4 +1,4 @@
-"""The lists of a store's dashboard: memories that stand out, and what awaits review by its age."""
+"""The lists of a store's dashboard: memories that stand out, and versions that await review by their age."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -15,13 +15,13 @@ from memoryhub.templatetags.look import size
 from memoryhub.web.common.pictures import Cell, Picture, Row, number
 
 MOST = 1_000
-"""So many versions that await review are counted, of each age."""
+"""The most versions awaiting review that are counted for each age."""
 
 AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
 def memory_lists(store: MemoryStore) -> list[Picture]:
-    """Most read, most changed, written and never read, heaviest: of a large store as they were some minutes ago."""
+    """Return the most read, most changed, never read and largest memories; in a large store some minutes old."""
     lists = _lists(store)
     ids = {pk for name in ("read", "changed", "unread", "heavy") for pk in lists.get(name, ())}
     memories = {memory.pk: memory for memory in Memory.objects.among(store.id, ids).live()}
@@ -43,7 +43,7 @@ def memory_lists(store: MemoryStore) -> list[Picture]:
 
 
 def _lists(store: MemoryStore) -> Mapping[str, Any]:
-    """Made now where that is little work, else as the background work has made them."""
+    """Return the lists: computed now for a small store, else those of the background work."""
     if store.memory_count <= figures.SMALL:
         return figures.lists_of(store.pk)
     made = Figures.objects.filter(pk=store.pk).first()
@@ -78,7 +78,7 @@ def _of_memories(
 
 
 def backlog(store: MemoryStore, now: datetime) -> Picture:
-    """What agents wrote and nobody has looked at, by how long ago; each age is counted as far as MOST."""
+    """Return the number of unreviewed versions by agents for each range of age, up to MOST each."""
     entries = AuditEntry.objects.of_chain(store.pk)
     bounds = [_first_since(entries, now - age) for age in AGES]
     ends: list[int | None] = [None, *bounds]
@@ -113,7 +113,7 @@ def at_most(count: int) -> str:
 
 
 def review_url(**filters: str) -> str:
-    """The inbox, filtered; empty where there is none."""
+    """Return the URL of the filtered inbox; empty if the hub has no such route."""
     try:
         return reverse("review") + ("?" + urlencode(filters) if filters else "")
     except NoReverseMatch:
@@ -121,7 +121,7 @@ def review_url(**filters: str) -> str:
 
 
 def _first_since(entries: Any, moment: datetime) -> int:
-    """The first entry (by time) at a moment or after it; past the last where there is none."""
+    """Return the seq of the first entry at or after a moment; one more than the last seq if there is none."""
     found = entries.filter(at__gte=moment).order_by("at", "seq").values_list("seq", flat=True).first()
     if found is not None:
         return int(found)

@@ -1,4 +1,4 @@
-"""The dashboards: what there is to know at a glance of all stores of a person, and of one store."""
+"""The dashboards of all stores of a person and of one store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,14 +32,14 @@ from memoryhub.web.dashboards.period import RANGES, Chosen, columns
 from memoryhub.web.dashboards.tiles import tiles_of_all, tiles_of_store
 
 MOST_STORES = 1_000
-"""The sums of an overview are over so many stores at most."""
+"""The most stores whose figures are summed up."""
 
 SUGGESTED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What the pictures of a dashboard are made from."""
+    """The data from which the charts of a dashboard are built."""
 
     stores: Sequence[str]
     chosen: Chosen
@@ -56,7 +56,7 @@ class Board:
 @require_GET
 @signed_in
 def overview(request: Request) -> HttpResponse:
-    """All active stores of the person; `after` is the store after which the list of stores goes on."""
+    """Show the dashboard of the person's active stores; `after` is the cursor of the list of stores."""
     mine, now = MemoryStore.objects.visible_to(person(request)).active(), timezone.now()
     chosen = Chosen.of(request.GET.dict(), default="7")
     board, one = _of_person(mine, chosen, now)
@@ -102,7 +102,7 @@ def store_overview(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @signed_in
 def export_overview(request: Request) -> HttpResponse:
-    """The table of one picture, with the parameters of the page, as CSV or JSON."""
+    """Download the table of one chart as CSV or JSON, with the parameters of the page."""
     mine = MemoryStore.objects.visible_to(person(request)).active()
     board, one = _of_person(mine, Chosen.of(request.POST.dict(), default="7"), timezone.now())
     return _export(request, board, _pictures(board, one.pk if one else ""), None)
@@ -111,7 +111,7 @@ def export_overview(request: Request) -> HttpResponse:
 @require_POST
 @in_store(Role.VIEWER)
 def export_store_overview(request: Request, store: MemoryStore) -> HttpResponse:
-    """The table of one picture of a store."""
+    """Download the table of one chart of a store."""
     board = _of_stores([store.pk], Chosen.of(request.POST.dict()), timezone.now())
     lists = [dashboards_lists.backlog(store, board.now), *dashboards_lists.memory_lists(store)]
     return _export(request, board, [*_pictures(board, store.pk), *lists], store.pk)
@@ -128,7 +128,7 @@ def _export(request: Request, board: Board, pictures: Sequence[Picture], store_i
 
 
 def _of_person(mine: Any, chosen: Chosen, now: datetime) -> tuple[Board, MemoryStore | None]:
-    """The figures of all of a person's stores, or of the one that is chosen."""
+    """Return the figures of all stores of a person, or of the selected one, and that store."""
     one = mine.filter(pk=chosen.store).first() if chosen.store else None
     stores = [one.pk] if one else list(mine.by_name().values_list("pk", flat=True)[:MOST_STORES])
     return _of_stores(stores, replace(chosen, store=one.pk if one else ""), now), one
@@ -158,14 +158,14 @@ def _pictures(board: Board, store_id: str) -> list[Picture]:
 
 
 def _names(authors: set[str]) -> Mapping[str, tuple[str, str]]:
-    """(kind, name) by id of agents and people."""
+    """Return (kind, name) for agents and people by id."""
     agents = Agent.objects.filter(pk__in=[author for author in authors if author.startswith(ids.AGENT)])
     people = User.objects.filter(pk__in=[author for author in authors if author.startswith(ids.USER)])
     return {agent.pk: ("key", str(agent)) for agent in agents} | {user.pk: ("user", str(user)) for user in people}
 
 
 def _agents(request: Request, stores: Sequence[str]) -> list[Agent]:
-    """The agents that the filter offers: those with a key to one of the stores."""
+    """Return the agents that the filter suggests: those with a key to one of the stores."""
     found = Agent.objects.order_by("folded_name")
     if not person(request).is_superuser or len(stores) == 1:
         found = found.filter(Q(keys__all_stores=True) | Q(keys__stores__in=stores)).distinct()
@@ -173,7 +173,7 @@ def _agents(request: Request, stores: Sequence[str]) -> list[Agent]:
 
 
 def _shown(board: Board, agents: Sequence[Agent]) -> dict[str, Any]:
-    """What both pages need besides their pictures."""
+    """Return the template context that both dashboards share."""
     words = {"7": _("7 days"), "30": _("30 days"), "90": _("90 days"), "all": _("All")}
     chosen = board.chosen
     named = _names({chosen.agent}).get(chosen.agent) if chosen.agent else None

@@ -1,4 +1,4 @@
-"""What a dashboard shows: the days, an agent, a store, all in the address; and the columns that the days make."""
+"""The selection of a dashboard (days, agent and store, all in the URL), and the columns of its charts."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from django.utils.translation import gettext as _
 
 ALL_DAYS = "all"
 RANGES = {"7": 7, "30": 30, "90": 91, ALL_DAYS: None}
-"""Days by what the address says; 90 days are shown as thirteen whole weeks."""
+"""The number of days for each value in the URL; 90 days become thirteen whole weeks."""
 
 MOST_DAYS, MOST_WEEKS, MOST_MONTHS = 35, 30, 60
-"""So many columns there are at most before longer ones are taken."""
+"""The most columns of days, weeks and months; beyond that, the next longer unit is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a person chose; empty is all of them."""
+    """The selection of a person; an empty value means all."""
 
     range: str = "30"
     agent: str = ""
@@ -27,25 +27,25 @@ class Chosen:
 
     @classmethod
     def of(cls, parameters: Mapping[str, str], default: str = "30") -> "Chosen":
-        """From the parameters of an address; a range that there is not is the default."""
+        """Parse the parameters of a URL; an unknown range becomes the default."""
         values = {key: parameters.get(key, "").replace("\0", "")[:200] for key in ("range", "agent", "store")}
         return cls(values["range"] if values["range"] in RANGES else default, values["agent"], values["store"])
 
     def query(self, **changes: str) -> str:
-        """The address's query with some of it changed; an empty value is left out."""
+        """Return the query string with some values changed; empty values are left out."""
         chosen = replace(self, **changes)
         given = {"range": chosen.range, "agent": chosen.agent, "store": chosen.store}
         return "?" + urlencode({key: value for key, value in given.items() if value})
 
     def start(self, today: date) -> date | None:
-        """The first day; null for all."""
+        """Return the first day of the range; None for all days."""
         days = RANGES[self.range]
         return None if days is None else today - timedelta(days=days - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Some days in a row: `end` is the day after the last; `label` is short, `name` says all."""
+    """Consecutive days: `end` is the day after the last one, `label` is short, `name` is complete."""
 
     start: date
     end: date
@@ -54,7 +54,7 @@ class Column:
 
 
 def columns(first: date, today: date) -> tuple[Column, ...]:
-    """From a day to today: days, weeks, months or years, whichever are not too many."""
+    """Return the columns from a day to today: days, weeks, months or years, depending on their number."""
     days = (today - first).days + 1
     if days <= MOST_DAYS:
         return _between([first + timedelta(days=number) for number in range(days)], today, "j M", "j F Y")
@@ -84,6 +84,6 @@ def _week(start: date) -> Column:
 
 
 def place(day: date, among: Sequence[Column]) -> int | None:
-    """The number of the column that a day is in; null for a day before or after all of them."""
+    """Return the number of the column that contains a day, or None."""
     number = bisect_right([column.start for column in among], day) - 1
     return number if number >= 0 and day < among[number].end else None

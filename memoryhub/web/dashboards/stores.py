@@ -1,4 +1,4 @@
-"""A person's overview: each store with its last days and what waits there, and what people did."""
+"""The overview of a person: each store with its activity and what awaits review, and the latest acts of people."""
 
 import heapq
 from collections import Counter
@@ -23,16 +23,16 @@ from memoryhub.web.dashboards.lists import MOST, at_most, review_url
 SIZE = 25
 SPARK_DAYS = 14
 SPARK = (112, 24)
-"""Width and height of a sparkline's box."""
+"""The width and height of a sparkline."""
 
 ACTS = 5
 LOOKED_AT = 12
-"""So many pairs of a store and a person are asked for their last acts."""
+"""The most pairs of a store and a person whose latest acts are queried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store as a person finds it in the morning; `waiting` is what awaits review, `points` its sparkline."""
+    """A store in the overview; `waiting` counts versions that await review, `points` is its sparkline."""
 
     store: MemoryStore
     points: str
@@ -48,14 +48,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some stores; `next` is the id after which the next page goes on."""
+    """One page of stores; `next` is the id after which the next page begins, or None at the end."""
 
     rows: Sequence[Row]
     next: str | None
 
 
 def page(stores: MemoryStoreQuerySet, after: str, more: Newer, today: date) -> Page:
-    """Some of these stores by name, beginning after one."""
+    """Return a page of stores sorted by name, after the store with the id `after`."""
     start = stores.filter(pk=after).first() if after else None
     found = list((stores.following(start) if start else stores).by_name()[: SIZE + 1])
     shown = found[:SIZE]
@@ -91,7 +91,7 @@ def _row(
 
 
 def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tuple[str, date]], ...]:
-    """Everything, and what was an error, by store and day."""
+    """Return the number of operations and of errors by store and day."""
     calls, errors = Counter[tuple[str, date]](), Counter[tuple[str, date]]()
     rows = Activity.objects.of_stores(stores).in_sum().since(start).summed("store_id", "day", "outcome")
     for store, day, outcome, count in rows:
@@ -105,14 +105,14 @@ def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tu
 
 
 def _last_moments(stores: Sequence[str]) -> dict[str, datetime]:
-    """When the last entry of each store was written."""
+    """Return the time of each store's last entry."""
     entry = AuditEntry.objects.filter(chain=OuterRef("pk"), seq=OuterRef("last_seq"))
     chains = AuditChain.objects.filter(pk__in=stores).annotate(at=Subquery(entry.values("at")[:1]))
     return dict(chains.values_list("pk", "at"))
 
 
 def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
-    """How many versions of all these stores await review, as far as MOST, and since when the oldest does."""
+    """Return the number of versions that await review, up to MOST, and the time of the oldest one."""
     found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
     count = len(found.order_by().values_list("seq", flat=True)[:MOST])
     if not count:
@@ -123,7 +123,7 @@ def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
 
 
 def acts_of_people(stores: Sequence[str], today: date) -> list[Act]:
-    """What people did last: asked only of those who did something in these weeks, and of each for a few entries."""
+    """Return the latest acts of people; only those active in the last 30 days are queried, for a few entries each."""
     people = Activity.objects.of_stores(stores).by_author().since(today - timedelta(days=30))
     people = people.filter(author__gte=ids.USER, author__lt=ids.USER[:-1] + "`")
     pairs = people.values("store_id", "author").annotate(last=Max("day")).order_by("-last", "store_id", "author")

@@ -1,4 +1,4 @@
-"""The numbers at the top of a dashboard: what happened since yesterday, and what waits."""
+"""The numbers at the top of a dashboard: activity since yesterday, and what awaits review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ BOX = (88, 28)
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One number: what it is of, where it leads; `points` are the last days, `since` the oldest of what waits."""
+    """One number with its label and link; `points` is a sparkline of the last days, `since` the time of the oldest
+    item."""
 
     icon: str
     name: str
@@ -35,12 +36,12 @@ class Tile:
 
 
 def tiles_of_all(found: Figures, stores: Sequence[str], today: date, one: str) -> list[Tile]:
-    """Of all stores of a person, or of the one that is chosen: what happened since yesterday."""
+    """Return the tiles for all stores of a person, or for the selected one."""
     return [_waiting(stores, one), *_since_yesterday(found, today, Links(one))]
 
 
 def tiles_of_store(found: Figures, store: MemoryStore, today: date) -> list[Tile]:
-    """Of one store: the same, and what it holds."""
+    """Return the tiles for one store, and one for its size."""
     held = Tile(
         "file-text",
         _("Memories"),

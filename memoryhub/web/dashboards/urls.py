@@ -1,4 +1,4 @@
-"""The addresses of the dashboards and their tables."""
+"""URL patterns of the dashboards and of their downloads."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Findings of sensitive text, the rules and scans."""
+"""Web pages of findings of sensitive text, their rules and scans."""

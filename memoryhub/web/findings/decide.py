@@ -1,4 +1,4 @@
-"""Deciding about findings: dismissed with a reason, or open again, one or many at once."""
+"""Dismissing findings with a reason, or reopening them, one or many at once."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -27,25 +27,25 @@ from memoryhub.web.review.items import roles_in
 
 STATES = {"dismiss": FindingState.DISMISSED, "reopen": FindingState.OPEN}
 MOST = 100
-"""So many findings are decided about in one act."""
+"""The most findings that one request decides about."""
 
 
 @require_POST
 @in_store(Role.CURATOR)
 def decide_findings(request: Request, store: MemoryStore) -> HttpResponse:
-    """Those of one store."""
+    """Decide about findings of one store."""
     return _decided(request, [store.pk])
 
 
 @require_POST
 @signed_in
 def decide_all_findings(request: Request) -> HttpResponse:
-    """Those of several stores: one entry for each."""
+    """Decide about findings of several stores, with one audit entry for each store."""
     return _decided(request, visible_stores(person(request)))
 
 
 def _decided(request: Request, stores: Sequence[str]) -> HttpResponse:
-    """`one` names a decision and a finding, else `decision` is about all of `finding`; a dismissal asks for its why."""
+    """Carry out the decision about one finding (`one`) or all of `finding`; ask for a reason before a dismissal."""
     name, _colon, one = request.POST.get("one", "").partition(":")
     decision = name or request.POST.get("decision", "")
     if decision not in STATES:
@@ -67,7 +67,8 @@ def _chosen(named: Sequence[str]) -> list[str]:
 
 
 def _mine(request: Request, chosen: Sequence[str], stores: Sequence[str]) -> Mapping[str, list[str]]:
-    """Those that are there, by store; somebody who may decide about none of them may not decide."""
+    """Return by store the findings that the person may decide about. Raise PermissionDenied if they may decide about
+    none of them."""
     by_store: dict[str, list[str]] = defaultdict(list)
     rows = Finding.objects.filter(pk__in=chosen, store_id__in=stores).order_by("store_id", "id")
     for store, id in rows.values_list("store_id", "pk"):
@@ -83,7 +84,7 @@ def _mine(request: Request, chosen: Sequence[str], stores: Sequence[str]) -> Map
 
 
 def _ask(request: Request, chosen: Sequence[str], note: str) -> HttpResponse:
-    """Why they are harmless; the audit keeps it."""
+    """Ask for the reason of a dismissal, which the audit keeps."""
     problem = ""
     if len(note) > LONGEST_NOTE:
         problem = _("The reason is too long: 1,000 characters are possible.")

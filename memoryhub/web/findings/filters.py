@@ -1,4 +1,4 @@
-"""The filter of the findings: words `key:value` and the parameters of an address, to what is looked for."""
+"""The filter of the findings, from words `key:value` or query parameters to conditions on findings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ KEYS = ("kind", "group", "store", "path")
 
 @dataclass(frozen=True, slots=True)
 class Filter(KeyValues):
-    """What a person typed for some of KEYS, and the state that they look at."""
+    """The filter of findings that a person typed, and the selected state."""
 
     state: FindingState = FindingState.OPEN
 
@@ -50,7 +50,7 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the findings must be; null is anything. `path` stands for itself and for everything beneath it."""
+    """Conditions on findings; None means any. `path` stands for itself and everything under it."""
 
     stores: Sequence[str]
     state: FindingState = FindingState.OPEN
@@ -59,12 +59,12 @@ class Wanted:
 
     @property
     def looks_at_rows(self) -> bool:
-        """Whether findings have to be looked at one by one to find those that match."""
+        """Return whether findings must be checked one by one to find those that match."""
         return self.kinds is not None or self.path is not None
 
 
 def resolved(wanted: Filter, stores: Sequence[str]) -> Wanted:
-    """Among the stores that a person may see; raises Malformed."""
+    """Look up the names in a filter, in the stores that a person may see. Raise Malformed."""
     values = wanted.values
     kinds: frozenset[str] | None = None
     if "group" in values:
@@ -78,7 +78,7 @@ def resolved(wanted: Filter, stores: Sequence[str]) -> Wanted:
 
 
 def named(wanted: Filter, stores: Sequence[str]) -> dict[str, str]:
-    """What to show a person, who may see those stores, for the ids and names in a filter."""
+    """Return the filter's values with names in place of ids, for a person who may see those stores."""
     shown = filters.named(filters.Filter(wanted.values), stores)
     if "kind" in shown:
         shown["kind"] = label(shown["kind"])

@@ -1,4 +1,4 @@
-"""The findings: sensitive text and signs of poisoning that memories have, over all stores of a person or in one."""
+"""The lists of findings: sensitive text and signs of poisoning in memories, of all stores of a person or of one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A state of findings, and the query of the page that shows those in it."""
+    """A state of findings, and the query string of the page that lists those in it."""
 
     state: FindingState
     label: str
@@ -39,7 +39,7 @@ class Tab:
 @require_safe
 @signed_in
 def findings(request: Request) -> HttpResponse:
-    """Those of all stores that a person may see."""
+    """List the findings of all stores that a person may see."""
     return render(
         request, "findings/findings.html", _shown(request, visible_stores(person(request)), reverse("findings"))
     )
@@ -48,13 +48,13 @@ def findings(request: Request) -> HttpResponse:
 @require_safe
 @in_store(Role.VIEWER)
 def store_findings(request: Request, store: MemoryStore) -> HttpResponse:
-    """Those of one store."""
+    """List the findings of one store."""
     shown = _shown(request, [store.pk], reverse("store_findings", args=[store.pk]))
     return render(request, "findings/store.html", pages.context(request, store, **shown))
 
 
 def _shown(request: Request, stores: Sequence[str], here: str) -> dict[str, Any]:
-    """A page of findings; a filter that cannot be read gets a sentence and finds nothing."""
+    """Return the template context of a list; a malformed filter finds nothing and shows an error."""
     wanted, found, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
     try:
         wanted = Filter.of(request.GET.dict())

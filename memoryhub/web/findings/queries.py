@@ -1,6 +1,6 @@
-"""Which findings there are: pages of them over several stores, newest first, by key and with bounded work.
+"""Pages of findings across stores, newest first, with keys as cursors and bounded work.
 
-Within a store an index gives them in order; of many stores only those are looked into whose newest may come next.
+Within a store, an index returns them in order; a store is queried only once its newest finding may come next.
 """
 
 import re
@@ -19,16 +19,16 @@ from memoryhub.web.findings.filters import Wanted
 PAGE = 20
 CHUNK = 200
 WALK = 2_000
-"""So many findings are looked at for a page whose filter has to look at each."""
+"""The most findings scanned for a page whose filter must check each one."""
 _PLACE = re.compile(r"find_\w{26}", re.ASCII)
 
 
 class BadPlace(ValueError):
-    """The place is not one that a page has given."""
+    """The value is not a place that a page has returned."""
 
 
 class Row(NamedTuple):
-    """As much of a finding as it takes to choose it."""
+    """The columns of a finding that the filter needs."""
 
     id: str
     store: str
@@ -38,9 +38,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Findings, newest first; `next` is the place from which it goes on (null: that was all).
+    """Findings, newest first; `next` is the place where the next page begins (None at the end).
 
-    `stopped`: it ends here because enough findings had been looked at, not because it is full.
+    `stopped` means that the page ended early because enough findings had been scanned.
     """
 
     ids: Sequence[str]
@@ -52,7 +52,7 @@ NOTHING = Page([], None)
 
 
 def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK) -> Page:
-    """The next findings after a place (empty: the newest ones); raises BadPlace."""
+    """Return the findings after a place, or the newest ones if it is empty. Raise BadPlace if it is invalid."""
     if place and not _PLACE.fullmatch(place):
         raise BadPlace(place)
     rows = _rows(wanted, place, CHUNK if wanted.looks_at_rows else size + 1)
@@ -83,7 +83,7 @@ def _paths(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _rows(wanted: Wanted, place: str, chunk: int) -> Iterator[Row]:
-    """All that come after a place, whatever the filter lets pass; a store is asked when its newest may come next."""
+    """Yield all findings after a place, unfiltered; a store is queried once its newest finding may come next."""
     waiting = deque(_begins(wanted, place))
     heads: list[tuple[Row, Iterator[Row]]] = []
     while waiting or heads:
@@ -112,7 +112,7 @@ def _after(found: FindingQuerySet, place: str) -> FindingQuerySet:
 
 
 def _begins(wanted: Wanted, place: str) -> list[tuple[str, str]]:
-    """The stores that have any after the place, each with its newest, by those."""
+    """Return the stores that have findings after the place, with the newest one of each, in order of these."""
     of_store = _after(Finding.objects.filter(store_id=OuterRef("pk"), state=wanted.state), place)
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)
     with_newest = stores.annotate(newest=Subquery(of_store.newest().values("id")[:1])).filter(newest__isnull=False)

@@ -1,4 +1,4 @@
-"""What a page shows of each finding: the line around it, who wrote it, and where the value stands now."""
+"""The rows of the findings' list: the line with a finding, who wrote it, and which versions contain the value now."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,14 +30,15 @@ from memoryhub.web.common.highlights import excerpt
 from memoryhub.web.review.items import roles_in
 
 MOST_BYTES = 2_000_000
-"""So much text is read for one page; of a finding beyond it only the facts are shown."""
+"""The most bytes of text read for one page; findings beyond that are shown without an excerpt."""
 MOST_VERSIONS = 50
-"""So many versions after the first are looked through for the last one that has a value."""
+"""The most versions after the first that are searched for the last one with a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where the value is: in the `newest` version, in the older ones from `first` to `last` (`more`: or longer)."""
+    """The range of versions that contain a value; `newest`: it includes the newest version, `more`: it may be
+    longer."""
 
     newest: bool
     first: int
@@ -47,7 +48,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A finding with all that its row shows; `shown` is null where its text is gone or was not read."""
+    """A finding as a row; `shown` is None if its text no longer exists or was not read."""
 
     finding: Finding
     store: MemoryStore
@@ -78,7 +79,7 @@ class Item:
 
 
 def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
-    """The items of some findings, in the order of the ids, with a few queries for all of them."""
+    """Return the items of some findings in order of the ids, with a few queries for all of them."""
     found = {f.pk: f for f in Finding.objects.filter(pk__in=ids).select_related("store", "decided_by")}
     findings = [found[id] for id in ids if id in found]
     stores = {finding.store_id for finding in findings}
@@ -112,7 +113,7 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
 
 
 def _url(finding: Finding, standing: Standing | None) -> str:
-    """The line in which it was found first: of the memory, where that is its newest version still."""
+    """Return the URL of the line with the finding: on the memory's page if its only version with it is the newest."""
     if standing is not None and standing.newest and standing.first == standing.last:
         return f"{reverse('memory', args=[finding.store_id, finding.memory_id])}#L{finding.line}"
     return f"{reverse('version', args=[finding.store_id, finding.version_id])}#L{finding.line}"
@@ -126,7 +127,7 @@ def _shown(finding: Finding, version: MemoryVersion | None, texts: "_Texts") -> 
 
 
 def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion]) -> dict[tuple[str, int], AuditEntry]:
-    """Those that made the versions, by store and seq."""
+    """Return the entries that made the versions, by store and seq."""
     by_store: dict[MemoryStore, set[int]] = {}
     for finding in findings:
         if finding.version_id in versions:
@@ -141,7 +142,7 @@ def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion])
 
 
 class _Texts:
-    """The texts of versions, as many as one page may read."""
+    """The texts of versions, up to the limit for one page."""
 
     def __init__(self) -> None:
         self.left = MOST_BYTES
@@ -163,7 +164,7 @@ class _Texts:
 def _standing(
     findings: Sequence[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion], texts: _Texts
 ) -> dict[str, Standing]:
-    """Where each value is, of those whose text could be read."""
+    """Return the versions that contain each value, for findings whose text could be read."""
     values = {f.pk: text[f.start : f.end] for f in findings if (text := _text_of(f, versions, texts)) is not None}
     known = [finding for finding in findings if values.get(finding.pk)]
     later = _later(known, memories, versions)
@@ -196,7 +197,7 @@ def _has(version: MemoryVersion, finding: Finding, value: str, texts: _Texts) ->
 def _later(
     findings: Collection[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion]
 ) -> dict[str, list[MemoryVersion]]:
-    """The versions that follow the first of each finding, and the memories' heads; some of very many."""
+    """Return the versions after the first one of each finding, up to a limit, and the newest, by memory."""
     wanted = []
     for finding in findings:
         number, memory = versions[finding.version_id].number, memories[finding.memory_id]
@@ -215,7 +216,7 @@ def _later(
 
 
 def place_words(item: Item) -> str:
-    """Where the value stands now, in words."""
+    """Return in words which versions contain the value now."""
     standing, memory = item.standing, item.memory
     if standing is None:
         return ""

@@ -1,4 +1,4 @@
-"""The rules for sensitive text, of a store and of the hub: what becomes of each kind, and a text to try them on."""
+"""The rules for sensitive text of a store and of the hub: an action for each kind, and a form to try them on a text."""
 
 import json
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ ACTION_WORDS: dict[Action, tuple[str | Promise, str | Promise]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One segment of a rule: an action, or (empty) what stands without one here."""
+    """One option of a rule: an action, or the inherited one (empty value)."""
 
     value: str
     label: str
@@ -52,7 +52,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A kind with what becomes of it."""
+    """A kind and its action."""
 
     kind: str
     label: str
@@ -65,7 +65,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rules of one group of kinds."""
+    """The rules for one group of kinds."""
 
     group: Group
     label: str
@@ -77,7 +77,7 @@ class Part:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def rules(request: Request, store: MemoryStore) -> HttpResponse:
-    """Of a store. Curators look and try; an admin saves."""
+    """Show a store's rules to curators, who can try them on a text; admins may also save them."""
     hubs = HubSettings.current().rules
     without = actions_of("{}", json.dumps(hubs))
     actions = actions_of(json.dumps(store.rules), json.dumps(hubs))
@@ -100,7 +100,7 @@ def rules(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def hub_rules(request: Request) -> HttpResponse:
-    """Of the hub: what holds in every store that has no rule of its own for a kind."""
+    """Show, try and save the hub's rules, which apply in every store without its own rule for a kind."""
     own = HubSettings.current().rules
     if request.method == "POST" and "text" not in request.POST:
         return _saved(request, None, own, "hub_rules")
@@ -112,7 +112,7 @@ def hub_rules(request: Request) -> HttpResponse:
 
 
 def _private(response: HttpResponse) -> HttpResponse:
-    """What was tried is not kept by the browser either."""
+    """Forbid caching of the page, so that the browser does not keep the tried text."""
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -135,7 +135,7 @@ def _rule(kind: str, own: str, without: Action, inherits: str) -> Rule:
 
 
 def _saved(request: Request, store_id: str | None, before: Mapping[str, str], *page: str) -> HttpResponse:
-    """The page tells how many kinds have another rule now; the entry says what they were."""
+    """Save the rules and redirect with a message about which kinds changed."""
     given = {kind: request.POST.get(f"rule-{kind}", "") for kind in KINDS}
     note = request.POST.get("note", "")[:LONGEST_NOTE]
     try:
@@ -160,7 +160,7 @@ def _saved(request: Request, store_id: str | None, before: Mapping[str, str], *p
 
 
 def _tried(request: Request, actions: Mapping[str, Action]) -> dict[str, Any]:
-    """What the page shows of a text that was sent to be tried, and what all pages show."""
+    """Return the template context of a tried text, and the meanings of the actions."""
     meanings = [
         {"value": action.value, "label": label, "means": means} for action, (label, means) in ACTION_WORDS.items()
     ]

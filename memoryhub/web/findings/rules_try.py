@@ -1,4 +1,4 @@
-"""What the rules would do with a text that somebody tries; the text is not stored, audited or logged."""
+"""What the rules would do with a text that a person tries; it is not stored, audited or logged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from memoryhub.web.common.highlights import excerpt
 
 LONGEST = 100_000
 MOST = 50
-"""So many findings of a tried text are listed."""
+"""The most findings of a tried text that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One finding of a tried text, with what would become of it."""
+    """A finding in a tried text, and the action of its rule."""
 
     kind: str
     label: str
@@ -31,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What would become of a text; `stored` is it as it would be, where something is masked (else null)."""
+    """The result for a tried text; `stored` is the masked text (None if nothing is masked or the text is refused)."""
 
     found: list[Found]
     more: int
@@ -40,7 +40,7 @@ class Tried:
 
 
 def tried(text: str, actions: Mapping[str, Action]) -> Tried:
-    """What these rules, by kind, do with a text of which everything is new."""
+    """Apply rules, by kind, to a text that is entirely new."""
     kinds = [kind for kind, action in actions.items() if action != Action.OFF]
     spans = sensitive.find(text, kinds)
     found = [_found(text, span, actions[span.kind]) for span in spans[:MOST]]

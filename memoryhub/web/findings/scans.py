@@ -1,4 +1,4 @@
-"""Looking through the history: a scan is started, watched and cancelled here; it runs in the background."""
+"""Scans of a store's history for sensitive text: starting, watching and cancelling them; they run in the background."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,7 +23,7 @@ PAGE = 20
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A scan as its page shows it. `share` is how far it has come, from 0 to 100; null: it has not counted yet."""
+    """A scan on its page; `share` is its progress from 0 to 100, or None until it has counted its work."""
 
     scan: Scan
     share: int | None
@@ -46,7 +46,7 @@ class Shown:
 
 
 def in_words(span: timedelta) -> str:
-    """How long something took: 8 s, 3 min 20 s, 2 h 5 min."""
+    """Return a duration in words, such as 8 s, 3 min 20 s, or 2 h 5 min."""
     seconds = max(0, int(span.total_seconds()))
     hours, minutes = divmod(seconds // 60, 60)
     if hours:
@@ -59,7 +59,7 @@ def in_words(span: timedelta) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def scans(request: Request, store: MemoryStore) -> HttpResponse:
-    """GET: the scans so far, and what a new one would look for; POST starts one."""
+    """List the scans and the kinds that a new one would detect; start a scan on POST."""
     if request.method == "POST":
         return _started(request, store)
     found = list(actions.of_store(store.id).select_related("started_by").order_by("-id")[:PAGE])
@@ -80,7 +80,7 @@ def scans(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _groups(watched: list[str]) -> list[tuple[str, list[tuple[str, str, bool]]]]:
-    """(group, [(kind, what it is called, whether the store's rules look for it)])."""
+    """Return (group, [(kind, label, whether the store's rules detect it)])."""
     return [
         (
             str(GROUPS[group][0]),
@@ -110,7 +110,7 @@ def _started(request: Request, store: MemoryStore) -> HttpResponse:
 @require_safe
 @in_store(Role.ADMIN)
 def scan(request: Request, store: MemoryStore, scan_id: str) -> HttpResponse:
-    """The page of one scan; to htmx, which asks again while it runs, the part that changes."""
+    """Show one scan; htmx polls the fragment that changes while it runs."""
     shown = Shown.of(_scan_of(store, scan_id))
     is_part = bool(getattr(request, "htmx", False)) and not request.htmx.history_restore_request
     template = "findings/_scan.html" if is_part else "findings/scan.html"
@@ -120,7 +120,7 @@ def scan(request: Request, store: MemoryStore, scan_id: str) -> HttpResponse:
 @require_POST
 @in_store(Role.ADMIN)
 def cancel_scan(request: Request, store: MemoryStore, scan_id: str) -> HttpResponse:
-    """What it has found stays."""
+    """Cancel a scan; its findings stay."""
     found = _scan_of(store, scan_id)
     if not actions.cancel(found.pk, act(request)):
         messages.info(request, _("The scan was over already."))

@@ -1,4 +1,4 @@
-"""The addresses of findings, rules and scans."""
+"""URL patterns of findings, rules and scans."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Sessions of agents and who has seen what."""
+"""Web pages of agents' sessions, and of who has seen a version."""

@@ -1,4 +1,4 @@
-"""The calls of a session in the order in which they came, each with what it read or wrote."""
+"""The calls of a session in order, each with what it read or wrote."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,15 +21,15 @@ from memoryhub.web.common.versions import text_before, text_of
 PAGE = 100
 MOST_STORES = 50
 COUNTED = 500
-"""The calls of a session are counted up to here."""
+"""The most calls of a session that are counted in each store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call with what its row shows.
+    """A call as a row of the list.
 
-    `version` is what it read (`lines` of it) or made (`added` and `removed` lines against the version `before`; null
-    where a text has been redacted); both are null for a call that concerned none, or several.
+    `version` is the version that it read (`lines` of it) or made (`added` and `removed` lines against the version
+    `before`; None if a text was redacted). It is None for a call that concerned no version, or several.
     """
 
     entry: AuditEntry
@@ -48,13 +48,13 @@ class Call:
 
     @property
     def is_read(self) -> bool:
-        """Whether its answer was the text of a version."""
+        """Return whether the answer was the text of a version."""
         return self.entry.command == "view" and self.version is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """A page of calls in order, and the places before and after which others come (null: none do)."""
+    """A page of calls in order, and the places of the previous and next page (None if there is none)."""
 
     rows: Sequence[Call]
     earlier: str | None
@@ -63,7 +63,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a session did in all; `more` if only its first COUNTED calls in a store were counted."""
+    """The totals of a session; `more` means that only its first COUNTED calls in a store were counted."""
 
     calls: int
     reads: int
@@ -76,7 +76,7 @@ class Figures:
 
 
 def stores_of(session: Session, user: User) -> list[MemoryStore]:
-    """The stores that the person may see and in which the session did something, by name."""
+    """Return the stores in which the session has entries and that the person may see, by name."""
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"), session=session.pk)
     return list(MemoryStore.objects.visible_to(user).filter(Exists(acts)).by_name()[:MOST_STORES])
 
@@ -84,7 +84,7 @@ def stores_of(session: Session, user: User) -> list[MemoryStore]:
 def calls_of(
     session: Session, stores: Sequence[MemoryStore], after: str | None = None, before: str | None = None
 ) -> Calls:
-    """A page of calls: the first ones, or those after or before a place; raises BadPlace."""
+    """Return the first calls, or those after or before a place. Raise BadPlace if it is invalid."""
     chains, search = [store.pk for store in stores], Search(session=session.pk)
     if before:
         page = older_page(search, chains, before, PAGE)
@@ -96,7 +96,7 @@ def calls_of(
 
 
 def _beginning(session: Session, chains: Sequence[str]) -> str:
-    """The place before the session's first call."""
+    """Return the place before the session's first call."""
     acts = AuditEntry.objects.of_session(session.pk).oldest()
     firsts = [acts.of_chain(chain).values_list("at", "chain", "seq").first() for chain in chains]
     _at, chain, seq = min(first for first in firsts if first is not None)
@@ -118,10 +118,10 @@ def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> l
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """What is known of the versions of a page's calls: those that were made with their texts and those `before` them.
+    """The versions of a page's calls: all, those that the calls `made` (with texts), and the versions `before` these.
 
-    `totals` are the numbers of lines of those that were read, `there` the memories that were not removed for good,
-    `work` is what counting changed lines may still cost.
+    `totals` are the line counts of versions that were read, `there` the memories that still exist (also in the trash),
+    and `work` limits the counting of changed lines.
     """
 
     versions: Mapping[str, MemoryVersion]
@@ -155,7 +155,8 @@ def _row(entry: AuditEntry, store: MemoryStore, texts: _Texts, seen: Entries) ->
 
 
 def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple[int, int] | None:
-    """The lines that an answer showed, of a text with so many: a view also shows the end of the last, as one more."""
+    """Return the range of lines that an answer showed, without the empty line that a full view shows after the last
+    one."""
     if first is None or last is None:
         return None
     return first, last if total is None else max(first, min(last, total))
@@ -173,7 +174,8 @@ def _version_url(entry: AuditEntry, version: MemoryVersion | None, lines: tuple[
 
 
 def _counts(before: MemoryVersion | None, version: MemoryVersion, work: blame.Work) -> tuple[int | None, int | None]:
-    """How many lines were added and removed; nulls where that is too much work for the page."""
+    """Return the number of added and removed lines; None for both if a text is missing or counting takes too much
+    work."""
     if before is not None and before.text_id == version.text_id:
         return 0, 0
     old, new = text_before(before, version), text_of(version)
@@ -186,7 +188,7 @@ def _counts(before: MemoryVersion | None, version: MemoryVersion, work: blame.Wo
 
 
 def figures_of(session: Session, stores: Sequence[MemoryStore]) -> Figures:
-    """Counts over all stores, as far as they are counted, and the keys that the session showed."""
+    """Return the totals of a session over all stores, and the keys that it used."""
     looked: list[tuple[datetime, str | None, bool, str | None, str, str | None]] = []
     last: list[datetime] = []
     more = False

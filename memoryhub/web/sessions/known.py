@@ -16,21 +16,21 @@ from memoryhub.protocol.commands import WRITES
 from memoryhub.web.sessions.calls import shown_lines
 
 LOOK = 500
-"""So many calls before the moment are looked at in each store."""
+"""The most calls before the moment that are scanned in each store."""
 
 MOST = 100
 _PLACE = re.compile(r"(\w{1,64}):(\d{1,18})", re.ASCII)
 
 
 _Call = tuple[int, datetime, int | None, int | None]
-"""A call's seq and moment, and the first and last line that its answer showed."""
+"""A call's seq and time, and the first and last line that its answer showed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Up to when: just after the entry `seq` of `chain`, or up to `at`; neither means up to now.
+    """A moment: just after the entry `seq` of `chain`, or at the time `at`; without either, now.
 
-    `typed` is what somebody wrote into the field, `problem` a sentence where it could not be read.
+    `typed` is the person's input, and `problem` a sentence if it was invalid.
     """
 
     at: datetime | None = None
@@ -46,9 +46,9 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A version that a session knew: what it read of it, or that it wrote it itself (`own`).
+    """A version that a session knew because it read a part of it or wrote it (`own`).
 
-    `spans` are the lines that it was shown, joined where they touch; none for a text that it wrote and was not shown.
+    `spans` are the lines that it was shown, merged where adjacent; empty for a text that it only wrote.
     """
 
     store: MemoryStore
@@ -65,7 +65,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a session knew, what it saw last first; `more` if it had seen more than is listed."""
+    """What a session knew, most recently seen first; `more` means that the list is not complete."""
 
     pieces: Sequence[Piece]
     more: bool
@@ -76,7 +76,8 @@ class Known:
 
 
 def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[MemoryStore]) -> Moment:
-    """`until` is an entry, `chain:seq`; `at` a date with a time, or a time of the session's first day."""
+    """Parse a moment: `until` is an entry (`chain:seq`), `at` a date with a time or a time on the session's first
+    day."""
     if until := query.get("until"):
         place = _PLACE.fullmatch(until)
         if place and place[1] in {store.pk for store in stores}:
@@ -97,7 +98,8 @@ def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[Memor
 
 
 def _moment(typed: str, session: Session) -> datetime:
-    """In the person's zone; a minute without seconds means all of it. Raises ValueError."""
+    """Parse a time in the current time zone; without seconds, the whole minute counts. Raise ValueError if it is
+    invalid."""
     moment = parse_datetime(typed)
     if moment is None:
         time = parse_time(typed)
@@ -110,7 +112,7 @@ def _moment(typed: str, session: Session) -> datetime:
 
 
 def known(session: Session, stores: Sequence[MemoryStore], moment: Moment) -> Known:
-    """The versions that a session had read or written up to a moment, what it saw last first."""
+    """Return the versions that a session had read or written up to a moment, most recently seen first."""
     pieces: list[Piece] = []
     more = False
     for store in stores:
@@ -142,7 +144,7 @@ def _in_store(session: Session, store: MemoryStore, moment: Moment) -> tuple[lis
 
 
 def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], total: int | None) -> Piece:
-    """`calls` are the newest first."""
+    """Return what a session knew of a version; `calls` are sorted newest first."""
     shown = (shown_lines(first, last, total) for *_rest, first, last in calls)
     spans = joined([lines for lines in shown if lines])
     url = reverse("version", args=[store.pk, version.pk])
@@ -153,7 +155,7 @@ def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], t
 
 
 def joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches of lines in order, those that touch or overlap as one."""
+    """Return ranges of lines in order, with adjacent or overlapping ones merged."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if found and first <= found[-1][1] + 1:

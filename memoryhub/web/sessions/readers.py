@@ -1,4 +1,4 @@
-"""Who has seen a version, or one line in whichever versions it stood, and what they wrote afterwards."""
+"""Who has seen a version, or one line in all versions that contain it, and what they wrote afterwards."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from memoryhub.web.sessions.readers_query import Wanted, older_page
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Versions that follow each other in which a line stands."""
+    """Consecutive versions that contain a line."""
 
     first: int
     last: int
@@ -35,9 +35,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A line from where it came: its text, who brought it, and in which versions it stands as which line.
+    """A line and its origin: its text, who added it, and its number in each version that contains it.
 
-    `now` is its number in the newest version (null: it is not there); `whole` is false where not all was looked at.
+    `now` is its number in the newest version (None: not in it). `whole` is false if not all versions were examined.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Followed:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """`version` is a number (the newest text without it); `line` is one of its lines, which is followed."""
+    """Show the readers of the version with the number `version` (default: the newest text), or of its line `line`."""
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
     line, no_line = _line(request.GET.get("line", ""), version)
@@ -86,7 +86,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
-    """The line that somebody asked for, or a sentence why there is none."""
+    """Return the requested line number, or a sentence on why it does not exist."""
     if not written:
         return None, ""
     number = int(written) if written.isascii() and written.isdigit() and len(written) <= 9 else 0
@@ -96,9 +96,9 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
 
 
 def _rows(memory: Memory, version: MemoryVersion, followed: Followed | None) -> tuple[list[Row], dict[int, int | None]]:
-    """The versions that count, and which line of each (null: any).
+    """Return the relevant versions, and the line to look for in each by version number (None: any line).
 
-    Between those in which a line stands others may have had it too, whose texts have been redacted.
+    Redacted versions between those with the line are included, since they may have contained it.
     """
     if followed is None:
         rows = [row for row in blame.onward(memory, version.number, most=1).rows if not row.is_deletion]
@@ -110,7 +110,7 @@ def _rows(memory: Memory, version: MemoryVersion, followed: Followed | None) -> 
 
 
 def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
-    """From a line of a version back to where it came from, and on to where it stands."""
+    """Trace a line of a version back to its origin, and forward to all versions that contain it."""
     behind, work = lines_with_origins(memory, version.number), lines_of.Work()
     origin = behind.origins[line - 1]
     ahead = blame.onward(memory, origin.number)
@@ -133,7 +133,7 @@ def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:
 
 
 def spans(numbers: Iterable[int]) -> list[Span]:
-    """Numbers in order, those that follow each other together."""
+    """Return numbers in order, with consecutive ones merged."""
     found: list[Span] = []
     for number in sorted(numbers):
         if found and found[-1].last == number - 1:

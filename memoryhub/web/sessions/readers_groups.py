@@ -1,4 +1,4 @@
-"""Who an answer went to: the sessions behind some calls, and what each wrote after them."""
+"""The readers of a version: the sessions whose calls saw it, and what each wrote afterwards."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from memoryhub.protocol.commands import WRITES
 from memoryhub.web.sessions.readers_query import Entry, Seen
 
 LOOK = 300
-"""So many calls of a session after a read are looked at for what it wrote."""
+"""The most calls of a session after a read that are scanned for writes."""
 
 WRITTEN = 8
 SHOWN = 12
@@ -20,7 +20,7 @@ OTHER_STORES = 5
 
 
 class Write(NamedTuple):
-    """An act that wrote: `version` and `number` are null where it made none or several."""
+    """A call that wrote; `version` and `number` are None if it made no version, or several."""
 
     store: MemoryStore
     seq: int
@@ -35,9 +35,9 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The answers that went to one session, or to one agent or person without a session, newest first.
+    """The answers to one session, or to one agent or person without a session, newest first.
 
-    `since` is the oldest of these answers: what was `written` came after it; `more` says that there may be more.
+    `since` is the oldest of these answers, and `written` came after it; `more` means that there may be more.
     """
 
     seen: Sequence[Seen]
@@ -53,7 +53,7 @@ class Group:
 
 
 def groups(seen: Iterable[Seen], store: MemoryStore, user: User) -> list[Group]:
-    """One group for each session, agent or person, in the order in which they come."""
+    """Return one group for each session, agent or person, in order of their first answers."""
     by_who: dict[tuple[str | None, str | None], list[Seen]] = {}
     for found in seen:
         entry = found.entry
@@ -80,7 +80,7 @@ def _group(seen: Sequence[Seen], session: Session | None, store: MemoryStore, ot
 
 
 def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
-    """The other stores that the person may see and in which each session did something, a few of them."""
+    """Return a few other stores in which each session has entries and that the person may see."""
     if not sessions:
         return {}
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"))
@@ -97,7 +97,7 @@ def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> d
 def writes_after(
     store: MemoryStore, session: str, at: datetime, seq: int | None, most: int
 ) -> tuple[list[Write], bool]:
-    """What a session wrote in a store after an entry of it, or after a moment; and whether there may be more."""
+    """Return what a session wrote in a store after an entry or a moment, and whether there may be more."""
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session).oldest()
     acts = acts.filter(seq__gt=seq) if seq is not None else acts.filter(at__gt=at)
     columns = ("seq", "at", "command", "path", "new_path", "memory", "version", "ok", "replay_of")
@@ -111,7 +111,7 @@ def writes_after(
 
 
 def with_numbers(written: Sequence[Write]) -> list[Write]:
-    """The same with the numbers of the versions."""
+    """Return the writes with their version numbers."""
     ids = [write.version for write in written if write.version]
     found = MemoryVersion.objects.filter(store_id__in={write.store for write in written}, pk__in=ids)
     numbers = dict(found.values_list("id", "number")) if ids else {}

@@ -1,7 +1,7 @@
-"""Which calls have shown a version, or one line of it in whichever versions it stood: found by path, never by a scan.
+"""Calls that showed a version, or one line in all versions that contain it; found by path, without a scan of the audit.
 
-A version was what agents saw exactly while it was its memory's newest: what they read of it stands in the audit at its
-path, between the entry that made it and the one that superseded it. Only the answer to a repeated call may stand later.
+Agents saw a version exactly while it was its memory's newest. Their reads of it are therefore audited at its path,
+between the entry that made it and the one that superseded it. Only the answer to a repeated call may come later.
 """
 
 import heapq
@@ -16,12 +16,12 @@ from memoryhub.models.audit import LAST_SEQ
 
 PAGE = 50
 LOOK = 2_000
-"""So many entries are looked at for one page."""
+"""The most entries scanned for one page."""
 
 CHUNK = 250
 MOST_RANGES = 40
 REPEATS = 100
-"""So many entries after a version was superseded are looked at for repeated calls."""
+"""The most entries scanned for repeated calls after a version was superseded."""
 
 READS = ("view", "download")
 _COLUMNS = (
@@ -31,7 +31,7 @@ _COLUMNS = (
 
 
 class Entry(NamedTuple):
-    """What is needed of an audit entry."""
+    """The columns of an audit entry that this module needs."""
 
     seq: int
     at: datetime
@@ -50,9 +50,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An answer that showed a version: the lines `first` to `last` (null: all).
+    """An answer that showed the lines `first` to `last` of a version (None: all).
 
-    Among them is `line` where one is asked for. `own` says that it is the answer to the call that made the version.
+    They include `line` if that is set. `own` means that it is the answer to the call that made the version.
     """
 
     entry: Entry
@@ -65,13 +65,13 @@ class Seen:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the lines are all `total` that the version has."""
+        """Return whether the answer showed all `total` lines of the version."""
         return self.first is None or (self.first == 1 and self.total is not None and self.last == self.total)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Answers, newest first; `older` is the seq before which to go on (null: there is nothing more)."""
+    """Answers, newest first; `older` is the seq before which the next page begins, or None at the end."""
 
     seen: Sequence[Seen]
     older: int | None
@@ -79,7 +79,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The entries at a path between two seqs, both included."""
+    """The entries at a path between two seqs, both inclusive."""
 
     path: str
     low: int
@@ -88,18 +88,19 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The versions that were shown, each with the line that is asked for (null: any)."""
+    """The versions to look for, each with the line to look for (None: any line)."""
 
     chain: str
     lines: Mapping[str, tuple[Row, int | None]]
 
     @classmethod
     def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, int | None]) -> "Wanted":
-        """Of the versions whose numbers are in `lines`."""
+        """Return the versions whose numbers are in `lines`, as a query."""
         return cls(chain, {row.id: (row, lines[row.number]) for row in rows if row.number in lines})
 
     def ranges(self) -> list[Range]:
-        """Where such answers may stand, newest first; of neighbours at one path they are one."""
+        """Return the ranges of entries that may have such answers, newest first; adjacent ranges at one path are
+        merged."""
         ranges: list[Range] = []
         for row, _line in self.lines.values():
             high = LAST_SEQ if row.superseded_seq is None else row.superseded_seq - 1
@@ -111,7 +112,7 @@ class Wanted:
 
 
 def older_page(wanted: Wanted, before: int | None, size: int = PAGE) -> Page:
-    """The newest answers, or those before a seq."""
+    """Return the newest answers, or those before a seq."""
     bound = LAST_SEQ if before is None else before - 1
     ranges = [found for found in _extended(wanted) if found.low <= bound]
     opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
@@ -130,7 +131,7 @@ def older_page(wanted: Wanted, before: int | None, size: int = PAGE) -> Page:
 
 
 def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
-    """The same with each version's number of lines; `last` is cut to it, since a full view counts one line more."""
+    """Set each version's number of lines, and cap `last` to it, since a full view counts one line more."""
     totals = line_counts([store_id], {found.version.id for found in seen})
     return [_within(found, totals.get(found.version.id)) for found in seen]
 
@@ -142,7 +143,7 @@ def _within(found: Seen, total: int | None) -> Seen:
 
 
 def _extended(wanted: Wanted) -> list[Range]:
-    """The ranges with room for repeated calls after them; at one path they do not overlap. Newest first."""
+    """Return the ranges, newest first, each extended for repeated calls; ranges at one path do not overlap."""
     newest: list[Range] = []
     reach: dict[str, int] = {}
     for found in wanted.ranges():
@@ -158,7 +159,7 @@ def _extended(wanted: Wanted) -> list[Range]:
 
 
 def _walk(chain: str, found: Range, bound: int) -> Iterator[Entry]:
-    """The entries of a range up to a seq, newest first, loaded as they are asked for."""
+    """Yield the entries of a range up to a seq, newest first, loaded in chunks."""
     high = min(found.high, bound)
     while high >= found.low:
         rows = AuditEntry.objects.of_chain(chain).at_path(found.path).between(found.low, high).newest()
@@ -170,7 +171,7 @@ def _walk(chain: str, found: Range, bound: int) -> Iterator[Entry]:
 
 
 def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats") -> Seen | None:
-    """What an entry's answer showed of the versions, if it did."""
+    """Return what an entry's answer showed of the versions, or None."""
     if not entry.ok:
         return None
     shown, first, last = entry.version, entry.first, entry.last
@@ -188,7 +189,7 @@ def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats") -> Seen | None:
 
 
 class _Repeats:
-    """What the calls showed that others repeat."""
+    """The original calls that other calls repeat."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.chain = wanted.chain
@@ -196,7 +197,7 @@ class _Repeats:
         self.known: dict[int, tuple[str | None, int | None, int | None]] = {}
 
     def of(self, seq: int) -> tuple[str | None, int | None, int | None]:
-        """The version and the lines of a call that made one of the versions; nothing for another call."""
+        """Return the version and lines of a call that made one of the versions; None for any other call."""
         if seq not in self.makers:
             return None, None, None
         if seq not in self.known:

@@ -1,4 +1,4 @@
-"""Sessions: those that did something in a store, and one of them with its calls in order and what it knew."""
+"""The sessions of a store, and one session with its calls in order and what it knew."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from memoryhub.web.sessions.calls import calls_of, figures_of, stores_of
 
 PAGE = 30
 COUNTED = 100
-"""The calls of a session in a list are counted up to here."""
+"""The most calls of a session that its row counts."""
 
 _FIRST = "sesn_"
 _LAST = "sesn_~"
@@ -29,7 +29,7 @@ _LAST = "sesn_~"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A session in the list of a store; the counts are of its first COUNTED calls there, `more` if there are others."""
+    """A session in a store's list; it counts its first COUNTED calls there, and `more` means that there are others."""
 
     session: Session
     first_seq: int
@@ -44,7 +44,7 @@ class Row:
 @require_GET
 @in_store(Role.VIEWER)
 def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
-    """The sessions of a store, those that began last first; `before` and `after` are ids of sessions."""
+    """List a store's sessions, the most recently begun first; `before` and `after` are ids of sessions."""
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     forward = bool(after) and not before
     found = _walk(store, after or _FIRST, newest=False) if forward else _walk(store, before or _LAST, newest=True)
@@ -67,7 +67,7 @@ def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
-    """The ids of sessions on one side of a place, from one to the next in the index of sessions: one look for each."""
+    """Return the ids of sessions before or after an id, by a skip scan of the index of sessions."""
     acts = AuditEntry.objects.of_chain(store.pk)
     found: list[str] = []
     place = place.replace("\0", "")
@@ -114,7 +114,7 @@ def _row(store: MemoryStore, session: Any) -> Row:
 @require_GET
 @signed_in
 def session(request: Request, session_id: str) -> HttpResponse:
-    """One run of an agent, as far as the person may see the stores in which it did something."""
+    """Show a session, limited to stores that the person may see."""
     user = person(request)
     found = Session.objects.visible_to(user).select_related("agent").filter(pk=session_id).first()
     stores = stores_of(found, user) if found else []
@@ -147,6 +147,6 @@ def session(request: Request, session_id: str) -> HttpResponse:
 
 
 def _curated(stores: Sequence[MemoryStore], user: User) -> list[MemoryStore]:
-    """The stores in which the person may undo what a session wrote."""
+    """Return the stores in which the person may undo what a session wrote."""
     roles = ((store, user.role_in(store)) for store in stores)
     return [store for store, role in roles if role is not None and pages.May.of(role, store).write]

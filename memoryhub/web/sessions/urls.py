@@ -1,4 +1,4 @@
-"""The addresses of sessions and readers."""
+"""URL patterns of sessions and readers."""
 
 from django.urls import path
 
