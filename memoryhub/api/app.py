@@ -1,4 +1,4 @@
-"""The API under /v1: its routers, from which both its addresses and its OpenAPI document are made."""
+"""The API under /v1: its routers, which define both its addresses and its OpenAPI document."""
 
 from functools import cache
 from types import ModuleType
@@ -50,7 +50,7 @@ api = HubAPI(
     },
 )  # fmt: skip
 def openapi_document(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI 3.1 document of everything under /v1. It needs no key."""
+    """Return the OpenAPI 3.1 document of everything under /v1. It needs no key."""
     return HttpResponse(_document(), content_type="application/json")
 
 
@@ -64,7 +64,7 @@ for module, tag in ROUTERS:
 
 
 def _endpoints() -> dict[str, Endpoint]:
-    """What answers at each address beneath /v1/, which is written as Ninja and OpenAPI write it."""
+    """Return the endpoint of each address under /v1/, with the address as Ninja and OpenAPI write it."""
     operations: dict[str, list[Declared]] = {}
     for operation in operations_of(api):
         operations.setdefault(operation.path.lstrip("/"), []).append(operation)
@@ -76,7 +76,8 @@ TOOL_CALLS = ENDPOINTS["memory_stores/{memory_store_id}/tool_calls"]
 
 
 def _shape(parts: list[str]) -> tuple[object, ...]:
-    """What tells addresses apart: how many parts they have, and every second of them, which are words and no ids."""
+    """Return what distinguishes addresses: the number of parts, and every second part, which is a word and not an
+    id."""
     return (len(parts), *parts[::2])
 
 
@@ -87,7 +88,7 @@ _BY_SHAPE = {
 
 
 def find(path: str) -> tuple[Endpoint, dict[str, str]] | None:
-    """What answers at an address beneath /v1/ and the ids in it; Django's resolver would take 50 microseconds."""
+    """Return the endpoint at an address under /v1/ with the ids in it, or None. Django's resolver would take 50 µs."""
     parts = path.split("/")
     found = _BY_SHAPE.get(_shape(parts))
     if found is None or "" in parts:

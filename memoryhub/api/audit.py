@@ -1,4 +1,4 @@
-"""Audit entries at the machines' door."""
+"""Audit entries in the API."""
 
 import json
 from datetime import MAXYEAR, datetime, timedelta
@@ -22,7 +22,7 @@ router = Router()
 
 ENTRIES = "/memory_stores/{memory_store_id}/audit_entries"
 MOST_LOOKED_AT = 5_000
-"""So many entries are looked at for one page."""
+"""How many entries are scanned for one page."""
 
 MOST_FULL = 20
 SAME = (
@@ -34,8 +34,8 @@ SAME = (
 
 @router.get(ENTRIES, auth=needs(Access.MANAGE), response=answers(EntryPage, 429), summary="List audit entries")
 def list_audit_entries(request: HttpRequest, memory_store_id: str, query: Query[ListEntries]) -> Json:
-    """The entries of the memory store's chain, newest first. A request looks at 5,000 entries at most where several
-    filters meet: go on while `next_page` is not null, whatever the page holds."""
+    """The entries of the memory store's chain, newest first. With several filters a request scans at most 5,000
+    entries: continue while `next_page` is not null, even after a page without entries."""
     api.note_call(memory_store_id, call_of(request).asked)
     limit = min(query.limit, MOST_FULL) if query.view == "full" else query.limit
     filters = {"store": memory_store_id} | query.model_dump(exclude={"limit", "page", "view"}, mode="json")
@@ -55,7 +55,7 @@ def list_audit_entries(request: HttpRequest, memory_store_id: str, query: Query[
     summary="Retrieve an audit entry",
 )  # fmt: skip
 def retrieve_audit_entry(request: HttpRequest, memory_store_id: str, seq: str) -> Json:
-    """One entry with its input and message, and its hash, which covers the one before it."""
+    """One entry with its input, its message and its hash, which covers the previous entry."""
     api.note_call(memory_store_id, call_of(request).asked)
     number = int(seq) if seq.isascii() and seq.isdecimal() and len(seq) <= 18 else 0
     entry = AuditEntry.objects.of_chain(memory_store_id).filter(seq=number).first()
@@ -65,7 +65,7 @@ def retrieve_audit_entry(request: HttpRequest, memory_store_id: str, seq: str) -
 
 
 def _search(query: ListEntries) -> Search:
-    """What the entries must be; their times are exact to the microsecond."""
+    """Return the audit search of a query; its times are exact to the microsecond."""
     return Search(
         author=query.actor_id,
         session=query.session_id,
@@ -80,20 +80,20 @@ def _search(query: ListEntries) -> Search:
 
 
 def _after(last: datetime | None) -> datetime | None:
-    """The moment after a last one; None where there is no last one, as there is none at the end of time."""
+    """Return the moment after an inclusive end; None without an end, or if it lies in the last year of the calendar."""
     if last is None or last.year == MAXYEAR:
         return None
     return last + timedelta(microseconds=1)
 
 
 def _whole(store_id: str, entries: list[AuditEntry]) -> list[Json]:
-    """The same entries with their long columns."""
+    """Return the same entries with their long columns."""
     found = AuditEntry.objects.of_chain(store_id).of_seqs(entry.seq for entry in entries).newest()
     return [as_json(entry, full=True) for entry in found]
 
 
 def as_json(entry: AuditEntry, *, full: bool = False) -> Json:
-    """An entry under the names of its columns; `input` and `message` are long."""
+    """Return an entry as JSON, named by its columns; only `full` includes `input` and `message`, which are long."""
     same = {name: getattr(entry, name) for name in SAME}
     given, whole = keeping.parts(_value(entry.input) if full else None)
     return {

@@ -1,4 +1,4 @@
-"""Who brought each line of a memory, at the machines' door."""
+"""Blame in the API: which memory version introduced each line."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -27,8 +27,8 @@ router = Router()
     response=answers(MemoryBlame, 429), summary="Blame a memory",
 )  # fmt: skip
 def blame_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[BlameMemory]) -> Json:
-    """Which memory version brought each line of a memory, in stretches of lines that came together. The text is read,
-    and noted as read."""
+    """Which memory version introduced each line of a memory, as ranges of lines from one version. The text counts as
+    read."""
     memory = Memory.objects.live().filter(store_id=memory_store_id, pk=memory_id).first()
     if memory is None:
         raise Problem.not_found("This memory store has no such memory.")
@@ -39,7 +39,7 @@ def blame_memory(request: HttpRequest, memory_store_id: str, memory_id: str, que
     if version.text_id is None:
         raise Problem.invalid("This memory version has no text.")
     found = reading.with_texts(memory_store_id, call_of(request).asked, [id], {"memory_version_id": id})
-    if not found or found[0].content is None:  # it went since
+    if not found or found[0].content is None:  # it was removed in the meantime
         raise Problem.not_found("The memory has no such memory version.")
     let_others()
     return _blamed(memory, found[0])
@@ -69,7 +69,7 @@ def _blamed(memory: Memory, version: MemoryVersion) -> Json:
 def _stretches(
     origins: Sequence[Origin], told: Mapping[int, MemoryVersion], entries: Mapping[int, AuditEntry]
 ) -> Iterator[Json]:
-    """The lines in order, those together that came with one version."""
+    """Yield the lines in order, grouped by the version that introduced them."""
     first = 1
     for (number, known), group in groupby(origins, key=lambda origin: (origin.number, origin.known)):
         count = sum(1 for _ in group)

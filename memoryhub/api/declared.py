@@ -1,7 +1,7 @@
-"""What is declared on django-ninja's routers, as plain values: the only module that reads what is inside Ninja.
+"""Reads the operations declared on django-ninja's routers; the only module that uses Ninja's internals.
 
-Ninja has no public way to list operations. Where an update changes what is read here, the hub does not start, and
-says what is missing.
+Ninja has no public way to list operations. If an update changes these internals, the hub does not start and reports
+what is missing.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from ninja.operation import Operation
 
 
 class NinjaHasChanged(Exception):
-    """The installed django-ninja is not as this module knows it."""
+    """The installed version of django-ninja differs from what this module expects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One operation: the function that does it, its address beneath /v1, its methods, and what it needs (`auth`)."""
+    """One operation: its function, its address under /v1, its methods, and what it needs (`auth`)."""
 
     function: Callable[..., Any]
     path: str
@@ -32,14 +32,14 @@ class Declared:
 
 
 class HubAPI(NinjaAPI):
-    """NinjaAPI with the function's name as operation id."""
+    """NinjaAPI with the name of the function as operation id."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
 
 
 def operations_of(api: NinjaAPI) -> list[Declared]:
-    """Every operation of the API's routers, in the order of their declaration. Raises NinjaHasChanged."""
+    """Return every operation of the API's routers, in order of declaration; raises NinjaHasChanged."""
     try:
         return [
             Declared(operation.view_func, path, tuple(operation.methods), operation.auth_param)

@@ -1,4 +1,4 @@
-"""What changed between two memory versions, at the machines' door."""
+"""Comparison of two memory versions in the API."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ router = Router()
 
 NO_VERSION = "This memory store has no such memory version."
 MOST_LINES, MOST_BYTES = 10_000, 1_000_000
-"""So many lines, and bytes of their texts, one answer has; at least one line, whatever its length."""
+"""The most lines, and bytes of text, in one answer; but at least one line, whatever its length."""
 NO_NEWLINE = "\\ No newline at end of file\n"
 MARKS = {"same": " ", "removed": "-", "added": "+"}
 
@@ -31,8 +31,8 @@ MARKS = {"same": " ", "removed": "-", "added": "+"}
 def compare_memory_versions(
     request: HttpRequest, memory_store_id: str, memory_version_id: str, query: Query[CompareVersions]
 ) -> Json:
-    """What changed to this memory version from the one before it, or from another of the same memory store. Lines end
-    at a line feed and at nothing else. Each of the two texts is read, and noted as read."""
+    """The changes from the previous memory version, or from another of the same memory store, to this one. Lines end at
+    line feeds only. Both texts count as read."""
     version = _find(memory_store_id, memory_version_id)
     before = _find(memory_store_id, query.against) if query.against else _before(version)
     ids = [version.pk] if before is None else [before.pk, version.pk]
@@ -44,7 +44,7 @@ def compare_memory_versions(
 
 
 def _find(store_id: str, version_id: str) -> MemoryVersion:
-    """A version that has a text or had none; 404, and 400 for one that is redacted."""
+    """Return a version that is not redacted; raises Problem: 404 if there is none, 400 if it is redacted."""
     version = MemoryVersion.objects.among(store_id, [version_id]).first()
     if version is None:
         raise Problem.not_found(NO_VERSION)
@@ -54,7 +54,10 @@ def _find(store_id: str, version_id: str) -> MemoryVersion:
 
 
 def _before(version: MemoryVersion) -> MemoryVersion | None:
-    """The version before; None for the first, and where retention has removed it or it is redacted."""
+    """Return the previous version; None for the first one, or if retention removed the ones before it.
+
+    Raises Problem (400) if it is redacted.
+    """
     earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     found = earlier.filter(number__lt=version.number).newest().first()
     if found is not None and found.redacted_at is not None:
@@ -87,8 +90,10 @@ def _difference(version: MemoryVersion, before: MemoryVersion | None, context: i
 
 @dataclass(slots=True)
 class _Piece:
-    """Some of a comparison's rows with the gaps between them, after the old and the new line `at`; `following` is how
-    many rows the next piece passes over (null: there is none)."""
+    """Rows of a comparison with the gaps between them, after the old and the new line `at`.
+
+    `following` is the number of rows before the next piece (None: this is the last one).
+    """
 
     parts: list[Row | Gap] = field(default_factory=list)
     at: tuple[int, int] = (0, 0)
@@ -96,7 +101,7 @@ class _Piece:
 
 
 def _piece(diff: Diff, after: int) -> _Piece:
-    """What one answer has room for, behind the first `after` rows."""
+    """Return as many rows as one answer may hold, after the first `after` rows."""
     piece, passed, left = _Piece(), 0, MOST_BYTES
     for part in diffs.unified(diff):
         if passed < after or (passed == after and isinstance(part, Gap)):
@@ -114,14 +119,14 @@ def _piece(diff: Diff, after: int) -> _Piece:
 
 
 def _reached(part: Row | Gap, at: tuple[int, int]) -> tuple[int, int]:
-    """The last lines of both sides up to the end of a row or a gap."""
+    """Return the last line numbers of both sides up to the end of a row or a gap."""
     if isinstance(part, Gap):
         return part.old_first + part.count - 1, part.new_first + part.count - 1
     return part.old_number or at[0], part.new_number or at[1]
 
 
 def _hunks(piece: _Piece) -> Iterator[Json]:
-    """The changes with their lines around; what is equal between them is left out."""
+    """Yield the changes with the lines around them, without the equal lines between them."""
     rows: list[Row] = []
     at = piece.at
     for part in piece.parts:
@@ -137,7 +142,7 @@ def _hunks(piece: _Piece) -> Iterator[Json]:
 
 
 def _hunk(rows: Sequence[Row], at: tuple[int, int]) -> Json:
-    """`at` are the last lines before it: where a side has no line in it, that is where it stands."""
+    """Return a hunk; `at` are the last lines before it, which give the position of a side without lines."""
     old = [row.old_number for row in rows if row.old_number is not None]
     new = [row.new_number for row in rows if row.new_number is not None]
     return {
@@ -163,7 +168,7 @@ def _spans(row: Row) -> Sequence[Span]:
 
 
 def _unified(before: MemoryVersion | None, version: MemoryVersion, hunks: Sequence[Json], diff: Diff) -> str:
-    """The hunks as `diff -u` writes them."""
+    """Return the hunks in the format of `diff -u`."""
     if not hunks:
         return ""
     old_path = before.path if before and before.text_id else None

@@ -1,4 +1,4 @@
-"""The machines' door: every answer under /v1 is JSON in one envelope with a request id."""
+"""The API's door: every answer under /v1 is JSON in one envelope, with a request id."""
 
 import logging
 from collections.abc import Callable
@@ -24,17 +24,17 @@ logger = logging.getLogger(__name__)
 
 
 def is_here(path: str) -> bool:
-    """Whether an address is one of this door's."""
+    """Return whether an address belongs to this door."""
     return path.startswith(PREFIX) or path == PREFIX[:-1]
 
 
 def answer(request: HttpRequest) -> HttpResponseBase:
-    """The view's answer, or the envelope of what went wrong; a cookie means nothing here."""
+    """Return the view's answer, or an error in the envelope; cookies are ignored."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     response: HttpResponseBase
     try:
         view, ids_of_path = find(request.path_info[len(PREFIX) :]) or _resolved(request.path_info)
-        with connection.wrap_database_errors:  # the tool's path asks the driver itself
+        with connection.wrap_database_errors:  # tool calls use the driver directly
             response = view(request, **ids_of_path)
     except Problem as problem:
         response = envelope(problem, request_id)
@@ -53,7 +53,7 @@ def answer(request: HttpRequest) -> HttpResponseBase:
 
 
 def _failure(error: Exception, request_id: str) -> Problem:
-    """The refusal of a request that an error ended; its log line names the request."""
+    """Log an unexpected error with the request's id, and return the refusal for it."""
     require_own_thread(error)
     if is_unavailable(error):
         logger.error("The database did not answer %s", request_id, exc_info=error)
@@ -65,13 +65,13 @@ def _failure(error: Exception, request_id: str) -> Problem:
 
 @lru_cache(maxsize=64)
 def _resolved(path: str) -> tuple[Callable[..., Any], dict[str, str]]:
-    """What answers at an address that is none of the API's."""
+    """Return the view and arguments of an address outside the API's operations; raises Http404."""
     match = resolve(path)
     return match.func, match.kwargs
 
 
 def refusal(problem: Problem) -> HttpResponse:
-    """The answer to a request that no endpoint sees."""
+    """Return the answer to a request that no endpoint receives."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     response = envelope(problem, request_id)
     response.headers["request-id"] = request_id
@@ -79,7 +79,7 @@ def refusal(problem: Problem) -> HttpResponse:
 
 
 def envelope(problem: Problem, request_id: str) -> HttpResponse:
-    """The error as every endpoint says it."""
+    """Return an error in the envelope that every endpoint uses."""
     body: dict[str, Any] = {
         "type": "error",
         "error": {"type": problem.type, "message": problem.message, **problem.details},

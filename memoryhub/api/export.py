@@ -1,4 +1,4 @@
-"""Exports at the machines' door: streamed, once their audit entry is written."""
+"""Exports in the API, streamed after their audit entry is written."""
 
 from typing import Literal
 
@@ -29,33 +29,33 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 class ExportStore(Body):
     format: Literal["zip", "jsonl", "git"] = Field(
-        description="`zip`: the texts at their paths. `jsonl`: JSON Lines, with the audit of a whole memory store if "
-        "its history comes along. `git`: a stream for `git fast-import`, one commit a memory version.",
+        description="`zip`: the texts at their paths. `jsonl`: JSON Lines, with the audit if a whole memory "
+        "store is exported with its history. `git`: a stream for `git fast-import`, one commit a memory version.",
         examples=["zip"],
     )
     path_prefix: str | None = Field(
         None,
         max_length=1100,
-        description="The directory to export. Left out, the whole memory store.",
+        description="The directory to export; by default the whole memory store.",
         examples=["/notes/"],
     )
     history: bool = Field(
         True,
-        description="Whether every memory version comes along, and the memories in the trash, or the newest alone.",
+        description="Whether to include all memory versions and the trash, or only the newest versions.",
     )
 
 
 @router.post(
     ADDRESS, auth=needs(Access.READ), response=answers(None, 403, 429), summary="Export a memory store",
     openapi_extra={"responses": {200: {
-        "description": "The export, in the format that was asked for.",
+        "description": "The export, in the requested format.",
         "content": dict.fromkeys(exporting.TYPES.values(), _BINARY),
     }}},
 )  # fmt: skip
 def export_memory_store(request: HttpRequest, memory_store_id: str, body: ExportStore) -> StreamingHttpResponse:
-    """Streams memories with their versions, as they are after the audit entry that this writes. `jsonl` of a whole
-    memory store with its history holds the audit too and needs `manage` access; everything else needs `read`. The last
-    line of JSON Lines has type `end`, that of a git stream is `done`: without it the export is not whole."""
+    """Streams memories with their versions, as of the audit entry that this request writes. `jsonl` of a whole memory
+    store with its history includes the audit and needs `manage` access; everything else needs `read`. The last line of
+    JSON Lines has type `end`, and that of a git stream is `done`: an export without it is incomplete."""
     call = call_of(request)
     wanted = Wanted(body.format, exporting.directory_of(body.path_prefix or ""), history=body.history)
     if wanted.audit and not call.caller.access.includes(Access.MANAGE):

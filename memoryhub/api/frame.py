@@ -1,7 +1,7 @@
-"""What every endpoint of the machines' API shares: its checks in their order, its values, and its answer as JSON.
+"""The frame of every operation: its checks in a fixed order, its values, and its answer as JSON.
 
-Operations are declared on Ninja's routers, of which it makes the OpenAPI document. They are run here and not by Ninja:
-the checks have an order that Ninja's has not, and a request costs a third of the time.
+Operations are declared on Ninja's routers, which make the OpenAPI document from them. They run here and not in Ninja,
+because the checks need another order, and because a request costs a third of the time.
 """
 
 import inspect
@@ -47,8 +47,11 @@ encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circul
 
 @dataclass(frozen=True, slots=True)
 class needs:  # noqa: N801 - it reads as a word where an operation is declared
-    """What an operation asks of the key: its access, whether a request that names a session may do it, and whether the
-    key has to reach all memory stores (`instead` says what one that does not may do)."""
+    """What an operation requires of the key.
+
+    `access` is the least access, `session` whether a request with a session may do it, and `all_stores` whether the key
+    must reach all memory stores (`instead` says what a key without that may do).
+    """
 
     access: Access
     session: bool = True
@@ -56,12 +59,12 @@ class needs:  # noqa: N801 - it reads as a word where an operation is declared
     instead: str = ""
 
     def __call__(self, request: HttpRequest) -> None:
-        """Ninja wants a callable; Endpoint does the work."""
+        """Do nothing: Ninja requires a callable, and Endpoint makes the checks."""
 
 
 @dataclass(slots=True)
 class Call:
-    """A request whose key may do what it asks; `store_id` is "" where the address names no memory store."""
+    """A request whose key allows the operation; `store_id` is "" if the address names no memory store."""
 
     caller: Caller
     store_id: str
@@ -76,13 +79,14 @@ class Call:
 
 
 def call_of(request: HttpRequest) -> Call:
-    """What the frame found out about a request."""
+    """Return the call that the frame made of a request."""
     call: Call = request.auth  # type: ignore[attr-defined]
     return call
 
 
 class Endpoint:
-    """The operations of one address. One that needs nothing (`auth=None`) reads and checks its request itself."""
+    """The operations of one address. An operation that needs nothing (`auth=None`) reads and checks its request
+    itself."""
 
     def __init__(self, operations: Sequence[Declared]) -> None:
         self.name = operations[0].name
@@ -102,7 +106,7 @@ class Endpoint:
 
 
 class _Run:
-    """One operation: what it needs and takes is found out once."""
+    """One operation, with its requirements and its models found once."""
 
     __slots__ = ("body", "call", "closed_to_sessions", "needs", "query", "takes_body")
 
@@ -116,7 +120,7 @@ class _Run:
     def __call__(
         self, request: HttpRequest, body: bytes, path: dict[str, str], elapsed: Callable[[], int]
     ) -> HttpResponseBase:
-        if any("\0" in value for value in path.values()):  # PostgreSQL refuses NUL; no id has either
+        if any("\0" in value for value in path.values()):  # PostgreSQL refuses NUL; no id contains either character
             path = {name: value.replace("\0", "\ufffd") for name, value in path.items()}
         at = timezone.now()
         with my_turn():
@@ -129,7 +133,7 @@ class _Run:
             return _answer(_translated(self.call, request, path, values))
 
     def _caller(self, request: HttpRequest, store_id: str | None, at: datetime) -> Caller:
-        """Whose key it is; 401, 404, or 403 where it may not do this, which the hub's audit tells."""
+        """Return the caller; raises Problem: 401, 404, or 403 for too little access, which the hub's audit records."""
         caller = requests.caller_of(request, store_id, at, Door.API)
         assert self.needs is not None
         if not caller.access.includes(self.needs.access):
@@ -144,7 +148,7 @@ class _Run:
         raise Problem.forbidden(why)
 
     def _values(self, request: HttpRequest, body: bytes) -> dict[str, Any]:
-        """The checked query and body under the names that the operation gives them; 415, 400."""
+        """Return the validated query and body by parameter name; raises Problem: 415 or 400."""
         values: dict[str, Any] = {}
         given = requests.json_of(request, body) if self.takes_body and (body or self.body) else None
         if given is not None and strict_json.may_be_doubtful(body) and strict_json.doubtful(given):
@@ -162,7 +166,7 @@ class _Run:
 
 
 def _models(view: Callable[..., Any]) -> tuple[tuple[str, type[BaseModel]] | None, tuple[str, type[BaseModel]] | None]:
-    """The parameters of a view that are its query (`Query[Model]`) and its body (`Model`)."""
+    """Return the parameters of a view that are its query (`Query[Model]`) and its body (`Model`)."""
     query = body = None
     for name, hint in get_type_hints(view, include_extras=True).items():
         if name == "return":
@@ -177,7 +181,7 @@ def _models(view: Callable[..., Any]) -> tuple[tuple[str, type[BaseModel]] | Non
 
 
 def _translated(call: Callable[..., Any], request: HttpRequest, path: dict[str, str], values: dict[str, Any]) -> Any:
-    """What the operation gives; what it raises of the layers beneath, as a Problem."""
+    """Return the operation's result; raises its errors as Problem."""
     try:
         return call(request, **path, **values)
     except ToolError as error:
@@ -189,7 +193,7 @@ def _translated(call: Callable[..., Any], request: HttpRequest, path: dict[str, 
 
 
 def _answer(result: Any) -> HttpResponseBase:
-    """A response as it is, anything else as JSON."""
+    """Return a response as it is, and anything else as JSON."""
     if isinstance(result, HttpResponseBase):
         return result
-    return HttpResponse(encode(result).encode(), content_type="application/json")  # of bytes it asks no charset
+    return HttpResponse(encode(result).encode(), content_type="application/json")  # bytes need no charset lookup

@@ -1,4 +1,4 @@
-"""Memories at the machines' API: created, listed, retrieved, updated, deleted."""
+"""Memories in the API: create, list, retrieve, update, delete."""
 
 from typing import Any
 
@@ -35,8 +35,8 @@ ONE = ALL + "/{memory_id}"
 
 @router.post(ALL, auth=needs(Access.WRITE), response=answers(Memory, 409, 429), summary="Create a memory")
 def create_memory(request: HttpRequest, memory_store_id: str, query: Query[ChangedView], body: CreateMemory) -> Json:
-    """Never overwrites: 409 where a memory or a directory has the path, or a memory stands where a directory above it
-    would have to be. Directories come into being with the memories beneath them."""
+    """Creates a memory and never overwrites: 409 if a memory or a directory has the path, or if a memory has the path
+    of a directory above it. Directories exist as long as memories are in them."""
     path = paths.from_api(body.path)
     made = api.create(memory_store_id, path, body.content, call_of(request).asked)
     return objects.memory(memory_store_id, made, full=query.view == "full")
@@ -44,8 +44,8 @@ def create_memory(request: HttpRequest, memory_store_id: str, query: Query[Chang
 
 @router.get(ALL, auth=needs(Access.READ), response=answers(MemoryPage, 429), summary="List memories")
 def list_memories(request: HttpRequest, memory_store_id: str, query: Query[ListMemories]) -> Json:
-    """Memories in the byte order of their paths. With `depth` 1 what lies deeper is rolled up into `memory_prefix`
-    items, which stand among them and count like them."""
+    """Memories in the byte order of their paths. With `depth` 1, memories in subdirectories are grouped into
+    `memory_prefix` items, which are sorted and counted among the memories."""
     full = query.view == "full"
     filters = {"store": memory_store_id, "prefix": query.path_prefix, "depth": query.depth, "view": query.view}
     after = cursors.decode("memories", filters, query.page, (str,))
@@ -65,7 +65,7 @@ def list_memories(request: HttpRequest, memory_store_id: str, query: Query[ListM
 
 @router.get(ONE, auth=needs(Access.READ), response=answers(Memory, 429), summary="Retrieve a memory")
 def retrieve_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[RetrievedView]) -> Json:
-    """One memory; a deleted one is 404, and its versions are still there."""
+    """One memory. A deleted memory is 404; its versions remain."""
     full = query.view == "full"
     try:
         found = api.retrieve(memory_store_id, memory_id, call_of(request).asked, full=full)
@@ -80,8 +80,8 @@ def retrieve_memory(request: HttpRequest, memory_store_id: str, memory_id: str, 
 def update_memory(
     request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[ChangedView], body: UpdateMemory
 ) -> Json:
-    """Another text, another path or both, as one version; the id stays. With a `precondition` only if the memory has
-    the text that it names, else 409, unless the memory already is what the request asks for. A request that changes
+    """Changes the text, the path or both, as one version; the id stays. With a `precondition` the update happens only
+    if the memory has the named text, else 409, unless the memory already is as the request asks. A request that changes
     nothing is 200 and makes no version."""
     if body.content is None and body.path is None:
         raise Problem.invalid("An update needs `content`, `path` or both.")
@@ -96,7 +96,7 @@ def update_memory(
 
 @router.delete(ONE, auth=needs(Access.WRITE), response=answers(DeletedMemory, 409, 429), summary="Delete a memory")
 def delete_memory(request: HttpRequest, memory_store_id: str, memory_id: str, query: Query[DeleteMemory]) -> Json:
-    """Its versions stay, and one more says that it was deleted."""
+    """Deletes a memory. Its versions remain, and another one records the deletion."""
     try:
         api.delete(memory_store_id, memory_id, query.expected_content_sha256, call_of(request).asked)
     except NoSuchMemory:

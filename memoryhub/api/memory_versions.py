@@ -1,4 +1,4 @@
-"""Memory versions at the machines' API: listed, retrieved, redacted."""
+"""Memory versions in the API: list, retrieve, redact."""
 
 from django.http import HttpRequest
 from ninja import Query, Router
@@ -22,8 +22,9 @@ ONE = ALL + "/{memory_version_id}"
 
 @router.get(ALL, auth=needs(Access.READ), response=answers(VersionPage, 429), summary="List memory versions")
 def list_memory_versions(request: HttpRequest, memory_store_id: str, query: Query[ListVersions]) -> Json:
-    """Newest first. In a large memory store each page looks through a part of it: a page can have fewer versions than
-    its limit, or none, while `next_page` leads on. A version has one author, so that filters for two find nothing."""
+    """Memory versions, newest first. In a large memory store each page scans a part of it: a page can have fewer
+    versions than its limit, or none, while there is a `next_page`. A version has one author, so filters for two find
+    nothing."""
     full = query.view == "full"
     filters = {"store": memory_store_id, **query.model_dump(exclude={"limit", "page"})}
     after = cursors.decode("memory_versions", filters, query.page, (int, str))
@@ -49,7 +50,7 @@ def list_memory_versions(request: HttpRequest, memory_store_id: str, query: Quer
 def retrieve_memory_version(
     request: HttpRequest, memory_store_id: str, memory_version_id: str, query: Query[RetrievedView]
 ) -> Json:
-    """What a memory was after one change."""
+    """A memory as it was after one change."""
     asked, full = call_of(request).asked, query.view == "full"
     try:
         found = api_versions.retrieve(memory_store_id, memory_version_id, asked, full=full)
@@ -63,8 +64,8 @@ def retrieve_memory_version(
     summary="Redact a memory version",
 )  # fmt: skip
 def redact_memory_version(request: HttpRequest, memory_store_id: str, memory_version_id: str) -> Json:
-    """Takes text and path out of a version for good. The newest version of a memory that lives is 400, and so is what
-    a legal hold keeps; one that is redacted stays as it is. No request with a session redacts."""
+    """Permanently removes text and path from a version. The newest version of a live memory is 400, and so is a version
+    under a legal hold; a redacted version stays as it is. A request with a session cannot redact."""
     try:
         found = redact(memory_store_id, memory_version_id, call_of(request).asked)
     except NoSuchVersion:

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def directory_of(prefix: str | None) -> str:
-    """The path of the directory that a `path_prefix` names; 400 for one that none can have."""
+    """Return the path of the directory that a `path_prefix` names; raises Problem (400) if it is not valid."""
     if prefix is None or prefix == "/":
         return paths.ROOT_DIRECTORY
     if not prefix.endswith("/"):
@@ -23,7 +23,7 @@ def directory_of(prefix: str | None) -> str:
 
 
 def memory(store_id: str, told: MemoryTold, *, full: bool) -> Json:
-    """A memory; its text only in a full view."""
+    """Return a memory; its text is included only in a full view."""
     return {
         "type": "memory",
         "id": told.id,
@@ -39,12 +39,12 @@ def memory(store_id: str, told: MemoryTold, *, full: bool) -> Json:
 
 
 def memory_prefix(path: str) -> Json:
-    """A directory, by its path with the final slash, in the place of what lies beneath it."""
+    """Return a directory, by its path with the final slash, in place of the memories in it."""
     return {"type": "memory_prefix", "path": path}
 
 
 def memory_version(store_id: str, told: VersionTold) -> Json:
-    """A version; nothing that it held is there once it is redacted, but who wrote it and when is."""
+    """Return a version; a redacted one shows its author and time, but nothing of its content."""
     is_redacted = told.redacted_at is not None
     return {
         "type": "memory_version",
@@ -66,7 +66,7 @@ def memory_version(store_id: str, told: VersionTold) -> Json:
 
 
 def _author(told: VersionTold) -> Json | None:
-    """Who wrote a version: here, or where an import brought it from."""
+    """Return who wrote a version, here or in the hub from which it was imported."""
     if told.origin is None:
         return actor(told.kind, told.actor, told.session)
     return of_origin(json.loads(told.origin))

@@ -1,5 +1,4 @@
-"""The OpenAPI 3.1 document of everything under /v1: what Ninja makes of the operations, with the errors, headers, keys
-and names that they share."""
+"""The OpenAPI 3.1 document: Ninja's description of the operations, with shared errors, headers, keys and names."""
 
 import copy
 from typing import Any
@@ -16,7 +15,7 @@ METHODS = frozenset(("get", "post", "patch", "delete"))
 
 
 def document(api: NinjaAPI) -> Json:
-    """The document of an API; every operation of its routers is in it."""
+    """Return the document of an API, with every operation of its routers."""
     made = copy.deepcopy(dict(api.get_openapi_schema(path_prefix="v1/")))
     operations = {operation.name: operation for operation in operations_of(api)}
     for address in made["paths"].values():
@@ -39,7 +38,7 @@ def document(api: NinjaAPI) -> Json:
 
 
 def _in_order(address: Json) -> Json:
-    """The methods of an address; an alias is an operation of its own and needs an id of its own."""
+    """Return the methods of an address; an alias by PATCH is its own operation with its own id."""
     told = {method: copy.deepcopy(operation) for method, operation in address.items()}
     if "patch" in told and "post" in told and told["patch"]["operationId"] == told["post"]["operationId"]:
         told["patch"]["operationId"] += "_by_patch"
@@ -48,7 +47,7 @@ def _in_order(address: Json) -> Json:
 
 
 def _complete(told: Json, method: str, operation: Declared) -> None:
-    """Adds to an operation what it shares with others; one that two methods share comes twice and changes once."""
+    """Add the shared parts to an operation; one that two methods share is completed only once."""
     is_open = "security" in told
     for parameter in told["parameters"]:
         if "$ref" not in parameter:
@@ -65,7 +64,7 @@ def _complete(told: Json, method: str, operation: Declared) -> None:
 
 
 def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
-    """Errors that the frame itself gives."""
+    """Return the statuses of errors that the frame itself may answer."""
     asks = operation.needs
     found = {405, 413, 500}
     if not is_open:
@@ -82,7 +81,7 @@ def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
 def _complete_parameter(parameter: Json) -> None:
     schema = _plain(parameter["schema"])
     choices = schema.get("anyOf", [])
-    if {"type": "null"} in choices:  # a parameter that is absent is not null
+    if {"type": "null"} in choices:  # an absent parameter is not null
         left = [choice for choice in choices if choice != {"type": "null"}]
         schema = {**(left[0] if len(left) == 1 else {"anyOf": left}), **_without(schema, "anyOf", "default")}
     if parameter["in"] == "path":
@@ -94,12 +93,12 @@ def _complete_parameter(parameter: Json) -> None:
 
 
 def _schemas() -> Json:
-    """Shapes that only the document's own parts name."""
+    """Return the schemas that only the shared parts refer to."""
     return parts.schemas()
 
 
 def _plain(schema: Any) -> Any:
-    """A schema without the titles that are made up from names."""
+    """Return a schema without the titles that are generated from names."""
     if isinstance(schema, dict):
         return {
             name: value if name == "examples" else _plain(value)

@@ -1,4 +1,4 @@
-"""Examples for shapes of the OpenAPI document that have none: put together from their parts."""
+"""Examples for schemas of the OpenAPI document that have none, put together from their properties."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ _BY_TYPE: Json = {
 
 
 def example_of(schema: Json, shapes: Json, name: str = "") -> Any:
-    """A value that fits a schema; `shapes` are the document's, `name` is the property's that it stands in."""
+    """Return a value that fits a schema; `shapes` are the document's schemas, `name` is the property's name."""
     for word in ("examples", "enum"):
         if schema.get(word):
             return schema[word][0]

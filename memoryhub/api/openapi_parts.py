@@ -1,4 +1,4 @@
-"""What the OpenAPI document says once for all operations: keys, headers, errors, names."""
+"""The parts of the OpenAPI document that all operations share: keys, headers, errors, names."""
 
 from typing import Any
 
@@ -14,24 +14,24 @@ DESCRIPTION = """\
 Memory stores for agents: Anthropic's `memory_stores` API, the memory tool's calls, and what MemoryHub adds to them.
 
 - **Keys.** `Authorization: Bearer mh_…` or `x-api-key: mh_…`. An administrator issues them on an agent's page.
-- **Errors** come in one envelope; `error.type` tells programs what kind they are, `error.message` people. The same
+- **Errors** come in one envelope; `error.type` is for programs, `error.message` for people. The same
   request may be sent again after 429, 500 and 503, and not after a 409 with `x-should-retry: false`.
-- **Lists** give a page and `next_page`, which goes into `page` of the next request with the same filters.
-- **Requests** may hold keys and query parameters that the hub does not know: it passes them over. `anthropic-version`,
-  `anthropic-beta` and `?beta=true` mean nothing here. A query parameter that it does know stands once.
-- `HEAD` is answered with 405, as any method that is not named here.
+- **Lists** return a page and `next_page`, to send as `page` in the next request with the same filters.
+- **Requests** may contain keys and query parameters that the hub does not know: it ignores them. `anthropic-version`,
+  `anthropic-beta` and `?beta=true` have no effect. A known query parameter may occur only once.
+- `HEAD` is answered with 405, like any method that is not listed here.
 """
 
 TAGS = {
     "Memory stores": "Trees of memories, each with its settings, its keys and its audit.",
     "Memories": "Texts at paths.",
-    "Memory versions": "What memories were. Every change writes one; redaction takes the text out of one for good.",
+    "Memory versions": "Past states of memories. Every change writes one; redaction permanently removes its text.",
     "Memory tool": "The memory tool's calls, as Claude makes them.",
-    "Search": "Memories by what is in them.",
-    "Compare": "What changed between two memory versions.",
-    "Restore": "Bringing back what was.",
-    "Audit": "Who did what and when.",
-    "Export": "A memory store with its history, as something to take away.",
+    "Search": "Finds memories by their content.",
+    "Compare": "Compares memory versions, and finds the version that introduced each line.",
+    "Restore": "Restores memory versions and archived memory stores.",
+    "Audit": "Audit entries: who did what, and when.",
+    "Export": "Downloads a memory store with its history.",
     "This document": "The OpenAPI document.",
 }
 
@@ -59,10 +59,10 @@ IDS: dict[str, Json] = {
 }
 
 ABOUT = {
-    "operation": "What the memory version did.",
-    "command": "What was done: a command of the memory tool, or of the hub.",
+    "operation": "The change that the memory version records.",
+    "command": "The command of the memory tool or of the hub.",
     "outcome": "Whether it was done (`ok`) or refused (`error`).",
-    "door": "How it came in.",
+    "door": "The door through which the request came.",
     "session_id": "The id of a session.",
     "memory_id": "The id of a memory.",
     "api_key_id": "The id of a key.",
@@ -70,7 +70,7 @@ ABOUT = {
     "created_at[lte]": "At this time or earlier.",
     "seq": "The number of an audit entry in the chain of its memory store, from 1.",
 }
-"""Of parameters that need not say more themselves."""
+"""Descriptions of parameters that have none of their own."""
 
 SESSION: Json = {"$ref": "#/components/parameters/Memoryhub-Session"}
 IDEMPOTENCY_KEY: Json = {"$ref": "#/components/parameters/Idempotency-Key"}
@@ -97,15 +97,15 @@ REQUEST_ID: Json = {"$ref": "#/components/headers/request-id"}
 HEADERS: Json = {
     "request-id": _text("Names the request, also in the hub's log.", examples=[EXAMPLE_REQUEST]),
     "Retry-After": {
-        "description": "After so many seconds the request may be sent again.",
+        "description": "Seconds after which the request may be sent again.",
         "schema": {"type": "integer"},
     },
     "Allow": _text("The methods that this address answers.", examples=["GET, POST"]),
-    "WWW-Authenticate": _text("How to show a key.", examples=["Bearer"]),
+    "WWW-Authenticate": _text("How to send a key.", examples=["Bearer"]),
     "x-should-retry": _text("`false`: the same request would be refused again.", enum=["false"]),
     "Idempotent-Replay": _text("`true`: at least one of the blocks had run before.", enum=["true"]),
     "Memoryhub-Usage": _text(
-        "What the memory store holds, each with its limit if it has one (RFC 8941).",
+        "The memory store's usage, each figure with its limit if there is one (RFC 8941).",
         examples=["memories=12;limit=10000, bytes=3456;limit=104857600"],
     ),
 }
@@ -120,11 +120,11 @@ _ERRORS: dict[int, tuple[str, str, str, str, tuple[str, ...]]] = {
         "A valid key is needed: `Authorization: Bearer mh_…` or `x-api-key: mh_…`.", ("WWW-Authenticate",),
     ),
     403: (
-        "Forbidden", "The key may not do this, or the request names a session and may not. The hub's audit notes it.",
+        "Forbidden", "The key may not do this, or the request names a session and may not. The hub's audit records it.",
         "permission_error", "This needs a key with `manage` access to the memory store.", (),
     ),
     404: (
-        "NotFound", "There is nothing of this id, or the key does not reach it.", "not_found_error",
+        "NotFound", "Nothing has this id, or the key does not reach it.", "not_found_error",
         "There is no such memory store, or this key does not reach it.", (),
     ),
     405: (
@@ -132,7 +132,7 @@ _ERRORS: dict[int, tuple[str, str, str, str, tuple[str, ...]]] = {
         "This address answers GET only.", ("Allow",),
     ),
     409: (
-        "Conflict", "What is there stands against it: a memory at the path, or another text than was expected.",
+        "Conflict", "The request conflicts with a memory at the path, or with a text other than expected.",
         "memory_path_conflict_error", "A memory stands at /notes/todo.md already.", ("x-should-retry",),
     ),
     413: (
@@ -169,7 +169,7 @@ _ERRORS: dict[int, tuple[str, str, str, str, tuple[str, ...]]] = {
 
 
 def response(status: int) -> str:
-    """The reference of an error's description."""
+    """Return the reference to the description of an error."""
     return f"#/components/responses/{_ERRORS[status][0]}"
 
 
@@ -191,7 +191,7 @@ RESPONSES: Json = dict(map(_response, _ERRORS))
 
 
 def schemas() -> Json:
-    """The shapes of the errors and all that they are made of."""
+    """Return the schemas of the errors and of everything in them."""
     made: Json = dict(TOOL_SCHEMAS)
     models: tuple[type[BaseModel], ...] = (Error, Conflict)
     for model in models:

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of the memory tool's calls, whose endpoint reads its requests itself."""
+"""The memory tool's calls in the OpenAPI document; their endpoint reads its requests itself."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ _INPUT: Json = {
     "type": "object",
     "description": "The call as the model made it. `command` is `view` (`path`, `view_range`), `create` (`path`, "
     "`file_text`), `str_replace` (`path`, `old_str`, `new_str`), `insert` (`path`, `insert_line`, `insert_text`), "
-    "`delete` (`path`) or `rename` (`old_path`, `new_path`). What is wrong in here is an error of the tool and not of "
+    "`delete` (`path`) or `rename` (`old_path`, `new_path`). An invalid input is an error of the tool and not of "
     "HTTP: 200 with `is_error`.",
     "properties": {
         "command": {"examples": ["view", "create", "str_replace", "insert", "delete", "rename"]},
@@ -63,7 +63,7 @@ TOOL_SCHEMAS: Json = {
     "AssistantMessage": {
         "type": "object",
         "description": "A message as the Messages API returned it, with 1 to 100 `tool_use` blocks named `memory`, "
-        "whose ids differ. Other blocks are passed over.",
+        "whose ids differ. Other blocks are ignored.",
         "required": ["role", "content"],
         "properties": {
             "role": {"const": "assistant"},
@@ -148,4 +148,4 @@ TOOL_CALLS: Json = {
         507: {},
     },
 }
-"""For Ninja's `openapi_extra`."""
+"""The operation's `openapi_extra`."""

@@ -1,4 +1,4 @@
-"""Query strings: text that is read leniently, but never in two ways."""
+"""Query strings, parsed leniently but without ambiguity."""
 
 import re
 from datetime import UTC, datetime
@@ -21,15 +21,15 @@ _MOMENT = re.compile(
 
 
 def parsed(query: str, model: type[BaseModel]) -> dict[str, str]:
-    """The parameters that a model knows; 400 where one of them stands twice or is no UTF-8."""
+    """Return the parameters that a model knows; raises Problem (400) if one is repeated or the query is not UTF-8."""
     if not query or query == "beta=true":
         return {}
     known = names_of(model)
     try:
-        if not query.isascii():  # WSGI gives bytes as if they were Latin-1
+        if not query.isascii():  # WSGI decodes the bytes as Latin-1
             query = query.encode("latin-1").decode()
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=100)
-    except ValueError as error:  # of which a wrong encoding is one
+    except ValueError as error:  # a wrong encoding is a ValueError too
         what = "is not UTF-8" if isinstance(error, UnicodeError) else "has more than 100 parameters"
         raise Problem.invalid(f"The query {what}.") from None
     values: dict[str, str] = {}
@@ -46,7 +46,7 @@ def parsed(query: str, model: type[BaseModel]) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def names_of(model: type[BaseModel]) -> frozenset[str]:
-    """The names under which the parameters of a model stand in a query."""
+    """Return the names of a model's parameters in a query."""
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
@@ -67,7 +67,7 @@ def _flag(value: Any) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    """A moment of RFC 3339 in UTC; a `+` of its offset may have arrived as a space."""
+    """Return an RFC 3339 time in UTC; the `+` of its offset may have arrived as a space."""
     if not isinstance(value, str):
         return value
     match = _MOMENT.fullmatch(value[:-6] + value[-6:].replace(" ", "+"))
@@ -77,7 +77,7 @@ def _moment(value: Any) -> Any:
     text = f"{day}T{time}.{(fraction or '0')[:6].ljust(6, '0')}{'+00:00' if zulu else offset}"
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
-    except OverflowError:  # its offset leads out of the years that there are
+    except OverflowError:  # in UTC it lies outside the years of datetime
         return _FIRST if day < "5" else _LAST
     except ValueError:
         raise PydanticCustomError(SAID, _NO_MOMENT) from None

@@ -1,4 +1,4 @@
-"""What a memory store refuses, as the API tells it: with its paths, and a type for what programs tell apart."""
+"""Refusals of a memory store as errors of the API, with the API's paths and error types."""
 
 from memoryhub.machines.errors import Problem
 from memoryhub.protocol.errors import PathConflict, PreconditionFailed, ToolError
@@ -6,7 +6,7 @@ from memoryhub.protocol.plain import for_api
 
 
 def problem_of(error: ToolError) -> Problem:
-    """The API's error: 409 if the path is taken or the text is not the expected one, else 400."""
+    """Return the API's error: 409 if the path is taken or the text is not the expected one, else 400."""
     message = for_api(error.message)
     if not message.endswith("."):
         message += "."

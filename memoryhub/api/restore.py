@@ -1,4 +1,4 @@
-"""Restoring and unarchiving at the machines' door."""
+"""Restoring memory versions and unarchiving memory stores in the API."""
 
 from typing import Any
 
@@ -38,9 +38,9 @@ BODY: dict[str, Any] = {
     openapi_extra=BODY,
 )  # fmt: skip
 def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_version_id: str) -> Json:
-    """Makes the text of a memory version the newest again, as a new version. A deleted memory comes back under its id,
-    at `path` or where the version was; 409 where that place is taken. A live memory stays where it is. A version
-    without a text, and an archived memory store: 400."""
+    """Makes the text of a memory version the newest again, as a new version. A deleted memory comes back with its id,
+    at `path` or at the version's path; 409 if that path is taken. A live memory keeps its path. 400 for a version
+    without a text and in an archived memory store."""
     call = call_of(request)
     path = _path(call.body)
     try:
@@ -51,7 +51,7 @@ def restore_memory_version(request: HttpRequest, memory_store_id: str, memory_ve
 
 
 def _path(body: bytes) -> str | None:
-    """The path that the body names, which may be left out, as may the body; the frame has read it as JSON."""
+    """Return the path in the body, or None; the body is optional and the frame has checked that it is JSON."""
     if not body:
         return None
     try:
@@ -66,5 +66,5 @@ def _path(body: bytes) -> str | None:
     summary="Unarchive a memory store",
 )  # fmt: skip
 def unarchive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
-    """Takes a memory store out of the archive. One that is in none is answered as it is."""
+    """Unarchives a memory store. One that is not archived is returned unchanged."""
     return stores.as_json(api.unarchive_store(memory_store_id, call_of(request).asked))

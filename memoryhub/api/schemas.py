@@ -1,4 +1,4 @@
-"""The shapes that every endpoint shares: its errors, and what bodies, queries and objects are made of."""
+"""Schemas that every endpoint shares: its errors, and the base classes of bodies, queries and objects."""
 
 from typing import Annotated, Any, Literal
 
@@ -8,28 +8,28 @@ EXAMPLE_REQUEST = "req_01K9Q8ZV7M4T2B6C8D0E1F3G5H"
 
 
 class Body(BaseModel):
-    """A JSON object of a request: its types are strict, and keys that nobody knows are passed over."""
+    """A JSON object of a request: types are strict, and unknown keys are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
 class Filters(BaseModel):
-    """The query of a request: text; parameters that nobody knows are passed over."""
+    """The query of a request; unknown parameters are ignored."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=False)
 
 
 class Object(BaseModel):
-    """A JSON object of an answer; it may get further keys in later releases."""
+    """A JSON object of an answer; later releases may add keys."""
 
 
 class WhatWentWrong(Object):
-    type: str = Field(description="What kind of error it is; programs tell errors apart by this.")
+    type: str = Field(description="The kind of error, for programs.")
     message: str = Field(description="One sentence for people. Its words may change.")
 
 
 class Error(Object):
-    """The envelope in which every refused request is told."""
+    """The envelope of every refused request."""
 
     type: Literal["error"]
     error: WhatWentWrong
@@ -37,12 +37,12 @@ class Error(Object):
 
 
 class PathConflict(WhatWentWrong):
-    conflicting_path: str | None = Field(None, description="The path that stands in the way.")
-    conflicting_memory_id: str | None = Field(None, description="The memory that stands in the way.")
+    conflicting_path: str | None = Field(None, description="The path that is already taken.")
+    conflicting_memory_id: str | None = Field(None, description="The memory that already has the path.")
 
 
 class Conflict(Object):
-    """The envelope of a request that what is there stands against."""
+    """The envelope of a request that conflicts with the present state."""
 
     type: Literal["error"]
     error: PathConflict
@@ -59,9 +59,10 @@ Timestamp = Annotated[
 
 
 def answers(good: Any, *more: int) -> dict[Any, Any]:
-    """The answers of an operation: its schema at 200, and errors beyond those that every operation may give.
+    """Return the responses of an operation: its schema at 200, and errors beyond those of every operation.
 
-    `more`: 409 where something may stand in the way, 429 where calls are counted (then 507 too), 422 and so on.
+    `more` are the statuses of these errors, for example 409 for a conflict. With 429, where calls are counted, 507 is
+    added.
     """
     more += (507,) if 429 in more else ()
     return {200: good} | {status: Conflict if status == 409 else Error for status in more}

@@ -1,4 +1,4 @@
-"""The shapes of what the API has beyond memory stores, memories and their versions: search, compare, restore, audit."""
+"""Schemas of search, comparison, blame, restoring and the audit in the API."""
 
 from typing import Any, Literal
 
@@ -59,10 +59,10 @@ _BLAME: dict[str, Any] = {
 class SearchMemories(Filters):
     query: str = Field(
         min_length=1, max_length=500,
-        description='Words that must all stand in the path or the text, in any order; `"several words"` as one.',
+        description='Words that must all occur in the path or the text, in any order; `"several words"` as a phrase.',
     )  # fmt: skip
     path_prefix: str | None = Field(
-        None, min_length=1, max_length=1100, description="Only memories beneath this directory; it ends with `/`."
+        None, min_length=1, max_length=1100, description="Only memories under this directory; it ends with `/`."
     )
     limit: Limit = 20
     page: Page | None = None
@@ -77,19 +77,19 @@ class Place(Object):
 
 class FoundLine(Object):
     number: int = Field(description="Counted from 1.")
-    text: str = Field(description="The line; of one longer than 320 code points a part.")
+    text: str = Field(description="The line, or a part of it if it is longer than 320 code points.")
     text_start: int = Field(description="Where in the line `text` begins, in code points.")
-    matches: list[Place] = Field(description="What was found, in `text`.")
+    matches: list[Place] = Field(description="The matches in `text`.")
 
 
 class MemoryMatch(Object):
-    """A memory in which all words were found."""
+    """A memory that contains all words."""
 
     type: Literal["memory_match"]
     memory: Memory = Field(description="In its basic view.")
-    path_matches: list[Place] = Field(description="What was found, in the path.")
-    lines: list[FoundLine] = Field(description="At most 5 lines, of every word the first.")
-    more_lines: int = Field(description="How many further lines have one of the words, counted up to 100 a word.")
+    path_matches: list[Place] = Field(description="The matches in the path.")
+    lines: list[FoundLine] = Field(description="At most 5 lines, among them the first one of every word.")
+    more_lines: int = Field(description="How many further lines contain one of the words, counted up to 100 per word.")
 
 
 class MatchPage(Object):
@@ -101,14 +101,14 @@ class MatchPage(Object):
 class CompareVersions(Filters):
     against: str | None = Field(
         None, min_length=1, max_length=128,
-        description="The memory version to compare with; the one before of the same memory where it is left out.",
+        description="The memory version to compare with; by default the previous one of the same memory.",
     )  # fmt: skip
-    context: Whole = Field(3, ge=0, le=100, description="So many unchanged lines stand around each change.")
+    context: Whole = Field(3, ge=0, le=100, description="How many unchanged lines to show around each change.")
     after: Whole = Field(
         0,
         ge=0,
         le=100_000_000,
-        description="So many lines of the comparison are passed over: `next_after` of an answer.",
+        description="How many lines of the comparison to skip: `next_after` of an answer.",
     )
 
 
@@ -128,23 +128,23 @@ class Hunk(Object):
 
 
 class VersionDiff(Object):
-    """What changed from one memory version to another. A deleted version counts as an empty text."""
+    """The changes from one memory version to another. A deleted version counts as an empty text."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_DIFF]})
     type: Literal["memory_version_diff"]
     memory_store_id: str
     memory_version_id: str
-    against: str | None = Field(description="Null: there is no version before.")
+    against: str | None = Field(description="Null: there is no earlier version.")
     old_path: str | None
     new_path: str
     identical: bool
     added_lines: int
     removed_lines: int
-    bounded: bool = Field(description="A part is shown as removed and added whole: looking closer was too much work.")
+    bounded: bool = Field(description="A part is shown as wholly replaced: comparing its lines was too much work.")
     truncated: bool = Field(description="More lines follow than one answer has: ask again with `after`=`next_after`.")
     next_after: int | None = Field(description="Null: no more lines follow.")
     hunks: list[Hunk]
-    unified: str = Field(description="The same as `diff -u` writes it; empty where the texts are identical.")
+    unified: str = Field(description="The same in the format of `diff -u`; empty if the texts are identical.")
 
 
 class BlameMemory(Filters):
@@ -154,11 +154,11 @@ class BlameMemory(Filters):
 
 
 class BlamedLines(Object):
-    """Lines that follow each other and came with one memory version."""
+    """Consecutive lines that one memory version introduced."""
 
     first_line: int = Field(description="Counted from 1.")
     last_line: int
-    known: bool = Field(description="False: they came with this version or with one before that was not looked at.")
+    known: bool = Field(description="False: this version introduced them, or an earlier one that was not examined.")
     number: int = Field(description="The number of the version.")
     memory_version_id: str | None
     created_at: Timestamp | None
@@ -166,7 +166,7 @@ class BlamedLines(Object):
 
 
 class MemoryBlame(Object):
-    """Who brought each line of a text."""
+    """The origin of each line of a text."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_BLAME]})
     type: Literal["memory_blame"]
@@ -174,13 +174,13 @@ class MemoryBlame(Object):
     memory_id: str
     memory_version_id: str
     content: str
-    bounded: bool = Field(description="Stretches were taken as brought whole: looking closer was too much work.")
+    bounded: bool = Field(description="Some parts count as wholly new: comparing their lines was too much work.")
     lines: list[BlamedLines]
 
 
 class RestoreVersion(Body):
     path: str | None = Field(
-        None, max_length=1100, description="Where a deleted memory comes back; where the version was, if left out."
+        None, max_length=1100, description="The new path of a deleted memory; by default the version's path."
     )
 
 
@@ -192,7 +192,7 @@ class ListEntries(Filters):
     actor_id: str | None = Field(None, min_length=1, max_length=128, description="An agent, or a person.")
     memory_id: str | None = Field(None, min_length=1, max_length=128)
     path: str | None = Field(
-        None, pattern="^/", max_length=1100, description="At this path; with a final `/` everything beneath it."
+        None, pattern="^/", max_length=1100, description="At this path; with a final `/` everything under it."
     )
     created_at_gte: Moment | None = Field(None, alias="created_at[gte]")
     created_at_lte: Moment | None = Field(None, alias="created_at[lte]")
@@ -202,10 +202,10 @@ class ListEntries(Filters):
 
 
 class InPart(Object):
-    """An input of which the audit keeps the beginning."""
+    """An input of which the audit stores only the beginning."""
 
     size_bytes: int = Field(description="Bytes of the whole, as ASCII-escaped JSON.")
-    sha256: str | None = Field(description="Of those bytes; null where something of it was redacted.")
+    sha256: str | None = Field(description="Of those bytes; null if a part of them was redacted.")
 
 
 class AuditEntryObject(Object):
@@ -219,7 +219,7 @@ class AuditEntryObject(Object):
     actor_kind: str = Field(description="`key`, `user`, `policy` or `system`.")
     actor_id: str | None
     author_id: str | None = Field(description="The agent behind a key, else the same as `actor_id`.")
-    label: str | None = Field(description="What the actor was called then.")
+    label: str | None = Field(description="The name of the actor at that time.")
     session: str | None
     door: str
     command: str | None
@@ -231,9 +231,9 @@ class AuditEntryObject(Object):
     message: str | None = Field(
         description="Errors and listings; null in a basic view, and where the answer shows a version from line to line."
     )
-    input: Any = Field(description="What was asked for; null in a basic view.")
+    input: Any = Field(description="The request; null in a basic view.")
     input_in_part: InPart | None = Field(
-        description="What the whole input was, where only its beginning is kept: of a call that changed nothing."
+        description="Size and digest of the whole input, if a call changed nothing and only a part is stored."
     )
     duration: int = Field(description="Microseconds.")
     group: str | None
@@ -243,7 +243,7 @@ class AuditEntryObject(Object):
     first_line: int | None
     last_line: int | None
     cut: bool | None
-    digest: str | None = Field(description="SHA-256 of the commitments of the memory versions that it made.")
+    digest: str | None = Field(description="SHA-256 of the commitments to the memory versions that it made.")
     key_name: str
     previous_hash: str
     hash: str

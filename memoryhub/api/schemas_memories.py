@@ -1,4 +1,4 @@
-"""The shapes of memories and memory versions at the machines' API."""
+"""Schemas of memories and memory versions in the API."""
 
 from typing import Annotated, Any, Literal
 
@@ -25,30 +25,30 @@ _VERSION_EXAMPLE: dict[str, Any] = {
 }  # fmt: skip
 
 View = Literal["basic", "full"]
-_VIEW = "`full`: with the text, which is then noted as read; `basic`: `content` is null."
+_VIEW = "`full`: with the text, which then counts as read; `basic`: `content` is null."
 Path = Annotated[str, Field(description="From the root of the memory store, such as `/notes/todo.md`.")]
 Sha256 = Annotated[str, Field(max_length=64, description="SHA-256 of the text's UTF-8 bytes, in lower-case hex.")]
 FULL_LIMIT = 20
-"""A page has so many items at most where they have their texts."""
+"""The most items of a page with texts."""
 
 
 class CreateMemory(Body):
-    """A memory to be made."""
+    """A memory to create."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"path": "/notes/todo.md", "content": _TEXT}]})
     path: Path
-    content: str = Field(description='The text, which is stored as it is; `""` is one too.')
+    content: str = Field(description="The text, stored as it is; it may be empty.")
 
 
 class Precondition(Body):
-    """What the memory's text must be for the update to happen."""
+    """A condition for an update: the memory's present text."""
 
     type: Literal["content_sha256"]
     content_sha256: Sha256
 
 
 class UpdateMemory(Body):
-    """What is to change of a memory: its text, its path or both."""
+    """The changes to a memory: its text, its path or both."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -58,33 +58,33 @@ class UpdateMemory(Body):
             ]
         }
     )
-    content: str | None = Field(None, description="Another text.")
-    path: Path | None = Field(None, description="Another path, which must be free.")
+    content: str | None = Field(None, description="The new text.")
+    path: Path | None = Field(None, description="The new path, which must be free.")
     precondition: Precondition | None = None
 
 
 class ChangedView(Filters):
-    """How the memory is shown that was made or changed."""
+    """The view of the memory that was created or updated."""
 
     view: View = Field("basic", description=_VIEW)
 
 
 class RetrievedView(Filters):
-    """How it is shown."""
+    """The view of the item."""
 
     view: View = Field("full", description=_VIEW)
 
 
 class DeleteMemory(Filters):
-    """When a memory is deleted."""
+    """A condition for the deletion."""
 
-    expected_content_sha256: Sha256 | None = Field(None, description="Only if the memory has the text with this one.")
+    expected_content_sha256: Sha256 | None = Field(None, description="Delete only a memory whose text has this digest.")
 
 
 class ListMemories(Filters):
-    """Which memories are listed, and how."""
+    """Filters and view of a list of memories."""
 
-    path_prefix: str | None = Field(None, description="Only beneath this directory; ends with `/`.")
+    path_prefix: str | None = Field(None, description="Only under this directory; ends with `/`.")
     depth: Whole = Field(0, ge=0, le=1, description="1: only direct children, directories as `memory_prefix` items.")
     view: View = Field("basic", description=f"{_VIEW} With `full` a page has {FULL_LIMIT} items at most.")
     limit: Limit = 20
@@ -92,7 +92,7 @@ class ListMemories(Filters):
 
 
 class ListVersions(Filters):
-    """Which memory versions are listed, and how."""
+    """Filters and view of a list of memory versions."""
 
     memory_id: str | None = Field(None, description="Of this memory, deleted or not.")
     operation: Literal["created", "modified", "deleted"] | None = None
@@ -116,14 +116,14 @@ class Memory(Object):
     memory_version_id: str = Field(description="The newest version.")
     path: str
     content: str | None = Field(description="Null in a basic view.")
-    content_sha256: str = Field(description="Of the text as it is stored, which masking can have changed.")
+    content_sha256: str = Field(description="Of the stored text, which masking may have changed.")
     content_size_bytes: int
     created_at: Timestamp
     updated_at: Timestamp
 
 
 class MemoryPrefix(Object):
-    """A directory, in the place of the memories beneath it."""
+    """A directory, in place of the memories in it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"type": "memory_prefix", "path": "/notes/"}]})
     type: Literal["memory_prefix"]
@@ -139,7 +139,7 @@ class MemoryPage(Object):
 
 
 class DeletedMemory(Object):
-    """What is left of a memory that was deleted."""
+    """A memory that was deleted."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"type": "memory_deleted", "id": _MEMORY}]})
     type: Literal["memory_deleted"]
@@ -168,12 +168,12 @@ class ServiceAccountActor(Object):
 
 Actor = Annotated[
     ApiActor | SessionActor | UserActor | ServiceAccountActor,
-    Field(description="A key; a session, where the key named one; a person; a retention policy or service account."),
+    Field(description="A key, a session if the request named one, a person, a retention policy or a service account."),
 ]
 
 
 class MemoryVersion(Object):
-    """What a memory was after one change."""
+    """A memory as it was after one change."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_VERSION_EXAMPLE]})
     type: Literal["memory_version"]
@@ -186,7 +186,7 @@ class MemoryVersion(Object):
     content_sha256: str | None = Field(description="Null of a deletion and when redacted.")
     content_size_bytes: int | None = Field(description="Null of a deletion and when redacted.")
     created_at: Timestamp
-    created_by: Actor | None = Field(description="Null where the hub itself wrote it, or nobody knows any more.")
+    created_by: Actor | None = Field(description="Null if the hub itself wrote it, or its author is no longer known.")
     redacted_at: Timestamp | None
     redacted_by: Actor | None
 

@@ -1,4 +1,4 @@
-"""The shapes of memory stores at the machines' API."""
+"""Schemas of memory stores in the API."""
 
 import unicodedata
 from typing import Annotated, Any, Literal
@@ -41,7 +41,7 @@ MetadataValue = Annotated[str, Field(max_length=512)]
 
 
 class CreateStore(Body):
-    """A memory store to be made."""
+    """A memory store to create."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"name": "Research notes", "metadata": {"team": "research"}}]}
@@ -54,7 +54,7 @@ class CreateStore(Body):
 
 
 class UpdateStore(Body):
-    """What is to change of a memory store."""
+    """The changes to a memory store."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"description": "", "metadata": {"team": None, "owner": "Ada"}}]}
@@ -62,12 +62,12 @@ class UpdateStore(Body):
     name: Name | None = Field(None, description="1 to 255 characters without control characters.")
     description: Description | None = Field(None, description='Up to 1,024 characters; `""` clears it.')
     metadata: dict[MetadataKey, MetadataValue | None] | None = Field(
-        None, description="Pairs to set, or to remove with null; at most 16 may stand in the end."
+        None, description="Pairs to set, or to remove with null; at most 16 may remain."
     )
 
 
 class ListStores(Filters):
-    """Which memory stores are listed."""
+    """Filters of a list of memory stores."""
 
     limit: Limit = 20
     page: Page | None = None
@@ -83,11 +83,11 @@ class Store(Object):
     type: Literal["memory_store"]
     id: str
     name: str
-    description: str = Field(description='`""` where there is none.')
+    description: str = Field(description='`""` if there is none.')
     metadata: dict[str, str]
     created_at: Timestamp
     updated_at: Timestamp = Field(
-        description="When its name, description or metadata changed, or it was archived; not its memories."
+        description="When its name, description or metadata last changed, or it was archived."
     )
     archived_at: Timestamp | None
 
@@ -101,7 +101,7 @@ class StorePage(Object):
 
 
 class DeletedStore(Object):
-    """What is left of a memory store that was deleted."""
+    """A memory store that was deleted."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"type": "memory_store_deleted", "id": _ID}]})
     type: Literal["memory_store_deleted"]

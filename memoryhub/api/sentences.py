@@ -1,11 +1,11 @@
-"""One clear sentence for a request whose query or body is not as its schema says."""
+"""One clear sentence for a request whose query or body does not match its schema."""
 
 from typing import Any
 
 from pydantic import ValidationError
 
 SAID = "said"
-"""The kind of an error of a validator of ours, whose message is the rest of a sentence after a name."""
+"""The type of our own validators' errors, whose message continues a sentence after a name."""
 
 _BOUNDS = {
     "string_too_long": ("must have at most {:,} characters", "max_length"),
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def sentence_of(error: ValidationError) -> str:
-    """What is wrong first, naming where it stands."""
+    """Return a sentence about the first error, with its place."""
     first = error.errors(include_url=False, include_context=True, include_input=False)[0]
     places = [str(part) for part in first["loc"]]
     where = ".".join(places[:1] if "[key]" in places else places)[:200]
@@ -36,7 +36,7 @@ def sentence_of(error: ValidationError) -> str:
 
 
 def _what(error: Any) -> str:
-    """The rest of the sentence."""
+    """Return the rest of the sentence, after the name."""
     kind, context = error["type"], error.get("ctx", {})
     if kind in _BOUNDS:
         sentence, name = _BOUNDS[kind]

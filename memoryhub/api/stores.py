@@ -1,4 +1,4 @@
-"""Memory stores at the machines' API: made, listed, edited, archived, deleted."""
+"""Memory stores in the API: create, list, retrieve, update, archive, delete."""
 
 from django.http import HttpRequest
 from ninja import Query, Router
@@ -25,16 +25,15 @@ ONE = "/memory_stores/{memory_store_id}"
     summary="Create a memory store",
 )  # fmt: skip
 def create_memory_store(request: HttpRequest, body: CreateStore) -> Json:
-    """Needs a key with `manage` access to all memory stores. The new memory store is empty, and has the limits that the
-    hub sets for all. Names need not be unique."""
+    """Creates an empty memory store with the hub's limits. Needs a key with `manage` access to all memory stores. Names
+    need not be unique."""
     settings = StoreSettings(body.name, body.description or "")
     return as_json(api.create_store(call_of(request).asked, settings, body.metadata or {}))
 
 
 @router.get("/memory_stores", auth=needs(Access.READ), response=answers(StorePage), summary="List memory stores")
 def list_memory_stores(request: HttpRequest, query: Query[ListStores]) -> Json:
-    """The memory stores that the key reaches, newest first. Archived ones are left out unless `include_archived` is
-    `true`."""
+    """The memory stores that the key reaches, newest first; archived ones only if `include_archived` is `true`."""
     found = list(_after(query, _matching(call_of(request), query))[: query.limit + 1])
     shown = found[: query.limit]
     more = len(found) > query.limit
@@ -55,8 +54,8 @@ def retrieve_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     ["POST", "PATCH"], ONE, auth=needs(Access.MANAGE), response=answers(Store, 429), summary="Update a memory store"
 )
 def update_memory_store(request: HttpRequest, memory_store_id: str, body: UpdateStore) -> Json:
-    """Changes what the body names and leaves the rest. Keys of `metadata` are set, or removed with null; those that are
-    left out stay. A request that changes nothing is 200. An archived memory store cannot be updated: 400."""
+    """Changes only what the body contains. A key of `metadata` is set, or removed by null; absent keys stay. A request
+    that changes nothing is 200. An archived memory store cannot be updated: 400."""
     given = {"name": body.name, "description": body.description}
     changes = {name: value for name, value in given.items() if value is not None}
     return as_json(api.edit_store(memory_store_id, call_of(request).asked, changes, body.metadata or {}))
@@ -67,9 +66,9 @@ def update_memory_store(request: HttpRequest, memory_store_id: str, body: Update
     response=answers(DeletedStore, 429), summary="Delete a memory store",
 )  # fmt: skip
 def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
-    """Deletes a memory store for good, with its memories and memory versions; its audit entries stay, with a last one
-    that tells of this. Needs a key with `manage` access to all memory stores: a key to this one alone may archive it.
-    While a legal hold is on anything in it: 400."""
+    """Permanently deletes a memory store with its memories and memory versions. Its audit entries remain, and a last
+    one records the deletion. Needs a key with `manage` access to all memory stores; a key to this one alone may archive
+    it. 400 while a legal hold is on anything in it."""
     api.delete_store(memory_store_id, call_of(request).asked)
     return {"type": "memory_store_deleted", "id": memory_store_id}
 
@@ -78,14 +77,14 @@ def delete_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
     ONE + "/archive", auth=needs(Access.MANAGE), response=answers(Store, 429), summary="Archive a memory store"
 )
 def archive_memory_store(request: HttpRequest, memory_store_id: str) -> Json:
-    """An archived memory store is read as before, its memories can be deleted and its memory versions redacted; nothing
+    """Archives a memory store: it can still be read, its memories deleted and its memory versions redacted, but nothing
     else in it changes. Archiving again is 200 and changes nothing."""
     return as_json(api.archive_store(memory_store_id, call_of(request).asked))
 
 
 def _store(store_id: str) -> MemoryStore:
     found = MemoryStore.objects.filter(pk=store_id).first()
-    if found is None:  # it went since the key was looked at
+    if found is None:  # it was deleted since the key was checked
         raise Problem.no_store()
     return found
 
@@ -106,7 +105,7 @@ def _matching(call: Call, query: ListStores) -> MemoryStoreQuerySet:
 
 
 def _after(query: ListStores, stores: MemoryStoreQuerySet) -> MemoryStoreQuerySet:
-    """Those after the place that the cursor names."""
+    """Return the stores after the position in the cursor."""
     key = cursors.decode("stores", _filters(query), query.page, (str, str))
     return stores if key is None else stores.older_than(cursors.moment(key[0]), key[1])
 
@@ -116,7 +115,7 @@ def _filters(query: ListStores) -> Json:
 
 
 def as_json(store: MemoryStore) -> Json:
-    """A memory store as the API shows it."""
+    """Return a memory store as the API shows it."""
     return {
         "type": "memory_store",
         "id": store.pk,

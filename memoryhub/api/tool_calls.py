@@ -1,4 +1,4 @@
-"""The tool's endpoint: a `tool_use` block or a whole assistant message in, what to send back to the model out."""
+"""The tool's endpoint: takes a `tool_use` block or an assistant message and returns what to send back to the model."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A checked request: the blocks to run in order, and whether they came as an assistant message."""
+    """A valid request: the blocks to run in order, and whether they came as an assistant message."""
 
     tool_uses: list[ToolUse]
     is_message: bool
@@ -46,11 +46,11 @@ class Incoming:
     openapi_extra=TOOL_CALLS,
 )  # fmt: skip
 def tool_calls(request: HttpRequest, memory_store_id: str) -> HttpResponse:
-    """Runs the calls of one `tool_use` block or of an assistant message, and gives what to send back to the model.
+    """Runs the calls of one `tool_use` block or of an assistant message, and returns what to send back to the model.
 
-    Each block runs in its own transaction and has its own audit entry. An error of the tool is 200 with `is_error`: it
-    is an answer for the model, a write with a key that may only read too. A block that is sent again with the same `id`
-    (or `Idempotency-Key`) within 7 days gives the same answer and changes nothing.
+    Each block runs in its own transaction and has its own audit entry. An error of the tool, such as a write with a key
+    that may only read, is 200 with `is_error`: it is an answer for the model. A block sent again with the same `id` (or
+    `Idempotency-Key`) within 7 days gets the same answer and changes nothing.
     """
     elapsed = requests.stopwatch()
     body = requests.body_of(request)
@@ -87,7 +87,7 @@ def _incoming(request: HttpRequest, body: bytes) -> Incoming:
 
 
 def _block(block: dict[str, Any]) -> dict[str, Any]:
-    """The same block if it may run, else 400."""
+    """Return the block if it is valid; raises Problem (400)."""
     id = block.get("id")
     if not isinstance(id, str) or not 1 <= len(id) <= LONGEST_ID:
         raise Problem.invalid(f"A tool_use block needs an `id`: a string of 1 to {LONGEST_ID} characters.")
@@ -113,7 +113,7 @@ def _blocks_of_message(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _without_inputs(value: dict[str, Any]) -> dict[str, Any]:
-    """A block or message without the inputs of its memory tool_use blocks."""
+    """Return a block or message without the inputs of its memory tool_use blocks."""
     if value.get("type") == "tool_use":
         return {key: item for key, item in value.items() if key != "input"}
     content = [_without_inputs(block) if block.get("name") == TOOL_NAME else block for block in value["content"]]
@@ -121,7 +121,7 @@ def _without_inputs(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_reused_tokens(store_id: str, caller: Caller, tool_uses: list[ToolUse]) -> None:
-    """422 before the first block runs, where one of them was run before with another input."""
+    """Raise Problem (422), before the first block runs, if one of them ran before with another input."""
     for tool_use in tool_uses:
         if calls.is_reused(store_id, caller.key, tool_use.token, tool_use.digest):
             raise _reused(tool_use.token)
@@ -166,7 +166,7 @@ def _answer(results: list[ToolResult], is_message: bool) -> HttpResponse:
 
 
 def _usage(usage: Usage) -> str:
-    """What the store holds and what it may hold, as a dictionary of RFC 8941; without a limit, without that."""
+    """Return the store's usage as a dictionary of RFC 8941, with each limit that is set."""
     figures = (
         ("memories", usage.memories, usage.limits.memories),
         ("bytes", usage.total_bytes, usage.limits.total_bytes),

@@ -1,4 +1,4 @@
-"""The addresses of the machines' door, beneath /v1/."""
+"""The API's addresses under /v1/."""
 
 import os
 
@@ -9,7 +9,7 @@ from memoryhub.api.app import ENDPOINTS
 
 
 def trivial(request: HttpRequest) -> JsonResponse:
-    """What the benchmarks compare with: the same way in and out, and nothing between."""
+    """Return a constant, as the base line of the benchmarks: a request through the same layers without any work."""
     return JsonResponse({"ok": True})
 
 

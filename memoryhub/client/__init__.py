@@ -1,6 +1,6 @@
-"""Claude's memory tool, kept in a MemoryHub: for the tool runner of Anthropic's SDK, without anything of the hub's.
+"""Claude's memory tool stored in a MemoryHub, for the tool runner of Anthropic's SDK; independent of the hub's code.
 
-This one module is also the whole of the package that is installed elsewhere, so it imports only the SDK.
+This module is also the whole of the separately installed package, so it imports only the SDK.
 """
 
 import json
@@ -29,7 +29,7 @@ __all__ = ["AsyncHubMemoryTool", "HubError", "HubMemoryTool", "ToolError"]
 TIMEOUT = 60.0
 """Seconds that one attempt may take."""
 MOST_DELETES = 100
-"""So many tool calls the hub takes in one request."""
+"""How many tool calls the hub accepts in one request."""
 ENVIRONMENT = {
     "url": "MEMORYHUB_URL",
     "key": "MEMORYHUB_KEY",
@@ -45,10 +45,10 @@ CacheControl = BetaCacheControlEphemeralParam
 
 
 class HubError(Exception):
-    """The hub did not run a call, or nobody knows whether it did: no tool error, which would be a ToolError.
+    """The hub did not run a call, or its outcome is unknown. Errors of the tool itself are ToolErrors.
 
-    `status` and `type` are those of the hub's answer, None where there was none; `request_id` names the request in
-    the hub's log.
+    `status` and `type` are those of the hub's answer, None without an answer; `request_id` names the request in the
+    hub's log.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class HubMemoryTool(BetaAbstractMemoryTool):
     """The memory tool on one memory store of a hub.
 
     `session` names the agent's run in the audit (1 to 128 visible ASCII characters). The client retries as the SDK
-    does; each call has a token that stays the same over its retries, so a call whose answer was lost runs once. No
-    redirect is followed: a memory is for nobody but the hub.
+    does; each call keeps one token over its retries, so a call whose answer was lost runs once. Redirects are not
+    followed, because no one but the hub may receive a memory.
     """
 
     def __init__(
@@ -91,11 +91,12 @@ class HubMemoryTool(BetaAbstractMemoryTool):
 
     @classmethod
     def from_env(cls, **options: Any) -> Self:
-        """With MEMORYHUB_URL, MEMORYHUB_KEY, MEMORYHUB_STORE and, if set, MEMORYHUB_SESSION; `options` win."""
+        """Return a tool from MEMORYHUB_URL, MEMORYHUB_KEY, MEMORYHUB_STORE and MEMORYHUB_SESSION; `options` override
+        them."""
         return cls(**_with_environment(options))
 
     def call(self, input: object) -> str:
-        """One command as the model sent it: what is wrong with it, the hub tells."""
+        """Run one command as the model sent it; the hub checks it."""
         return self._run(_plain(input))
 
     def execute(self, command: BetaMemoryTool20250818Command) -> str:
@@ -120,10 +121,11 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         return self._run(_plain(command))
 
     def clear_all_memory(self) -> str:
-        """Deletes whatever lies at the root, directories in one step each, until nothing does.
+        """Delete everything at the root, each directory in one step, until nothing is left.
 
-        Every delete has its audit entry, and what was deleted can be restored on the hub. Raises ToolError with the
-        hub's sentence for what it refuses to delete, such as under a legal hold; the rest of that request is deleted.
+        Every delete has its audit entry, and deleted memories can be restored on the hub. Raises ToolError with the
+        hub's sentence for a memory that it refuses to delete, for example under a legal hold; the rest of that request
+        is deleted.
         """
         refused: dict[str, str] = {}
         while paths := _paths(self._hub, self._get(self._hub.at_root)):
@@ -132,7 +134,7 @@ class HubMemoryTool(BetaAbstractMemoryTool):
         return "All memory cleared"
 
     def close(self) -> None:
-        """Gives back the connections."""
+        """Close the connections."""
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -188,11 +190,11 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
 
     @classmethod
     def from_env(cls, **options: Any) -> Self:
-        """As HubMemoryTool.from_env."""
+        """Return a tool configured by the environment, as HubMemoryTool.from_env does."""
         return cls(**_with_environment(options))
 
     async def call(self, input: object) -> str:
-        """One command as the model sent it: what is wrong with it, the hub tells."""
+        """Run one command as the model sent it; the hub checks it."""
         return await self._run(_plain(input))
 
     async def execute(self, command: BetaMemoryTool20250818Command) -> str:
@@ -217,7 +219,7 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
         return await self._run(_plain(command))
 
     async def clear_all_memory(self) -> str:
-        """As HubMemoryTool.clear_all_memory."""
+        """Delete everything at the root, as HubMemoryTool.clear_all_memory does."""
         refused: dict[str, str] = {}
         while paths := _paths(self._hub, await self._get(self._hub.at_root)):
             _raise_refused(refused, paths)
@@ -225,7 +227,7 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
         return "All memory cleared"
 
     async def close(self) -> None:
-        """Gives back the connections."""
+        """Close the connections."""
         await self._client.close()
 
     async def __aenter__(self) -> Self:
@@ -257,7 +259,7 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 class _Hub:
-    """Where the calls of a tool go, and what every one of them carries; raises ValueError for what cannot be right."""
+    """The addresses of a tool's calls, and the headers of each; raises ValueError for invalid arguments."""
 
     def __init__(self, url: str, key: str, store: str, session: str | None) -> None:
         for name, value in (("url", url), ("key", key), ("store", store)):
@@ -273,7 +275,7 @@ class _Hub:
         self.at_root = f"{of_store}/memories?path_prefix=/&depth=1&limit={MOST_DELETES}"
 
     def options(self, token: str | None = None) -> Any:
-        """The SDK's options of a request: its headers, which win over all others."""
+        """Return the SDK's options of a request: its headers, which override all others."""
         headers = {"Authorization": f"Bearer {self._key}"}
         if self._session is not None:
             headers["Memoryhub-Session"] = self._session
@@ -283,7 +285,7 @@ class _Hub:
 
 
 def _forget_environment(client: anthropic.Anthropic | anthropic.AsyncAnthropic) -> None:
-    """The hub is not Anthropic: headers that the environment has for Anthropic's API are not for it."""
+    """Drop headers that the environment sets for Anthropic's API: they are not for the hub."""
     client._custom_headers = {}
 
 
@@ -296,19 +298,19 @@ def _with_environment(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(command: object) -> object:
-    """A command as the model sent it, whether the SDK has made an object of it or not."""
+    """Return a command as the model sent it, whether or not the SDK parsed it into an object."""
     if hasattr(command, "model_dump"):
         return command.model_dump(mode="json", exclude_unset=True)
     return dict(command) if isinstance(command, Mapping) else command
 
 
 def _block(input: object) -> Block:
-    """A tool_use block under an id of its own: the runner does not tell a tool the id that the model gave."""
+    """Return a tool_use block with its own id: the runner does not pass the model's id to a tool."""
     return {"type": "tool_use", "id": f"toolu_hub_{uuid.uuid4().hex}", "name": "memory", "input": input}
 
 
 def _message(paths: Sequence[str]) -> Block:
-    """Deletes of several paths, in the API's form, in one request."""
+    """Return a request that deletes several paths, given in the API's form."""
     deletes = [_block({"command": "delete", "path": f"/memories{path}"}) for path in paths]
     return {"role": "assistant", "content": deletes}
 
@@ -318,7 +320,7 @@ def _token(body: Block) -> str:
 
 
 def _outcome(hub: _Hub, answer: object) -> str:
-    """What a tool_result block says; raises it as a ToolError where it is an error."""
+    """Return the text of a tool_result block; raises it as ToolError if it is an error."""
     if not isinstance(answer, dict) or not isinstance(answer.get("content"), str) or "is_error" not in answer:
         raise _no_hub(hub)
     if answer["is_error"]:
@@ -327,14 +329,14 @@ def _outcome(hub: _Hub, answer: object) -> str:
 
 
 def _paths(hub: _Hub, page: object) -> list[str]:
-    """What a page of the root lists, in the API's form, without the final `/` of directories."""
+    """Return the paths on a page of the root, in the API's form, without the final `/` of directories."""
     if not isinstance(page, dict) or not isinstance(page.get("data"), list):
         raise _no_hub(hub)
     return [str(item["path"]).rstrip("/") for item in page["data"]]
 
 
 def _refused(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
-    """The sentences for what was not deleted, by path."""
+    """Return {path: sentence} for the paths that were not deleted."""
     results = answer.get("content") if isinstance(answer, dict) else None
     if not isinstance(results, list) or len(results) != len(paths):
         raise _no_hub(hub)
@@ -342,7 +344,7 @@ def _refused(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
 
 
 def _raise_refused(refused: Mapping[str, str], paths: Sequence[str]) -> None:
-    """A path that was refused and is still there will be refused again; one that others deleted is gone."""
+    """Raise ToolError for a path that was refused and still exists: it would be refused again."""
     for path in paths:
         if path in refused:
             raise ToolError(refused[path])

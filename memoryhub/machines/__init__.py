@@ -1,1 +1,1 @@
-"""What the machines' doors have in common: strict JSON, keys, and the errors of a request that is refused."""
+"""Shared parts of the machines' doors: strict JSON, keys, cursors, and the errors of refused requests."""

@@ -1,4 +1,4 @@
-"""Cursors of lists: where the next page begins, opaque, and of use only with the filters that it was made with."""
+"""Cursors of lists: opaque positions of the next page, valid only with the filters they were made for."""
 
 import base64
 import binascii
@@ -19,15 +19,15 @@ _canonical = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_key
 
 
 def encode(kind: str, filters: Mapping[str, Any], key: Sequence[Any]) -> str:
-    """The cursor after an item of a list: `kind` names the list, `key` (JSON values) says where the item stands."""
+    """Return the cursor after an item: `kind` names the list, `key` (JSON values) is the item's position in it."""
     text = _canonical([_digest(kind, filters), *key])
     return PREFIX + base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
 def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Sequence[type]) -> list[Any] | None:
-    """The key in a cursor, None where there is none; 400 unless it was made for this list and these filters.
+    """Return the key in a cursor, or None without one; raises Problem (400) for another list or other filters.
 
-    `shape` are the types of the key's values: they come from a client and are no more trusted than anything else.
+    `shape` are the types of the key's values, which are checked because a cursor comes from a client.
     """
     if cursor is None:
         return None
@@ -43,7 +43,7 @@ def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Seq
 
 
 def moment(text: str) -> datetime:
-    """A moment in a cursor's key, as `chain.moment` wrote it; 400 for anything else."""
+    """Return the moment in a cursor's key that `chain.moment` wrote; raises Problem (400) for anything else."""
     try:
         if text.endswith("Z"):
             return datetime.fromisoformat(text)
@@ -53,7 +53,7 @@ def moment(text: str) -> datetime:
 
 
 def _read(cursor: str) -> list[Any] | None:
-    """What a cursor holds, if it is one at all."""
+    """Return the values in a cursor, or None if it is not one."""
     text = cursor.removeprefix(PREFIX)
     if text == cursor or len(cursor) > LONGEST:
         return None
@@ -67,7 +67,7 @@ def _read(cursor: str) -> list[Any] | None:
 
 
 def _is_doubtful(part: Any) -> bool:
-    """Databases take integers of 64 bits, and PostgreSQL neither NUL nor an unpaired surrogate."""
+    """Return whether a database refuses a value: an integer beyond 64 bits, or (PostgreSQL) NUL or a surrogate."""
     if isinstance(part, str):
         return bool(_DOUBTFUL.search(part))
     return isinstance(part, int) and abs(part) >= 2**63

@@ -1,4 +1,4 @@
-"""The errors of the machines' door."""
+"""The errors of the machines' doors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,12 +8,12 @@ from django.conf import settings
 from memoryhub.actions.memories.calls import NotRun, TooManyCalls
 
 _NO_RETRY = {"x-should-retry": "false"}
-"""Clients repeat a 409 by themselves unless they are told that it would be the same again."""
+"""A header that stops clients from repeating a 409 by themselves, which would fail again."""
 
 
 class Problem(Exception):
-    """A request that is refused: HTTP status, the envelope's type and message, headers of the answer, and what else
-    the envelope's `error` tells programs."""
+    """A refused request: HTTP status, the envelope's type and message, headers, and further keys of the envelope's
+    `error`."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Problem(Exception):
 
     @classmethod
     def too_large(cls) -> "Problem":
-        """For the hub's own limit, which no store's can pass."""
+        """Return the error for a body beyond the hub's own limit, which no store's limit can exceed."""
         return cls(
             413,
             "request_too_large",
@@ -50,14 +50,14 @@ class Problem(Exception):
 
     @classmethod
     def not_run(cls, error: NotRun) -> "Problem":
-        """For a call that no door may run now."""
+        """Return the error for a call that may not run now."""
         if isinstance(error, TooManyCalls):
             return cls.too_many_calls(error.limit, error.wait)
         return cls.audit_full(error.limit)
 
     @classmethod
     def too_many_calls(cls, limit: int, wait: int) -> "Problem":
-        """`wait`: after so many whole seconds they may be made."""
+        """Return the error for too many calls; they may be made after `wait` whole seconds."""
         message = (
             f"This key may make {limit} calls in 60 seconds to this memory store. Nothing was run; wait {wait} s. "
             "A message counts as many calls as it has tool_use blocks."
@@ -66,7 +66,8 @@ class Problem(Exception):
 
     @classmethod
     def audit_full(cls, limit: int) -> "Problem":
-        """What cannot be recorded is not done; sending it again would change nothing."""
+        """Return the error for a full audit: a call that cannot be recorded does not run, and a retry would fail
+        too."""
         message = (
             f"The audit of this memory store has reached its limit of {limit} bytes. Nothing was run: an administrator "
             "can raise the limit, or let retention remove the oldest audit entries."
@@ -97,7 +98,8 @@ class Problem(Exception):
 
     @classmethod
     def plain_http(cls) -> "Problem":
-        """For a request that came unencrypted although the hub's address is https: a key is never redirected."""
+        """Return the error for an unencrypted request to an https hub, which is never redirected: it may contain a
+        key."""
         why = "The hub answers over https alone. A key that was sent over http may have been read: revoke it."
         return cls.forbidden(why)
 
@@ -107,12 +109,12 @@ class Problem(Exception):
 
     @classmethod
     def precondition(cls, message: str) -> "Problem":
-        """The memory is not what the request says it should be."""
+        """Return the error for a memory that is not as the request expects."""
         return cls(409, "memory_precondition_failed_error", message, _NO_RETRY)
 
     @classmethod
     def path_conflict(cls, message: str, path: str | None, memory: str | None) -> "Problem":
-        """A path is taken: by which path, and by which memory if it is one."""
+        """Return the error for a path that is taken: by which path, and by which memory if it is one."""
         details = {"conflicting_path": path, "conflicting_memory_id": memory}
         return cls(409, "memory_path_conflict_error", message, _NO_RETRY, details)
 

@@ -1,5 +1,5 @@
-"""What every endpoint asks of a request, in this order: length, method, key, store, its length, content type,
-body."""
+"""Checks of a request that every endpoint makes, in this order: length, method, key, store, store's length limit,
+content type, body."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from memoryhub.machines.errors import Problem
 from memoryhub.models import Door
 
 PROVEN = "memoryhub.key"
-"""Where the environment of a request has the id of the key that it turned out to be from."""
+"""The key of a request's environment that holds the id of the agent's key, once it is verified."""
 
 _BODILESS = frozenset(("GET", "HEAD", "DELETE"))
 _VISIBLE = re.compile(r"[!-~]+")
@@ -25,13 +25,13 @@ _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORE
 
 
 def stopwatch() -> Callable[[], int]:
-    """Gives a function that tells the microseconds since now."""
+    """Return a function that returns the microseconds since this call."""
     start = perf_counter_ns()
     return lambda: (perf_counter_ns() - start) // 1000
 
 
 def body_of(request: HttpRequest) -> bytes:
-    """The body, sent whole or in chunks; 413 past the limit."""
+    """Return the body, sent whole or in chunks; raises Problem (413) beyond the hub's limit."""
     limit = settings.MEMORYHUB_BODY_BYTES
     length = request.META.get("CONTENT_LENGTH") or ""
     if length == "0":
@@ -49,24 +49,24 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def require_size(body: bytes, caller: Caller) -> None:
-    """413 for a body that is larger than the store of the caller takes."""
+    """Raise Problem (413) for a body beyond the limit of the caller's store."""
     limit = settings.MEMORYHUB_LIMITS["body_bytes"] if caller.body_bytes is None else caller.body_bytes
     if limit is not None and len(body) > limit:
         raise Problem.too_large_for_store(limit)
 
 
 def require_method(request: HttpRequest, *methods: str) -> None:
-    """405, with `Allow`, for any other method."""
+    """Raise Problem (405, with `Allow`) for any other method."""
     if request.method not in methods:
         raise Problem.method(", ".join(methods))
 
 
 def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Door = Door.TOOL) -> Caller:
-    """Whose key it is; 401 without a valid one; 404 where it does not reach the store, noted in the hub's audit.
+    """Return the caller; raises Problem: 401 without a valid key, 404 if it does not reach the store, which is audited.
 
-    `store_id` is None where a request names no memory store.
+    `store_id` is None if the request names no memory store.
     """
-    store_id = store_id and store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no store has either in its id
+    store_id = store_id and store_id.replace("\0", "\ufffd")  # PostgreSQL refuses NUL; no id contains either
     caller = calls.find_caller(secret_of(request), store_id or "", at)
     if caller is None:
         raise Problem.no_key()
@@ -78,12 +78,12 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
 
 
 def secret_of(request: HttpRequest) -> str:
-    """The key that a request shows: a Bearer token wins over `x-api-key`; empty where there is none."""
+    """Return the key in a request's headers; a Bearer token wins over `x-api-key`; empty without a key."""
     return secret_in(request.META)
 
 
 def secret_in(meta: Mapping[str, Any]) -> str:
-    """The same, of the WSGI environment of a request."""
+    """Return the key in the headers of a request's WSGI environment; empty without a key."""
     scheme, _, token = str(meta.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
     if scheme.lower() == "bearer":
         return token.strip()
@@ -91,7 +91,7 @@ def secret_in(meta: Mapping[str, Any]) -> str:
 
 
 def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
-    """The JSON object that a body holds; 415 for another content type, 400 for anything else."""
+    """Return the JSON object in a body; raises Problem: 415 for another content type, 400 for any other body."""
     if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):
         raise Problem.invalid("The content type must be application/json.", 415)
     try:
@@ -104,7 +104,8 @@ def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
 
 
 def visible_header(request: HttpRequest, name: str, longest: int) -> str | None:
-    """A header of 1 to `longest` visible ASCII characters, None where it is absent, else 400."""
+    """Return a header, None if it is absent; raises Problem (400) unless it has 1 to `longest` visible ASCII
+    characters."""
     value = request.META.get("HTTP_" + name.upper().replace("-", "_"))
     if value is None:
         return None

@@ -1,1 +1,2 @@
-"""The MCP door: the memory tool, search and history for clients of the Model Context Protocol, without any session."""
+"""The MCP door: the memory tool, search and history for clients of the Model Context Protocol, without protocol
+sessions."""

@@ -1,4 +1,4 @@
-"""Calls of the memory tool: each is one command, exactly as at the tool's own endpoint."""
+"""Calls of the memory tool by MCP: each is one command, as at the tool's own endpoint."""
 
 import json
 import secrets
@@ -15,15 +15,15 @@ from memoryhub.tool import ToolUse
 Json = dict[str, Any]
 
 TOOL_USE_KEY = "claudecode/toolUseId"
-"""Where Claude Code says of which `tool_use` block a call is: a call that is sent again has the same."""
+"""The metadata key in which Claude Code names the `tool_use` block of a call; a repeated call has the same block."""
 
 LONGEST_TOKEN = 128
 
 
 def token_of(meta: Json, key: str | None) -> str | None:
-    """What tells a call again: the request's own key, as at the tool's endpoint, or the block of the client.
+    """Return the token that identifies a repeated call: the request's own key or the client's block, or None.
 
-    The `id` of a request is none: clients count from 0 again whenever they start.
+    The `id` of a request is no such token, because clients count from 0 again whenever they start.
     """
     if key is not None:
         return f"{key}#0"
@@ -32,7 +32,7 @@ def token_of(meta: Json, key: str | None) -> str | None:
 
 
 def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
-    """Runs one command; what is wrong with it is an answer too."""
+    """Run one command and return its answer; an error of the command is an answer too."""
     tool_use = ToolUse.of(token or f"mcp_{secrets.token_hex(13)}", arguments)
     try:
         result = tool.execute(
@@ -54,6 +54,6 @@ def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> J
 
 
 def answer(text: str, *, is_error: bool = False, structured: Json | None = None) -> Json:
-    """The result of a call: a text for the model, and where the tool has a schema the same as a value."""
+    """Return the result of a call: a text for the model and, for a tool with an output schema, the same as a value."""
     result: Json = {"content": [{"type": "text", "text": text}], "isError": is_error}
     return result if structured is None else result | {"structuredContent": structured}

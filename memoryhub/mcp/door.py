@@ -1,4 +1,4 @@
-"""The MCP door over HTTP: one POST carries one message, and its answer is one JSON object or none."""
+"""The MCP door over HTTP: one POST carries one message, and the answer is one JSON object or empty."""
 
 import logging
 from collections.abc import Iterator
@@ -33,15 +33,15 @@ logger = logging.getLogger(__name__)
 
 
 def is_here(path: str) -> bool:
-    """Whether an address is one of this door's."""
+    """Return whether an address belongs to this door."""
     return path == PREFIX or path.startswith(PREFIX + "/")
 
 
 def answer(request: HttpRequest) -> HttpResponse:
-    """The answer to a message, or the JSON-RPC error of what went wrong; a cookie means nothing here."""
+    """Return the answer to a message, or an error of JSON-RPC; cookies are ignored."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     try:
-        with connection.wrap_database_errors:  # the tool's path asks the driver itself
+        with connection.wrap_database_errors:  # tool calls use the driver directly
             response = _answer(request)
     except (Refused, Problem) as refused:
         response = _refusal(None, refused)
@@ -57,14 +57,15 @@ def answer(request: HttpRequest) -> HttpResponse:
 
 
 def refusal(problem: Problem) -> HttpResponse:
-    """The answer to a message that is not read."""
+    """Return the answer to a message that was refused before it was read."""
     response = _refusal(None, problem)
     response.headers["request-id"] = ids.new_id(ids.REQUEST, timezone.now())
     return response
 
 
 def _answer(request: HttpRequest) -> HttpResponse:
-    """Checked in this order: address, length, method, origin, key, store, its length, headers, message."""
+    """Answer a message, checked in this order: address, length, method, origin, key, store, store's length limit,
+    headers, message."""
     elapsed = requests.stopwatch()
     named = _store_named(request.path_info)
     body = requests.body_of(request)
@@ -83,7 +84,7 @@ def _answer(request: HttpRequest) -> HttpResponse:
 
 
 def _failure(error: Exception, request_id: str) -> Refused:
-    """The refusal of a request that an error ended; its log line names the request."""
+    """Log an unexpected error with the request's id, and return the refusal for it."""
     if is_unavailable(error):
         logger.error("The database did not answer %s", request_id, exc_info=error)
         unanswered = Refused(INTERNAL_ERROR, "The database did not answer; try again.", 503)
@@ -94,7 +95,7 @@ def _failure(error: Exception, request_id: str) -> Refused:
 
 
 def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Asked) -> HttpResponse:
-    """A notification is taken and needs nothing; a request gets its result, or its error under its id."""
+    """Accept a notification with 202; answer a request with its result, or with its error under its id."""
     try:
         version = versions.version_of(request.headers, message)
         if message.id is None:
@@ -113,7 +114,7 @@ def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Ask
 
 
 def _store_named(path: str) -> str | None:
-    """The memory store of an address, None where it names none; 404 for an address beneath it."""
+    """Return the memory store in an address, None without one; raises Refused (404) for a longer address."""
     name = path[len(PREFIX) :].strip("/")
     if "/" in name:
         raise Refused(INVALID_REQUEST, "There is nothing at this address.", 404)
@@ -121,7 +122,7 @@ def _store_named(path: str) -> str | None:
 
 
 def _only_store(request: HttpRequest, at: datetime) -> str:
-    """The one memory store that the key reaches."""
+    """Return the only memory store that the key reaches; raises Problem or Refused."""
     stores = key_stores.stores_of(requests.secret_of(request), at)
     if stores is None:
         raise Problem.no_key()
@@ -137,7 +138,7 @@ def _session(request: HttpRequest) -> str | None:
 
 
 def _require_own_origin(request: HttpRequest) -> None:
-    """403 for a page of another origin, which a browser may have been tricked into sending here."""
+    """Raise Refused (403) for a page of another origin, from which a browser may have been tricked into sending."""
     origin = request.META.get("HTTP_ORIGIN")
     hub = urlsplit(settings.MEMORYHUB_URL)
     if origin is not None and origin.lower() != f"{hub.scheme}://{hub.netloc}".lower():
@@ -145,7 +146,7 @@ def _require_own_origin(request: HttpRequest) -> None:
 
 
 def _require_json(request: HttpRequest) -> None:
-    """406 for a client that would not take JSON, 415 for a body that is not said to be JSON."""
+    """Raise Refused: 406 if the client does not accept JSON, 415 if the body's content type is not JSON."""
     accept = request.META.get("HTTP_ACCEPT")
     if accept is not None and not TAKEN.intersection(_kinds(accept)):
         raise Refused(INVALID_REQUEST, "The answer is application/json, which `Accept` does not name.", 406)
@@ -158,7 +159,7 @@ def _kinds(header: str) -> Iterator[str]:
 
 
 def _as_refused(problem: Problem) -> Refused:
-    """The same refusal in this door's envelope; `data` tells the API's type of it."""
+    """Return a Problem in this door's envelope; `data` holds the API's error type."""
     data: messages.Json = {"type": problem.type}
     if problem.status != 429:
         return Refused(INVALID_REQUEST, problem.message, problem.status, data=data, headers=problem.headers)

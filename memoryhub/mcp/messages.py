@@ -1,4 +1,4 @@
-"""JSON-RPC messages: one request or notification in, one result or error out."""
+"""JSON-RPC messages: parses one request or notification, and writes one result or error."""
 
 import json
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 RATE_LIMITED = -32029
-"""Of the range that JSON-RPC leaves to servers: clients send such a request again, and never an invalid one."""
+"""An error code from the range that JSON-RPC reserves for servers: clients retry it, but not INVALID_REQUEST."""
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 
@@ -24,7 +24,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 class Refused(Exception):
-    """An error of the protocol: its code, what it says, the HTTP status, and headers of the answer."""
+    """An error of the protocol: code, message, HTTP status, and headers of the answer."""
 
     def __init__(
         self,
@@ -41,7 +41,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A checked message; `id` is null in a notification, and `is_response` tells an answer to us, who never ask."""
+    """A valid message; `id` is None in a notification. `is_response` marks a response, though the hub sends no
+    requests."""
 
     method: str
     params: Json = field(default_factory=dict)
@@ -50,13 +51,13 @@ class Message:
 
     @property
     def meta(self) -> Json:
-        """What goes with the parameters for the protocol itself."""
+        """Return the protocol's own metadata among the parameters."""
         meta = self.params.get("_meta")
         return meta if isinstance(meta, dict) else {}
 
 
 def read(body: bytes) -> Message:
-    """The message that a body holds; raises Refused."""
+    """Return the message in a body; raises Refused."""
     try:
         value = strict_json.loads(body)
     except strict_json.Malformed as error:
@@ -94,7 +95,7 @@ def _id(value: Json) -> str | int:
 
 
 def _without_arguments(value: Json) -> Json:
-    """A message without the arguments of its tool, in which the tool itself looks for such characters."""
+    """Return a message without the tool's arguments, in which the tool itself checks for such characters."""
     params = value.get("params")
     if not isinstance(params, dict):
         return value
@@ -102,12 +103,12 @@ def _without_arguments(value: Json) -> Json:
 
 
 def result(id: str | int | None, value: Json) -> str:
-    """The answer to a request, as JSON."""
+    """Return the answer to a request, as JSON."""
     return _encode({"jsonrpc": "2.0", "id": id, "result": value})
 
 
 def error(id: str | int | None, refused: Refused) -> str:
-    """The answer to a request that is refused, as JSON; the id is null where it could not be read."""
+    """Return the answer to a refused request, as JSON; the id is null if it could not be read."""
     told: Json = {"code": refused.code, "message": refused.message}
     if refused.data is not None:
         told["data"] = refused.data

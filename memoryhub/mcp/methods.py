@@ -1,4 +1,4 @@
-"""The methods of the protocol: what is at this address, which tools it has, and calls of them."""
+"""The methods of the protocol: initialization or discovery, the list of tools, and their calls."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ Json = dict[str, Any]
 SERVER: Json = {"name": "memoryhub", "title": "MemoryHub", "version": "1"}
 CAPABILITIES: Json = {"tools": {}}
 KEPT_MS = 3_600_000
-"""A client may keep the list of tools for an hour: it only changes with the hub itself."""
+"""How long a client may cache the list of tools: it changes only with the hub's version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A checked request: its message and version, the store and who asks; `key` is the request's Idempotency-Key."""
+    """A valid request: message, version, store and caller; `key` is the request's Idempotency-Key."""
 
     message: Message
     version: str
@@ -32,7 +32,7 @@ class Incoming:
 
 
 def call(incoming: Incoming) -> Json:
-    """The result of a request. Raises Refused, or a Problem for what the API refuses in the same way."""
+    """Return the result of a request; raises Refused, or Problem for what the API refuses too."""
     is_stateless = incoming.version == versions.STATELESS
     method = (_STATELESS if is_stateless else _AGREED).get(incoming.message.method)
     if method is None:
@@ -69,7 +69,7 @@ def _ping(incoming: Incoming) -> Json:
 
 
 def _list_tools(incoming: Incoming) -> Json:
-    """All of them in one page, so that no cursor can be one of ours."""
+    """Return all tools in one page; any cursor is refused, because the list makes none."""
     if incoming.params.get("cursor") is not None:
         raise Refused(INVALID_PARAMS, "This is no cursor of this list, which has one page.")
     return {"tools": tools.TOOLS} | (_cacheable() if incoming.version == versions.STATELESS else {})

@@ -1,4 +1,4 @@
-"""Calls of the tools that only read: wrong arguments are explained to the model, which can try again."""
+"""Calls of the tools that only read. Wrong arguments are explained to the model, which can try again."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -26,21 +26,21 @@ DEFAULT_LIMIT, MOST = 20, 100
 
 
 class Unusable(ValueError):
-    """Arguments that the tool cannot take; the message says why."""
+    """Arguments that the tool cannot use; the message says why."""
 
 
 def search(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
-    """The memories that have some words, by path."""
+    """Return the memories that contain all words, by path."""
     return _told(_search, "search", store_id, arguments, asked)
 
 
 def history(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
-    """The versions of a memory, or the text of one."""
+    """Return the versions of a memory, or one version with its text."""
     return _told(_history, "history", store_id, arguments, asked)
 
 
 def _told(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, arguments: Json, asked: Asked) -> Json:
-    """What a call gives, or its error in words for the model, which is noted as that of a command is."""
+    """Return the result of a call, or its error in words for the model, which is audited like a command's error."""
     try:
         try:
             return call(store_id, arguments, asked)
@@ -118,7 +118,7 @@ def _of_memory(found: History, next_page: str | None) -> Json:
 
 
 def _one_version(store_id: str, memory_id: str, number: int, asked: Asked) -> Json:
-    """One version with its text, whose reading is a view."""
+    """Return one version with its text, which is audited as a view."""
     found = reading.version_of(store_id, asked, memory_id, number)
     if found is None:
         raise Unusable(f"The memory has no version {number}.")
@@ -145,19 +145,19 @@ def _version(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Json:
 
 
 def _author(version: MemoryVersion, entry: AuditEntry | None) -> Json | None:
-    """Who wrote a version: here, or where an import brought it from."""
+    """Return who wrote a version, here or in the hub from which it was imported."""
     if version.origin is not None:
         return actors.of_origin(version.origin)
     return None if entry is None else actors.actor(entry.actor_kind, entry.actor_id, entry.session)
 
 
 def _both(structured: Json) -> Json:
-    """A value as it is, and as text for clients that pass texts alone to their model."""
+    """Return a value both structured and as text, for clients that pass only texts to their model."""
     return answer(json.dumps(structured, ensure_ascii=False), structured=structured)
 
 
 def _path(given: str) -> str:
-    """The API's form of a path."""
+    """Return a path in the API's form; raises Unusable."""
     try:
         return paths.from_tool(given)
     except ToolError as error:
@@ -165,7 +165,7 @@ def _path(given: str) -> str:
 
 
 def _text(arguments: Json, name: str) -> str | None:
-    """A string, None where it is absent."""
+    """Return a string argument, None if it is absent; raises Unusable."""
     value = arguments.get(name)
     if value is None or isinstance(value, str):
         return value
@@ -173,7 +173,7 @@ def _text(arguments: Json, name: str) -> str | None:
 
 
 def _whole(arguments: Json, name: str, least: int, most: int) -> int | None:
-    """A whole number between two, None where it is absent."""
+    """Return a whole number from `least` to `most`, None if it is absent; raises Unusable."""
     value = arguments.get(name)
     if value is None:
         return None

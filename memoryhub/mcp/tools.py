@@ -1,4 +1,4 @@
-"""The three tools as a client lists them: names, what they are for, and the schemas of what goes in and comes out."""
+"""The three tools as a client lists them: names, descriptions, and the schemas of input and output."""
 
 from typing import Any
 

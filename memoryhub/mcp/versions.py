@@ -1,8 +1,8 @@
-"""The revisions of the protocol that are answered, and what each asks of a request's headers.
+"""The supported revisions of the protocol, and the headers that each requires of a request.
 
-Up to 2025-11-25 a client begins with `initialize` and names the version that was agreed on in a header. Since
-2026-07-28 nothing is agreed on: every request names its version, its method and its tool in headers and carries the
-version and the client's capabilities in `_meta`. The hub keeps nothing between two requests of either kind.
+Up to 2025-11-25 a client begins with `initialize` and names the agreed version in a header. Since 2026-07-28 there is
+no agreement: every request names its version, its method and its tool in headers, and carries the version and the
+client's capabilities in `_meta`. The hub keeps no state between two requests of either kind.
 """
 
 import base64
@@ -33,9 +33,9 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 def version_of(headers: Mapping[str, str], message: Message) -> str:
-    """The version in which a message is answered; raises Refused for headers that do not belong to the message.
+    """Return the version in which to answer a message; raises Refused if its headers do not match the message.
 
-    Without a header it is an older client's, unless the message itself says otherwise.
+    A message without the header comes from an older client, unless the message itself names a newer version.
     """
     header = headers.get("MCP-Protocol-Version")
     if header is None:
@@ -50,7 +50,7 @@ def version_of(headers: Mapping[str, str], message: Message) -> str:
 
 
 def unsupported(requested: str) -> Refused:
-    """The error that names what is supported, so that a client can choose."""
+    """Return the error that lists the supported versions, from which a client can choose."""
     return Refused(
         UNSUPPORTED_VERSION,
         "Unsupported protocol version",
@@ -59,19 +59,19 @@ def unsupported(requested: str) -> Refused:
 
 
 def status_of(refused: Refused, version: str) -> int:
-    """The HTTP status of an error of a method: older clients look into the body of a 200 alone."""
+    """Return the HTTP status of a method's error: older clients read the body only with status 200."""
     if version == STATELESS:
         return 404 if refused.code == METHOD_NOT_FOUND else refused.status
     return 200
 
 
 def agreed_on(requested: object) -> str:
-    """The version that `initialize` answers: the one that was asked for, or else the latest that has this method."""
+    """Return the version that `initialize` answers: the requested one, or else the latest version with this method."""
     return requested if isinstance(requested, str) and requested in AGREED else LATEST_AGREED
 
 
 def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -> None:
-    """What a stateless request says twice must be the same: intermediaries read the one, and we the other."""
+    """Raise Refused unless a stateless request's headers match its message: intermediaries read only the headers."""
     if header == STATELESS or VERSION_KEY in message.meta:
         missing = [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in message.meta]
         if missing:
@@ -86,7 +86,7 @@ def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -
 
 
 def decoded(value: str | None) -> str | None:
-    """A header's value, which may be `=?base64?…?=`; null where that is not canonical Base64 of UTF-8."""
+    """Return a header's value, decoded if it is `=?base64?…?=`; None if that is not canonical Base64 of UTF-8."""
     match = _ENCODED.fullmatch(value or "")
     if value is None or match is None:
         return value

@@ -1,4 +1,4 @@
-"""Commands: from the input of a tool_use block to one of six checked forms."""
+"""Commands: parses the input of a tool_use block into one of six validated forms."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Input = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`view_range` as sent: it is checked against the text."""
+    """A view; `view_range` is kept as sent, because it is checked against the text."""
 
     name: ClassVar[str] = "view"
     path: str
@@ -36,7 +36,7 @@ class StrReplace:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """`insert_line` as sent: it is checked against the text."""
+    """An insertion; `insert_line` is kept as sent, because it is checked against the text."""
 
     name: ClassVar[str] = "insert"
     path: str
@@ -63,7 +63,8 @@ WRITES = frozenset(("create", "str_replace", "insert", "delete", "rename"))
 
 
 def parse(input: Input) -> Command:
-    """The checked command; raises the ToolError of the first rule broken, with what was accepted before it."""
+    """Return the validated command; raises ToolError for the first broken rule, with the parameters accepted before
+    it."""
     name = input.get("command")
     if not isinstance(name, str) or name not in results.COMMANDS:
         raise ToolError(results.unrecognized_command(name))

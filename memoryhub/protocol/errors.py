@@ -1,8 +1,8 @@
-"""The tool's refusal, and those of its kinds that programs tell apart."""
+"""The tool's error, and its subclasses that programs distinguish."""
 
 
 class ToolError(Exception):
-    """A tool error: `message` is the whole sentence; the rest is what had been accepted when it was refused."""
+    """A tool error: `message` is the whole sentence; the rest are the parameters accepted before the error."""
 
     def __init__(
         self, message: str, *, command: str | None = None, path: str | None = None, new_path: str | None = None
@@ -12,7 +12,7 @@ class ToolError(Exception):
 
 
 class PathConflict(ToolError):
-    """A memory or directory stands in the way: of a directory, `conflicting_path` is a memory beneath it."""
+    """A path is taken: `conflicting_path` is the memory there or, for a directory, a memory in it."""
 
     def __init__(self, message: str, conflicting_path: str, conflicting_memory_id: str) -> None:
         super().__init__(message)
@@ -20,4 +20,4 @@ class PathConflict(ToolError):
 
 
 class PreconditionFailed(ToolError):
-    """The memory's text is another than the one that a write expects."""
+    """The memory's text differs from the one that a write expects."""

@@ -1,10 +1,10 @@
-"""What kind of refusal a sentence of the tool is, told by how it begins: what follows can be anybody's path or text."""
+"""Classifies a tool error by the beginning of its sentence: the rest may be any path or text."""
 
 from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """The kinds of errors that figures tell apart."""
+    """The kinds of errors that figures count separately."""
 
     NOT_FOUND = "not_found"
     EXISTS = "already_exists"
@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
 
 LONGEST = 60
-"""So many characters of a sentence are enough to tell its kind."""
+"""How many characters of a sentence are enough to classify it."""
 
 _BEGINNINGS = (
     ("The path ", Kind.NOT_FOUND),
@@ -54,7 +54,7 @@ _BEGINNINGS = (
 
 
 def kind_of(message: str | None) -> Kind:
-    """The kind of an error whose sentence begins so; of one without a sentence OTHER."""
+    """Return the kind of an error from its sentence; OTHER without a sentence or for an unknown one."""
     for beginning, kind in _BEGINNINGS:
         if message is not None and message.startswith(beginning):
             return kind

@@ -1,6 +1,6 @@
-"""Paths: from what a model sends to the API's form, and questions about that form.
+"""Paths: converts what a model sends into the API's form, and answers questions about that form.
 
-The root directory is `""`, everything else `/name/name`; only the tool shows `/memories` in front.
+The root directory is `""`, any other path is `/name/name`; only the tool shows `/memories` in front.
 """
 
 import re
@@ -19,7 +19,7 @@ MOST_BYTES_OF_NAME = 255
 MOST_NAMES = 20
 MOST_ROUNDS = 5
 
-# What nearly every path looks like. Whatever it takes passes every rule below but length and depth.
+# Nearly every path matches this. A match passes every rule below except length and depth.
 _PLAIN = re.compile(r"/memories((?:/[A-Za-z0-9_-]+(?:[ .][A-Za-z0-9_-]+)*)*)")
 _SLASHES = re.compile("//+")
 _OVERLONG = re.compile("%c0%a[ef]", re.IGNORECASE)
@@ -39,13 +39,13 @@ COMPOSED = "it must be in Unicode's normalization form C"
 MARKED = "it is the marker of the SDK's own copies of a memory store"
 
 SYNC_MARKER = "/.anthropic-memory-store"
-"""The SDK writes it beside its copies: the API neither lists nor takes it, at the root of a store."""
+"""A file that the SDK writes in its copies of a store; at a store's root, the API neither lists nor accepts it."""
 
 
 def from_tool(value: object, *, creates: bool = False) -> str:
-    """The API's form of a path that a model sent; raises the ToolError of the first rule that it breaks.
+    """Return the API's form of a path that a model sent; raises ToolError for the first broken rule.
 
-    `creates`: the path names a memory to be made, so it must not end with `/`.
+    `creates` says that the path names a memory to create, so it must not end with `/`.
     """
     if not isinstance(value, str):
         raise ToolError(results.path_outside(value))
@@ -63,7 +63,7 @@ def from_tool(value: object, *, creates: bool = False) -> str:
 
 
 def from_api(value: str) -> str:
-    """A memory's path as the API sends it, which must be exactly as it is stored; raises a ToolError."""
+    """Return a memory's path from the API, which must be exactly as it is stored; raises ToolError."""
     if not value.startswith("/"):
         raise ToolError(results.path_relative(value))
     path = from_tool(ROOT + value, creates=True)
@@ -76,12 +76,12 @@ def from_api(value: str) -> str:
 
 
 def is_sync_marker(path: str) -> bool:
-    """Whether it is the SDK's marker at the root of a store, or would be beneath it."""
+    """Return whether a path is the SDK's marker at the root of a store, or would be under it."""
     return path == SYNC_MARKER or path.startswith(SYNC_MARKER + "/")
 
 
 def _refuse_meaning(value: str) -> None:
-    """Every rule about what a path could mean to somebody who decodes or normalises it."""
+    """Raise ToolError if a program that decodes or normalises the path could give it another meaning."""
     forms = list(_decoded(value))
     if len(forms) > MOST_ROUNDS + 1:
         raise _refused(value, LEVELS)
@@ -100,7 +100,8 @@ def _refuse_meaning(value: str) -> None:
 
 
 def _decoded(value: str) -> Iterator[str]:
-    """The path and what each round of percent-decoding makes of it, until nothing changes (or one round too many)."""
+    """Yield the path and the result of each round of percent-decoding, until nothing changes or after one round too
+    many."""
     yield value
     for _ in range(MOST_ROUNDS + 1):
         decoded = unquote(value) if "%" in value else value
@@ -111,10 +112,10 @@ def _decoded(value: str) -> Iterator[str]:
 
 
 def _compatible(form: str) -> str:
-    """What NFKC makes of each character by itself.
+    """Return the path with each character normalised by NFKC separately.
 
-    It differs from NFKC of the whole only in how marks are ordered and composed, which touches no `.`, `/` or `\\`;
-    and it is linear, where NFKC takes minutes for a megabyte of combining marks.
+    This differs from NFKC of the whole only in the order and composition of marks, which affects no `.`, `/` or `\\`.
+    It is linear, whereas NFKC takes minutes for a megabyte of combining marks.
     """
     return form.translate({ord(c): unicodedata.normalize("NFKC", c) for c in set(form) if not c.isascii()})
 
@@ -139,10 +140,12 @@ def _has_look_alike(form: str) -> bool:
 
 
 def _composed(value: str, path: str) -> str:
-    """A path with single slashes in NFC, if its names are neither spaced, nor too long, nor too many."""
+    """Return a path with single slashes in NFC; raises ToolError for outer spaces, too long a path or too many
+    names."""
     if any(name != name.strip() for name in path.split("/")):
         raise _refused(value, SPACES)
-    # NFC is quadratic in a run of marks and never shrinks text below a third, so this need not be composed to be long.
+    # NFC is quadratic in a run of marks and never shrinks text below a third, so this length is refused before
+    # composing.
     if len(path) > MOST_BYTES * _MOST_SHRINKING:
         raise _refused(value, LONG)
     path = unicodedata.normalize("NFC", path)
@@ -159,37 +162,38 @@ def _refused(value: str, why: str) -> ToolError:
 
 
 def to_tool(path: str) -> str:
-    """A path as the tool shows it."""
+    """Return a path as the tool shows it."""
     return ROOT + path
 
 
 @lru_cache(maxsize=1024)
 def ancestors(path: str) -> tuple[str, ...]:
-    """The directories above a path, the root first: of `/a/b/c.md` these are `""`, `/a`, `/a/b`; of the root, none."""
+    """Return the directories above a path, the root first: for `/a/b/c.md` they are `""`, `/a`, `/a/b`; none for the
+    root."""
     parts = path.split("/")
     return tuple(["/".join(parts[:end]) for end in range(1, len(parts))])
 
 
 def parent(path: str) -> str:
-    """The directory that holds it."""
+    """Return the directory that contains a path."""
     return path.rpartition("/")[0]
 
 
 def name(path: str) -> str:
-    """The last part."""
+    """Return the last part of a path."""
     return path.rpartition("/")[2]
 
 
 def subtree(path: str) -> tuple[str, str]:
-    """(low, high): everything beneath a directory is `low <= path < high` by code point."""
+    """Return (low, high): everything under a directory is `low <= path < high` by code point."""
     return path + "/", path + "0"
 
 
 def is_hidden(name: str) -> bool:
-    """Left out of a directory view."""
+    """Return whether a directory view leaves out this name."""
     return has_hidden("/" + name)
 
 
 def has_hidden(path: str) -> bool:
-    """Whether a path has a name that is left out of a directory view, and what lies beneath it too."""
+    """Return whether a directory view leaves out this path, because of one of its names."""
     return "/." in path or "/node_modules/" in path + "/"

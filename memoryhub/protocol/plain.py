@@ -1,4 +1,4 @@
-"""The tool's sentences for those who know nothing of `/memories`: people, and callers of the API."""
+"""The tool's sentences without `/memories`, for people and for callers of the API."""
 
 import re
 
@@ -14,13 +14,13 @@ _WORDS = (
 
 
 def without_root(message: str) -> str:
-    """A sentence without `Error: `, and its paths in the API's form."""
+    """Return a sentence without `Error: `, with its paths in the API's form."""
     shown = _ROOT.sub("", message.removeprefix("Error: "))
     return shown[:1].upper() + shown[1:]
 
 
 def for_api(message: str) -> str:
-    """The same in the API's words, which has memories and no files."""
+    """Return a sentence in the API's words, which speak of memories and not of files."""
     shown = without_root(message)
     for words, better in _WORDS:
         if shown.endswith(words):

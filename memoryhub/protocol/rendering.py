@@ -1,4 +1,4 @@
-"""What a view shows: numbered lines and directory listings. The same facts always give the same text."""
+"""Renders views: numbered lines and directory listings. The same facts always give the same text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a listing tells of a memory or directory: its path and its size in bytes."""
+    """A memory or directory in a listing: its path and its size in bytes."""
 
     path: str
     size: int
@@ -32,14 +32,15 @@ class Entry:
 
 
 def numbered(content: str, first: int, last: int) -> str:
-    """The lines from `first` to `last` (from 1, inclusive) with their numbers; after a final LF one more, empty."""
+    """Return the lines from `first` to `last` (from 1, inclusive) with numbers; a final LF is followed by an empty
+    line."""
     lines = content.split("\n", last)[first - 1 : last]
     numbers = _NUMBERS[first - 1 : last] if last <= len(_NUMBERS) else map("%6d\t".__mod__, range(first, last + 1))
     return "\n".join(map(add, numbers, lines))
 
 
 def view(path: str, content: str, view_range: object, limit: int) -> FileView:
-    """A memory's lines in a range, cut at a line's end after `limit` code points; raises a ToolError."""
+    """Return the view of a memory's lines, cut at the end of a line after `limit` code points; raises ToolError."""
     total = text.shown_lines(content)
     if total > results.MOST_LINES and text.count_lines(content) > results.MOST_LINES:
         raise ToolError(results.too_many_lines(path))
@@ -54,13 +55,14 @@ def view(path: str, content: str, view_range: object, limit: int) -> FileView:
 
 
 def _surely_past(limit: int, content: str, first: int) -> int:
-    """A line that a view from `first` on does not reach within its limit, if there are so many; no need to go on."""
+    """Return a line number that a view from `first` on cannot reach within its limit, as an upper bound of the work."""
     line = first + limit // SHORTEST_LINE + 1
     return min(line, content.count("\n", 0, limit) + 2) if first == 1 else line
 
 
 def _end_of_view(shown: str, limit: int) -> int | None:
-    """Where to cut numbered lines: at the last line's end within the limit, else after line one; None: nowhere."""
+    """Return where to cut numbered lines: at the last line's end within the limit, else after the first line; None: no
+    cut."""
     if len(shown) <= limit:
         return None
     end = shown.rfind("\n", 0, limit + 1)
@@ -69,7 +71,7 @@ def _end_of_view(shown: str, limit: int) -> int | None:
 
 
 def _range(view_range: object, total: int) -> tuple[int, int]:
-    """The first and last line to show."""
+    """Return the first and last line to show; raises ToolError."""
     if not isinstance(view_range, list) or len(view_range) != 2:
         raise ToolError(results.invalid_range())
     first, last = map(text.integer, view_range)
@@ -86,18 +88,18 @@ def _range(view_range: object, total: int) -> tuple[int, int]:
 
 
 def view_again(path: str, content: str, first: int, last: int, cut: bool) -> str:
-    """The same answer as `view` gave, from the facts that it left."""
+    """Return the same answer as `view`, rendered from the recorded facts."""
     shown = results.content_header(path) + numbered(content, first, last)
     return shown + results.cut_lines(first, last, text.shown_lines(content)) if cut else shown
 
 
 def edited_again(content: str, first: int, last: int) -> str:
-    """The answer to a str_replace, from the text after it and the lines of its snippet."""
+    """Return the answer to a str_replace, rendered from the new text and the lines of its snippet."""
     return results.edited_with_snippet(numbered(content, first, last))
 
 
 def human_size(size: int) -> str:
-    """`999B`, then one decimal and K, M, G or T by 1024: `1.5K`."""
+    """Return a size as `999B`, or with one decimal in units of 1024 as K, M, G or T: `1.5K`."""
     if size < 1024:
         return f"{size}B"
     value, unit = size / 1024, "K"
@@ -109,7 +111,7 @@ def human_size(size: int) -> str:
 
 
 def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
-    """A directory's listing, depth first by code point of the names; `entries` lie at most two levels beneath it."""
+    """Return a directory's listing, depth first by code point of the names, of `entries` at most two levels deep."""
     shown = [entry for entry in entries if not paths.has_hidden(entry.path[len(path) :])]
     shown.sort(key=_depth_first)
     lines = [results.listing_header(path), f"{human_size(size)}\t{results.ROOT}{path}"]
@@ -120,7 +122,8 @@ def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
 
 
 def _depth_first(entry: Entry) -> str:
-    """Orders as the lists of names would: no name holds a NUL, so a name always comes before what continues it."""
+    """Return a sort key equal to the order by lists of names: no name contains NUL, so a name precedes its
+    extensions."""
     return entry.path.replace("/", "\0")
 
 

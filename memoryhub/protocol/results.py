@@ -1,4 +1,4 @@
-"""Every exact sentence of the tool, once. Paths come in the API's form and are shown beneath /memories."""
+"""Every exact sentence of the tool, once. Paths are passed in the API's form and shown under /memories."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def echo(value: object) -> str:
-    """A refused value as it is shown: unseen characters escaped, and what that gives cut after 200 characters."""
+    """Return a refused value as it is shown: invisible characters escaped, then cut after 200 characters."""
     if not isinstance(value, str):
         return str(value)
     shown = value[: LONGEST_ECHO + 1]
@@ -65,7 +65,7 @@ def path_outside(path: object) -> str:
 
 
 def path_relative(path: str) -> str:
-    """For the API, whose paths begin at the root of the memory store."""
+    """The API's error; its paths begin at the root of the memory store."""
     return f"Error: Path must start with /, got: {echo(path)}"
 
 
@@ -101,17 +101,17 @@ def renamed(path: str, new_path: str) -> str:
 
 
 def path_not_found(path: str) -> str:
-    """For str_replace."""
+    """The error of str_replace."""
     return f"Error: The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
 def view_not_found(path: str) -> str:
-    """For view, which says it without `Error: `."""
+    """The error of view, which has no `Error: `."""
     return f"The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
 def does_not_exist(path: str) -> str:
-    """For insert, delete and rename."""
+    """The error of insert, delete and rename."""
     return f"Error: The path {ROOT}{path} does not exist"
 
 
@@ -218,7 +218,7 @@ def store_archived() -> str:
 
 
 def too_many_pairs(count: int, most: int) -> str:
-    """For the API: metadata that a patch would make too large."""
+    """The API's error for a patch that would make the metadata too large."""
     return f"Error: this memory store would have {count} pairs of metadata; {most} are the most"
 
 
@@ -231,7 +231,7 @@ def held_in(path: str, directory: str) -> str:
 
 
 def frozen(path: str, reason: str) -> str:
-    """For every door: `reason` is what the person wrote who froze it, on one line."""
+    """The error at every door; `reason` is the text on one line of the person who froze the memory."""
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 
@@ -250,7 +250,7 @@ def store_too_large(size: int, limit: int) -> str:
 
 
 def precondition_failed(path: str) -> str:
-    """For the API: a write that expects another text."""
+    """The API's error for a write that expects another text."""
     return f"Error: the precondition failed: {ROOT}{path} has another text than the request expects"
 
 
@@ -262,12 +262,12 @@ def too_many_versions(path: str, count: int) -> str:
 
 
 def cannot_redact_newest() -> str:
-    """For a person, or a key that manages: what a memory is now is erased by writing it anew."""
+    """The error for a person, or a key with `manage`: the present text is erased by writing another."""
     return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
 
 
 def _(text: str) -> str:
-    """Marks a text for translation."""
+    """Mark a text for translation."""
     return text
 
 
@@ -291,7 +291,7 @@ KIND_NAMES = {
     "encoded": _("an encoded text"),
     "placeholder_url": _("a placeholder URL"),
 }
-"""What the hub's sentences call the kinds of sensitive text. Agents read them as they are, people translated."""
+"""The names of the kinds of sensitive text, shown to agents as they are and to people translated."""
 
 
 def kind_name(kind: str) -> str:
@@ -299,7 +299,7 @@ def kind_name(kind: str) -> str:
 
 
 def blocked(path: str, kind: str, line: int) -> str:
-    """Names the kind and where it is, and never what it is."""
+    """The error names the kind and the line, never the value."""
     return (
         f"Error: line {line} of {ROOT}{path} would hold {kind_name(kind)}, which this memory store does not keep. "
         "Leave it out."
@@ -307,12 +307,12 @@ def blocked(path: str, kind: str, line: int) -> str:
 
 
 def path_blocked(kind: str) -> str:
-    """Without the path: that is what it is about."""
+    """The error leaves out the path, because the path is what would be sensitive."""
     return f"Error: this path would hold {kind_name(kind)}, which this memory store does not keep. Choose another path."
 
 
 def masked(kinds: Sequence[str]) -> str:
-    """What is appended to an answer, on a line of its own: the kind of each passage that was stored masked."""
+    """Return a line to append to an answer, which names the kind of each passage that was stored masked."""
     names = [f"[redacted:{kind}]" for kind in dict.fromkeys(kinds)]
     shown = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
     number, was, it = (1, "passage was", "it") if len(kinds) == 1 else (len(kinds), "passages were", "them")
@@ -320,27 +320,27 @@ def masked(kinds: Sequence[str]) -> str:
 
 
 def cannot_erase(term: str, least: int) -> str:
-    """For a person who erases texts: one that is too short, or a part of what would stand in its place."""
+    """The error for a text to erase that is too short, or that is part of the mark which would replace it."""
     if len(term) < least:
         return f"Error: a text to erase needs at least {least} characters"
     return "Error: this text is a part of the mark that would stand in its place"
 
 
 def nothing_to_restore() -> str:
-    """For people and the API: the version has no text, or is of another memory."""
+    """The error for people and the API if the version has no text or belongs to another memory."""
     return "Error: this memory version has no text that could be restored"
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """For the API: only a deleted memory can be restored to another path."""
+    """The API's error: only a deleted memory can be restored to another path."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 
 def choice_missing(path: str) -> str:
-    """For a person: a memory of a plan that meets later changes needs a choice."""
+    """The error for a person who must choose, because a memory of a plan has later changes."""
     return f"Error: choose what is to become of {ROOT}{path}"
 
 
 def redacted() -> str:
-    """Where an answer would show a text that was redacted since."""
+    """Replaces a text that was redacted since, in an answer that would show it."""
     return "[redacted]"

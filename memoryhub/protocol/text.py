@@ -1,4 +1,4 @@
-"""Texts as lines that only LF ends, and the two edits of the tool."""
+"""Texts as lines, which only LF ends, and the tool's two edits of them."""
 
 import math
 import re
@@ -9,12 +9,12 @@ from memoryhub.protocol.errors import ToolError
 
 CONTEXT = 2
 
-_INTEGRAL = re.compile(r"[+-]?[0-9]{1,1000}")  # Python refuses to read thousands of digits
+_INTEGRAL = re.compile(r"[+-]?[0-9]{1,1000}")  # Python refuses to parse thousands of digits
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A new text, and the first and last line (from 1, inclusive) of the snippet that shows what changed."""
+    """A new text, and the first and last line (from 1, inclusive) of the snippet that shows the change."""
 
     text: str
     first: int
@@ -22,17 +22,17 @@ class Edit:
 
 
 def count_lines(text: str) -> int:
-    """A final LF starts no line; the empty text has none."""
+    """Return the number of lines; a final LF starts no line, and the empty text has none."""
     return text.count("\n") + (not text.endswith("\n") if text else 0)
 
 
 def shown_lines(text: str) -> int:
-    """The lines of a view: after a final LF it shows one more, empty; the empty text has one."""
+    """Return the number of lines in a view: an empty line follows a final LF, and the empty text has one line."""
     return text.count("\n") + 1
 
 
 def integer(value: object) -> int | None:
-    """A whole number, also as a float or in a string, but no boolean; None for anything else."""
+    """Return a whole number given as an int, float or string; None for anything else, booleans included."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -43,7 +43,7 @@ def integer(value: object) -> int | None:
 
 
 def replace(path: str, text: str, old: str, new: str) -> Edit:
-    """The text with the one place where `old` stands replaced; raises a ToolError where there is none or another."""
+    """Return the text with the only occurrence of `old` replaced; raises ToolError for none or several."""
     start = text.find(old)
     if start < 0:
         raise ToolError(results.not_verbatim(path, old))
@@ -66,7 +66,8 @@ def _many(text: str, old: str) -> str:
 
 
 def insert(path: str, text: str, insert_line: object, insert_text: str) -> str:
-    """The text with other lines after line `insert_line`; it ends with LF then. Raises a ToolError out of range."""
+    """Return the text with lines inserted after line `insert_line`, ending with LF; raises ToolError if it is out of
+    range."""
     lines, line = count_lines(text), integer(insert_line)
     if line is None or not 0 <= line <= lines:
         raise ToolError(results.invalid_insert_line(insert_line, lines))

@@ -1,6 +1,6 @@
-"""What is due, given policies, what is known of memories, and a clock.
+"""Retention rules: what is due, from policies, facts about memories, and a clock.
 
-Days are spans of 24 hours: a rule that counts from 12:00 UTC is due at 12:00 UTC, whatever local clocks did meanwhile.
+Days are spans of 24 hours: a rule that counts from 12:00 UTC is due at 12:00 UTC, whatever local clocks did since then.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,14 +23,14 @@ GRACE, TRASH = "grace", "trash"
 VERSIONS, ENTRIES = "versions", "entries"
 
 DEFAULT_GRACE_DAYS = 30
-"""For what a policy expired and no policy applies to any more."""
+"""For memories that a policy expired and to which no policy applies any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What is kept of the memories whose path `pattern` matches; null in a rule: it does not apply.
+    """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
 
-    `store` null: of the hub. The names are those of the model.
+    Without a `store` the policy is the hub's. The names are those of the model.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Policy:
 
     @property
     def expires(self) -> bool:
-        """Whether it puts memories into the trash."""
+        """Return whether the policy moves memories to the trash."""
         return not self.paused and (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days) != (
             None,
             None,
@@ -58,11 +58,11 @@ class Policy:
 
     @property
     def prunes(self) -> bool:
-        """Whether it removes old versions."""
+        """Return whether the policy removes old versions."""
         return not self.paused and (self.keep_versions, self.keep_version_days) != (None, None)
 
     def cutoffs(self, now: datetime) -> "Cutoffs | None":
-        """What is due by now, for comparing many memories quickly; null: it expires none."""
+        """Return the moments up to which memories are due, to compare many quickly; None if it expires none."""
         if not self.expires:
             return None
         rules = (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days)
@@ -70,13 +70,13 @@ class Policy:
 
     @property
     def specificity(self) -> tuple[bool, int, int, str]:
-        """The more specific sorts first: a store's, then the longer literal start, then more literal characters."""
+        """A sort key, the most specific policy first: a store's, a longer literal start, more literal characters."""
         literal = self.pattern.replace("*", "")
         return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
 
 
 class Cutoffs(NamedTuple):
-    """Memories are due that were read, changed, or made at these moments or before; null: the rule does not apply."""
+    """Memories read, changed or created at these moments or before are due; None: the rule does not apply."""
 
     unread: datetime | None
     unchanged: datetime | None
@@ -85,7 +85,7 @@ class Cutoffs(NamedTuple):
     def is_due(
         self, created_at: datetime, updated_at: datetime, last_read_at: datetime | None, restored_at: datetime | None
     ) -> bool:
-        """The same answer as that of `due`, which tells the reason too."""
+        """Return whether a memory is due, as `due` would, which also returns the reason."""
         unread, unchanged, older = self
         begun = created_at if restored_at is None or restored_at < created_at else restored_at
         if older is not None and begun <= older:
@@ -98,7 +98,7 @@ class Cutoffs(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is known of a memory; `deleted_at` null: it is live; `expired`: a run put it into the trash."""
+    """The facts about a memory. With `deleted_at` it is in the trash, and if `expired` a run put it there."""
 
     path: str
     created_at: datetime
@@ -110,7 +110,7 @@ class Facts(NamedTuple):
 
 
 class Due(NamedTuple):
-    """Which rule makes something due: `days` times 24 hours after `since`, which is `at`."""
+    """The rule that makes something due: `at` is `days` times 24 hours after `since`."""
 
     rule: str
     days: int
@@ -123,7 +123,7 @@ class Due(NamedTuple):
 
 @dataclass(slots=True)
 class Chooser:
-    """Which of some policies applies to paths; what a directory decides already is remembered."""
+    """Chooses which of some policies applies to a path; remembers decisions that a directory determines."""
 
     policies: Sequence[Policy]
     _ready: list[tuple[Policy, Matcher]] = field(init=False)
@@ -135,7 +135,7 @@ class Chooser:
         self._ready = [(policy, Matcher(policy.pattern)) for policy in ordered]
 
     def of(self, path: str) -> Policy | None:
-        """The policy of a path: of those that match the most specific, though it may be paused."""
+        """Return the policy of a path: the most specific that matches, paused or not."""
         at = path.rfind("/")
         directory = path[:at]
         if directory in self._sure:
@@ -150,7 +150,7 @@ class Chooser:
         return None
 
     def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
-        """The policies that may match in a directory, up to the first that matches everything there."""
+        """Return the policies that may match in a directory, up to the first that matches everything in it."""
         found: list[tuple[Policy, Matcher, int]] = []
         for policy, matcher in self._ready:
             states = matcher.in_directory(directory)
@@ -165,12 +165,12 @@ class Chooser:
 
 
 def chosen(policies: Iterable[Policy], path: str) -> Policy | None:
-    """The policy of a path: of those that match, the most specific wins wholly, though it may be paused."""
+    """Return the policy of a path: the most specific that matches applies alone, paused or not."""
     return Chooser(list(policies)).of(path)
 
 
 def for_entries(policies: Iterable[Policy]) -> Policy | None:
-    """The policy that says how long audit entries are kept: the store's without a pattern, else the hub's."""
+    """Return the policy for audit entries: the store's policy without a pattern, else the hub's."""
     whole = [policy for policy in policies if not policy.pattern]
     return min(whole, key=attrgetter("specificity"), default=None)
 
@@ -179,8 +179,9 @@ def for_entries(policies: Iterable[Policy]) -> Policy | None:
 class Candidate:
     """A policy, whether it matches a path, whether it wins over the other policies, and why.
 
-    `why` is `wins`, `paused` (it wins and does nothing), `no_match`, or in what the winner is more specific: `store`
-    (the hub's comes after a store's), `start` (a longer literal start), `literal` (more literal characters) or `order`.
+    `why` is `wins`, `paused` (it wins and does nothing), `no_match`, or the reason why the winner is more specific:
+    `store` (a store's policy precedes the hub's), `start` (a longer literal start), `literal` (more literal characters)
+    or `order`.
     """
 
     policy: Policy
@@ -190,7 +191,7 @@ class Candidate:
 
 
 def explained(policies: Iterable[Policy], path: str) -> list[Candidate]:
-    """Whether and why each policy applies to a path, the most specific policy first."""
+    """Return whether and why each policy applies to a path, the most specific policy first."""
     ordered = sorted(policies, key=attrgetter("specificity"))
     winner = next((policy for policy in ordered if matches(policy.pattern, path)), None)
     return [_candidate(policy, path, winner) for policy in ordered]
@@ -209,7 +210,7 @@ def _candidate(policy: Policy, path: str, winner: Policy | None) -> Candidate:
 
 
 def later(since: datetime, days: int) -> datetime | None:
-    """So many times 24 hours later; null where no calendar goes so far."""
+    """Return the moment `days` times 24 hours later; None beyond the last year of datetime."""
     try:
         return since.astimezone(UTC) + timedelta(days=days)
     except OverflowError:
@@ -217,7 +218,7 @@ def later(since: datetime, days: int) -> datetime | None:
 
 
 def due_next(policy: Policy | None, facts: Facts) -> Due | None:
-    """What will happen to a memory first, if nobody reads or changes it; null: nothing ever."""
+    """Return what will happen to a memory first if no one reads or changes it; None if nothing ever will."""
     if facts.deleted_at is not None:
         return _purge(policy, facts, facts.deleted_at)
     if policy is None or not policy.expires:
@@ -231,7 +232,7 @@ def due_next(policy: Policy | None, facts: Facts) -> Due | None:
 
 
 def due(policy: Policy | None, facts: Facts, now: datetime) -> Due | None:
-    """What has to happen to a memory by now: of the rules that are due the earliest."""
+    """Return what has to happen to a memory by now: the earliest rule that is due, or None."""
     found = due_next(policy, facts)
     return found if found is not None and found.at <= now else None
 
@@ -256,7 +257,7 @@ def _purge(policy: Policy | None, facts: Facts, deleted_at: datetime) -> Due | N
 
 
 class VersionFacts(NamedTuple):
-    """What is known of a memory version."""
+    """The facts about a memory version."""
 
     id: str
     number: int
@@ -265,10 +266,10 @@ class VersionFacts(NamedTuple):
 
 
 def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -> list[VersionFacts]:
-    """Those of all versions of a memory that need not be kept any more.
+    """Return the versions of a memory that need not be kept any more.
 
-    One is kept that is among the newest `keep_versions`, or younger than `keep_version_days`; and always the newest,
-    one that awaits review, and what was not there yet.
+    Kept are the newest `keep_versions`, versions younger than `keep_version_days`, and always the newest version,
+    versions that await review, and versions made after `now`.
     """
     head = max((version.number for version in versions if version.created_at <= now), default=0)
     if not policy.prunes or not head:
@@ -282,7 +283,7 @@ def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -
 
 
 def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
-    """From when the rule counts for the newest version that goes, and when it was due; `moments` by number."""
+    """Return from when the rule counts for the newest removed version, and when it was due; `moments` by number."""
     superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
     if policy.keep_version_days is None:
         return superseded, superseded
@@ -291,13 +292,13 @@ def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, dat
 
 
 def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datetime | None]:
-    """Removable is what has at most this number, and (null: whenever) was made at this moment at the latest."""
+    """Return the highest number of a removable version, and its latest moment of creation (None: any)."""
     last = head - max(1, policy.keep_versions or 1)
     return last, None if policy.keep_version_days is None else earlier(now, policy.keep_version_days)
 
 
 def earlier(now: datetime, days: int) -> datetime:
-    """So many times 24 hours earlier, or the beginning of the calendar."""
+    """Return the moment `days` times 24 hours earlier, or the first moment of datetime."""
     try:
         return now.astimezone(UTC) - timedelta(days=days)
     except OverflowError:
@@ -309,7 +310,7 @@ def earlier(now: datetime, days: int) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """Seven days from `start` to `end`, and what goes in them."""
+    """Seven days from `start` to `end`, with the number and bytes of memories that expire in them."""
 
     start: datetime
     end: datetime
@@ -319,9 +320,9 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Weeks:
-    """Weeks in order; `before` is how many were due before the first of them (of a forecast: are due already).
+    """Weeks in order; `before` counts what was due before the first one (in a forecast: what is due already).
 
-    `exact_from`: what happened before this moment is not known in full (null: all is).
+    What happened before `exact_from` is not fully known (None: everything is).
     """
 
     weeks: tuple[Week, ...]
@@ -334,7 +335,7 @@ class Weeks:
 
 
 class History(NamedTuple):
-    """What happened to a memory: when it was made, written, read, restored, and (null: never) put into the trash."""
+    """What happened to a memory: when it was created, written, read, restored, and deleted (None: never)."""
 
     path: str
     size: int
@@ -346,17 +347,17 @@ class History(NamedTuple):
 
 
 def past(at: datetime, weeks: int) -> list[Week]:
-    """The weeks that end with the moment."""
+    """Return the weeks that end at a moment."""
     return [Week(at - timedelta(weeks=number), at - timedelta(weeks=number - 1)) for number in range(weeks, 0, -1)]
 
 
 def coming(at: datetime, weeks: int) -> list[Week]:
-    """The weeks that begin with the moment."""
+    """Return the weeks that begin at a moment."""
     return [Week(at + timedelta(weeks=number), at + timedelta(weeks=number + 1)) for number in range(weeks)]
 
 
 def first_due(policy: Policy, history: History) -> Due | None:
-    """When a policy that had always been in force would have expired a memory; null: it never was due."""
+    """Return when a policy that had always been in force would have expired a memory; None: never."""
     moments = sorted({history.created_at, *history.changes, *history.reads, *filter(None, [history.restored_at])})
     facts = Facts(history.path, history.created_at, history.created_at)
     changes, reads = set(history.changes), set(history.reads)
@@ -373,7 +374,7 @@ def first_due(policy: Policy, history: History) -> Due | None:
 
 
 def replay(choose: Callable[[str], Policy | None], histories: Iterable[History], weeks: Sequence[Week]) -> Weeks:
-    """What policies, had they always been in force, would have expired in each week; each memory counts once."""
+    """Return what policies, had they always been in force, would have expired in each week; each memory counts once."""
     dues = []
     for history in histories:
         policy = choose(history.path)
@@ -384,7 +385,7 @@ def replay(choose: Callable[[str], Policy | None], histories: Iterable[History],
 
 
 def counted(dues: Iterable[tuple[datetime, int]], weeks: Sequence[Week]) -> Weeks:
-    """(moment, bytes) by the weeks in which they fall; a moment at the end of a week is the next one's."""
+    """Return (moment, bytes) pairs counted by week; a moment at the end of a week belongs to the next one."""
     first, last = weeks[0].start, weeks[-1].end
     counts, sizes, before = [0] * len(weeks), [0] * len(weeks), 0
     for moment, size in dues:

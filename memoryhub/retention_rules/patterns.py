@@ -1,4 +1,4 @@
-"""Path patterns of retention policies, matched in bounded work whatever the pattern and the path are."""
+"""Path patterns of retention policies, matched with bounded work for any pattern and path."""
 
 
 class BadPattern(ValueError):
@@ -11,11 +11,11 @@ class BadPattern(ValueError):
 
 MOST_BYTES = 1024
 MOST_NAMES = 20
-"""As of a path."""
+"""The same limits as for a path."""
 
 
 def cleaned(pattern: str) -> str:
-    """A pattern as it is stored: `/` and blanks are every path; raises BadPattern."""
+    """Return a pattern as it is stored, `/` and blanks as "" (every path); raises BadPattern."""
     pattern = pattern.strip()
     if pattern in ("", "/"):
         return ""
@@ -43,10 +43,10 @@ def _check_name(name: str) -> None:
 
 
 class Matcher:
-    """A pattern made ready. The work is at most one look at each name for each name of the pattern.
+    """A prepared pattern. Matching compares each name of a path with each name of the pattern at most once.
 
-    Its names are numbered; a set of numbers (as the bits of a whole number) says where one may be in the pattern after
-    some names of a path. The last number is the end, where one stays if all beneath matches.
+    The pattern's names are numbered. A set of numbers (the bits of an integer) holds the positions in the pattern that
+    some names of a path can reach. The last number is the end, where matching stays if everything under it matches.
     """
 
     __slots__ = ("beneath", "end", "names")
@@ -64,14 +64,14 @@ class Matcher:
         return self._skipped(1)
 
     def _skipped(self, states: int) -> int:
-        """`**` stands for no name too."""
+        """Return the positions reached when `**` matches no name."""
         for number, name in enumerate(self.names):
             if name == "**" and states >> number & 1:
                 states |= 1 << number + 1
         return states
 
     def after(self, states: int, name: str) -> int:
-        """Where one may be after another name."""
+        """Return the positions reached after another name."""
         following = states & self.end if self.beneath else 0
         for number, wanted in enumerate(self.names):
             if states >> number & 1:
@@ -82,21 +82,21 @@ class Matcher:
         return self._skipped(following)
 
     def in_directory(self, directory: str) -> int:
-        """Where one may be before the last name of a path in this directory."""
+        """Return the positions before the last name of a path in this directory."""
         states = self.start()
         for name in directory.split("/")[1:]:
             states = self.after(states, name)
         return states
 
     def always(self, states: int) -> bool:
-        """Whether every last name matches from here."""
+        """Return whether every last name matches from these positions."""
         return bool(self.beneath and states & self.end) or any(
             states >> number & 1 and wanted == "*" and number + 1 == len(self.names)
             for number, wanted in enumerate(self.names)
         )
 
     def accepts(self, states: int, name: str) -> bool:
-        """Whether a path with this last name matches."""
+        """Return whether a path with this last name matches."""
         return bool(self.after(states, name) & self.end)
 
     def matches(self, path: str) -> bool:
@@ -105,7 +105,7 @@ class Matcher:
 
 
 def name_matches(wanted: str, name: str) -> bool:
-    """Whether a name is what is wanted, where `*` stands for any characters; each part is looked for once."""
+    """Return whether a name matches, where `*` stands for any characters; each part is searched once."""
     if "*" not in wanted:
         return wanted == name
     first, *middle, last = wanted.split("*")
@@ -121,5 +121,6 @@ def name_matches(wanted: str, name: str) -> bool:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a memory's path matches: "" is all, `*` any part of a name, `**` any names, a final `/` all beneath."""
+    """Return whether a memory's path matches: "" all paths, `*` any part of a name, `**` any names, a final `/` all
+    under it."""
     return Matcher(pattern).matches(path)

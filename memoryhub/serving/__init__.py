@@ -1,1 +1,1 @@
-"""The web server around Django: bodies in, whole requests to a bounded pool of threads, answers out."""
+"""The web server around Django: reads bodies, runs whole requests in a bounded pool of threads, and sends answers."""

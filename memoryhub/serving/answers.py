@@ -1,12 +1,12 @@
-"""Handing an answer to granian whole, so that no thread waits for the client that reads it.
+"""Hands whole answers to granian, so that no thread waits for a client to read one.
 
-What granian is given to send in pieces it keeps in memory without a bound, and a thread that waited for the client
-would be held by it. So an answer is made to its end first: a small one goes from memory, a larger one from a file,
-which granian reads as quickly as the client takes it. It has a length then, by which a client knows that a download is
-whole, and one that fails while it is made is an error and not half a file.
+granian buffers a streamed answer in memory without a limit, and a thread that waited for the client would be blocked.
+So an answer is completed first: a small one is sent from memory, a larger one from a file, which granian reads as fast
+as the client receives it. The answer then has a length, so a client knows whether a download is complete, and a failure
+while it is made is an error and not half a file.
 
-The invariant: the files of all answers that are on their way never have more than half of the disk that would be free
-without them. A file keeps its name for as long as granian has it open, so that every worker sees what all of them have.
+Invariant: the files of all answers in transit take at most half of the disk space that would be free without them. A
+file keeps its name as long as granian has it open, so that every worker can count the files of all workers.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ from django.http import HttpResponseBase
 
 IN_MEMORY = 256 * 1024
 KEPT_FREE = 0.5
-"""Of the disk that would be free without the answers, so much stays free, however slowly clients take them."""
+"""The part of the disk space free without the answers that stays free, however slowly clients read."""
 OPENED_WITHIN = 60.0
-"""granian opens a file a moment after it is named; after so long it is looked at whether it still has it open."""
+"""Seconds after which granian must have opened a named file; then the worker checks whether it is still open."""
 LOOK_EVERY = 5.0
 
 NAME = "answers"
@@ -37,11 +37,11 @@ Headers = list[tuple[str, str]]
 
 
 class NoRoom(Exception):
-    """There is not enough disk for the answer."""
+    """The disk has too little space for the answer."""
 
 
 class Answers:
-    """Sends answers; `directory` is this process's own, for those that are too large for memory."""
+    """Sends answers; `directory` holds those that are too large for memory."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class Answers:
                 left.unlink(missing_ok=True)
 
     def send(self, protocol: Any, response: HttpResponseBase, *, is_head: bool) -> None:
-        """Makes the answer and hands it over. Raises what the making of it raises; then nothing has been sent."""
+        """Complete the answer and hand it over. Raises whatever making it raises; then nothing has been sent."""
         headers = headers_of(response)
         if is_head and response.streaming:
             protocol.response_empty(response.status_code, headers)
@@ -86,7 +86,7 @@ class Answers:
         self._named.append((time.monotonic() + OPENED_WITHIN, name))
 
     def forget(self) -> None:
-        """Removes the files of answers that are over."""
+        """Remove the files of answers that have been sent."""
         now = time.monotonic()
         if not self._named or self._named[0][0] >= now or now - self._looked < LOOK_EVERY:
             return
@@ -99,7 +99,7 @@ class Answers:
                 Path(name).unlink(missing_ok=True)
 
     def _room(self) -> float:
-        """How many bytes one more answer may have."""
+        """Return how many bytes one more answer may have."""
         taken = 0
         for file in self.directory.glob("*.answer"):
             with contextlib.suppress(FileNotFoundError):
@@ -119,13 +119,14 @@ class Answers:
 
 
 def remove_left(directory: Path) -> None:
-    """Before there is a worker: removes what those of a killed hub have left, whoever has their numbers now."""
+    """Remove all files that a killed hub left. Call it before any worker runs: another process may have a dead worker's
+    id."""
     for left in directory.glob("*.answer"):
         left.unlink(missing_ok=True)
 
 
 def _up_to(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Pieces until they are larger than `size` together, or until there are no more."""
+    """Yield chunks until their total exceeds `size`, or until there are no more."""
     for chunk in chunks:
         yield chunk
         size -= len(chunk)
@@ -134,7 +135,7 @@ def _up_to(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def headers_of_own(response: HttpResponseBase) -> Headers:
-    """The headers of an answer that the server makes by itself: nobody keeps it or guesses its kind."""
+    """Return the headers of an answer that the server makes itself, which may not be cached."""
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return headers_of(response)
@@ -145,7 +146,7 @@ def headers_of(response: HttpResponseBase) -> Headers:
 
 
 def _open_files() -> set[str]:
-    """The names of the files that this process has open; none where the system does not say."""
+    """Return the names of the files that this process has open; none where the system does not provide them."""
     found: set[str] = set()
     for number in Path("/proc/self/fd").iterdir() if sys.platform == "linux" else ():
         with contextlib.suppress(OSError):

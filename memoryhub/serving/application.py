@@ -1,9 +1,8 @@
 """Requests are read in granian's event loop, answered by a pool of threads, and sent by granian.
 
-The event loop never waits for the database, and a thread never waits for a client. A request is in the hands of the
-loop until its body is there, of one thread while Django answers it, and of granian while the answer is on its way.
-The order of the checks of a request stays the doors': what is refused before its body is read is refused by the same
-code, which then sees a request without its body.
+The event loop never waits for the database, and a thread never waits for a client. The loop holds a request until its
+body is complete, one thread holds it while Django answers, and granian while the answer is sent. Each door keeps its
+order of checks: a request that is refused before its body is read is refused by the same code, without a body.
 """
 
 import asyncio
@@ -36,23 +35,23 @@ logger = logging.getLogger(__name__)
 
 MOST_IN_MEMORY = 128 * 1024 * 1024
 MOST_ON_DISK = 2 * 1024 * 1024 * 1024
-"""Bytes of all bodies that are being read, or wait for a thread."""
+"""Bytes of all bodies that are being read or wait for a thread, in memory and on disk."""
 FORM = 4 * 1024 * 1024
-"""A form without a file is no larger; one with a file may have as much beside it."""
+"""The largest form without a file; with a file, the most bytes besides it."""
 SMALL = 64 * 1024
-"""A tool call with a larger body is not answered by the committer: reading it takes time that others would wait."""
+"""The largest body of a tool call for the committer: reading a larger one would delay the other calls."""
 TICK = 0.25
 STOPPING_FOR = 10.0
-"""After so many seconds a server that is being stopped closes what is still open."""
+"""Seconds after which a server that is stopping closes the remaining connections."""
 PROBES = {"/livez": False, "/readyz": True, "/healthz": True}
 
 
 class Unasked(Exception):
-    """No thread was free to say whether a body is to be read."""
+    """No thread was free to decide whether to read a body."""
 
 
 class Application:
-    """The callable of the RSGI protocol, one in each worker process."""
+    """The RSGI callable, one in each worker process."""
 
     def __init__(self) -> None:
         self.options = Options.of_environment()
@@ -89,7 +88,7 @@ class Application:
         try:
             await self._serve(scope, protocol, path)
         finally:
-            if self.in_hand.get(client) is request:  # the next one may have come on the same connection
+            if self.in_hand.get(client) is request:  # the next request may have come on the same connection
                 del self.in_hand[client]
 
     # ------------------------------------------------------------------------------------------------------ a request
@@ -115,15 +114,18 @@ class Application:
                 await self._reading(body, body.drain())
                 return
             await self._read_and_run(protocol, environ, body)
-        except Unasked:  # what it would answer without its body is not known to be right
+        except Unasked:  # without its body the request might get a wrong answer
             refuse(protocol, environ, refusals.BUSY)
         finally:
             self.bodies.discard(body)
             body.close()
 
     async def _read_and_run(self, protocol: Any, environ: dict[str, Any], body: Body) -> None:
-        """What is too large is answered by the door or the form, which sees so much of it that it can tell; the rest is
-        thrown away while the answer is on its way."""
+        """Read the body and have the request answered.
+
+        The door or the form refuses a body that is too large, of which it gets one byte too many; the rest is discarded
+        while the answer is sent.
+        """
         end = await self._reading(body, body.read())
         if end is End.BROKEN:
             refuse(protocol, environ, refusals.BROKEN)
@@ -135,14 +137,14 @@ class Application:
                 await self._reading(body, body.drain())
 
     async def _is_welcome(self, environ: dict[str, Any], path: str) -> bool:
-        """Whether a body for programs is worth reading: its key is valid, or nothing at the address asks for one."""
+        """Return whether to read a program's body: its key is valid, or its address needs none."""
         if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
             return True
         keys, secret = self.django.keys, requests.secret_in(environ)
         return keys.id_of(secret) is not None or await self._ask(environ, partial(keys.look_up, secret))
 
     async def _make_room_for_file(self, environ: dict[str, Any], body: Body) -> None:
-        """Somebody who has signed in may bring a file; of anybody else a form is read and no more."""
+        """Allow a file in the body if the person is signed in; anyone else may only send a form."""
         if body.length is not None and body.length <= FORM:
             return
         is_form = environ.get("CONTENT_TYPE", "").startswith("multipart/form-data")
@@ -151,18 +153,18 @@ class Application:
             body.drained = DRAINED * settings.MEMORYHUB_IMPORT["packed"]
 
     async def _pool_of(self, environ: dict[str, Any]) -> Pool:
-        """Where a request with a body waits for a thread. Who has not signed in takes no room among the heavy ones."""
+        """Return the pool for a request with a body. Only signed-in people and valid keys may use the heavy one."""
         path = environ["PATH_INFO"]
         if not heavy.is_heavy(path):
             return self.pool
-        if door_at(path):  # where there is something, the key was looked at before the body was read
+        if door_at(path):  # for a known address the key was checked before the body was read
             may = path.startswith(PREFIX) and find(path[len(PREFIX) :]) is not None
         else:
             may = await self._ask(environ, partial(self.django.is_signed_in, environ))
         return self.heavy if may else self.pool
 
     async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
-        """The answer of a thread. Raises Unasked where too many requests wait for one, or this one has for too long."""
+        """Return a thread's answer; raises Unasked if too many requests wait, or if this one waited too long."""
         told: asyncio.Future[bool | None] = self.loop.create_future()
 
         def job(too_late: bool) -> None:
@@ -178,7 +180,7 @@ class Application:
         return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
-        """Reads while the clock runs: the tick cancels what is too slow or too much."""
+        """Read under the clock: the tick cancels a body that is too slow or takes too much."""
         task = asyncio.current_task()
         assert task is not None
         self.reading[task] = body
@@ -190,16 +192,16 @@ class Application:
         except OSError:
             logger.exception("A body could not be kept")
             return End.CUT
-        except (RuntimeError, StopAsyncIteration):  # what granian raises where the client has gone
+        except (RuntimeError, StopAsyncIteration):  # granian raises these when the client has gone
             return End.BROKEN
         finally:
             del self.reading[task]
 
     async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None, pool: Pool | None = None) -> None:
-        """Has a thread answer, and returns some time after it has.
+        """Have a thread answer, and return some time after it has.
 
-        The answer does not wait for this: the thread hands it to granian itself. So what has been answered is noted
-        without waking the loop up, and looked at with the next request or the next tick.
+        The answer does not wait for this: the thread hands it to granian itself. To spare the loop a wake-up, finished
+        requests are collected and settled with the next request or the next tick.
         """
         self._reap()
         answered: asyncio.Future[None] = self.loop.create_future()
@@ -225,8 +227,10 @@ class Application:
             _resolve(self.finished.popleft(), None)
 
     def _tick(self) -> None:
-        """Gives up bodies that are too slow, and where all are too much those that hold most and have paused longest: a
-        small one stays, however many large ones come on byte by byte."""
+        """Cancel bodies that are too slow, and if all hold too much, those that hold most and paused longest.
+
+        So a small body is kept, however many large ones arrive byte by byte.
+        """
         self.loop.call_later(TICK, self._tick)
         self._reap()
         self.answers.forget()
@@ -239,7 +243,7 @@ class Application:
                 memory, disk = memory - body.in_memory, disk - body.on_disk
 
     def _stop(self) -> None:
-        """Nothing new is accepted by now: bodies are given up, threads finish, and then the connections are closed."""
+        """Stop: cancel bodies, let threads finish, and then close the connections. granian accepts none any more."""
         self.stopping = True
         self.loop.call_later(STOPPING_FOR, self.guard.cut, {"*"})
 
@@ -254,7 +258,7 @@ class Application:
 
 
 def is_tool_call(environ: dict[str, Any], body: Body) -> bool:
-    """Whether a request is a tool call that takes a thread no longer than its handing over would."""
+    """Return whether a request is a tool call that is answered as fast as it could be handed to a thread."""
     path = environ["PATH_INFO"]
     if body.kept > SMALL or environ["REQUEST_METHOD"] != "POST" or not path.startswith(PREFIX):
         return False

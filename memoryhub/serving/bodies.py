@@ -1,4 +1,4 @@
-"""Reading a request's body in the event loop, within bounds of bytes, time and rate."""
+"""Reads a request's body in the event loop, within limits of size, time and rate."""
 
 import tempfile
 import time
@@ -9,11 +9,14 @@ from typing import IO, Any
 
 GRACE = 20.0
 SLOWEST = 1000
-"""After GRACE seconds a body must have come at SLOWEST bytes a second, and it never pauses for longer than GRACE."""
+"""After GRACE seconds a body must have arrived at SLOWEST bytes a second; no pause may be longer than GRACE."""
 IN_MEMORY = 1024 * 1024
 DRAINED = 32 * 1024 * 1024
-"""So many bytes of a body that is too large are read and thrown away: most clients look for the answer only when they
-have sent everything, and a connection that is closed while they send takes the answer with it."""
+"""How many bytes of a body that is too large are read and discarded.
+
+Most clients read the answer only after they have sent everything, and closing the connection while they send would lose
+the answer.
+"""
 
 
 class End(Enum):
@@ -22,16 +25,16 @@ class End(Enum):
     WHOLE = "whole"
     TOO_LARGE = "too large"
     BROKEN = "broken"
-    """The client has gone, or what it sent is no body."""
+    """The client has gone, or sent an invalid body."""
     CUT = "cut"
-    """It came too slowly, or the server cannot wait for it."""
+    """The body arrived too slowly, or the server could not wait for it."""
 
 
 class Body:
     """The body of one request while it is read.
 
-    `length` is what the client announced, None for one in chunks. Of a body that is larger than `most` bytes, one byte
-    more is kept, by which whoever reads it sees that it is.
+    `length` is the announced length, None for a body in chunks. Of a body larger than `most` bytes one byte more is
+    kept, so that its reader notices that it is too large.
     """
 
     def __init__(self, protocol: Any, length: int | None, most: int) -> None:
@@ -44,7 +47,7 @@ class Body:
         self._file: IO[bytes] | None = None
 
     async def read(self) -> End:
-        """Reads up to the end of the body, or until it is larger than it may be."""
+        """Read to the end of the body, or until it is too large."""
         while self.received != self.length:
             chunk = await self._next()
             if not chunk:
@@ -56,7 +59,7 @@ class Body:
         return End.WHOLE
 
     async def drain(self) -> None:
-        """Reads what is left and throws it away, up to `drained` bytes."""
+        """Read and discard the rest, up to `drained` bytes."""
         while self.received != self.length and self.received < self.most + self.drained:
             if not await self._next():
                 return
@@ -66,7 +69,7 @@ class Body:
         return now - self.last > GRACE or (spent > GRACE and self.received < (spent - GRACE) * SLOWEST)
 
     def stream(self) -> IO[bytes]:
-        """What was kept, from its start."""
+        """Return the kept bytes as a stream from their start."""
         if self._file is None:
             return BytesIO(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
         self._file.seek(0)
@@ -93,7 +96,8 @@ class Body:
         return chunk
 
     async def _ended(self) -> End:
-        """granian says with an empty chunk that a body in chunks is over, and with a second one that it broke off."""
+        """Return how a body in chunks ended: after an empty chunk, granian sends a second one if the body is
+        incomplete."""
         if self.length is not None:
             return End.BROKEN
         try:

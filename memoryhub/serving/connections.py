@@ -1,17 +1,15 @@
-"""The open connections of a server process: which are closed because they are idle, slow or too many.
+"""Closes open connections of a server process that are idle, slow or too many.
 
-granian accepts and owns the connections, outside Python, and closes none because there are too many. But they are file
-descriptors of this process, and the kernel knows more about each than any server: what came, what the other side has
-acknowledged, what waits. So a thread looks through `/proc/self/fd` and shuts down those that must go, which granian
-then sees as closed by the client.
+granian accepts and owns the connections, outside Python, and closes none for their number. But they are file
+descriptors of this process, and the kernel knows about each how much arrived, was acknowledged and waits. So a thread
+scans `/proc/self/fd` and shuts down connections; granian then sees them as closed by the client.
 
-**Why this is safe.** A descriptor that was listed may be closed and its number be used again before it is looked at.
-So it is duplicated first, and everything after that goes by the duplicate: the kernel's number of the socket (its
-inode) is compared with the one that was listed, and a duplicate stays the same socket whatever happens to the
-original. `shutdown` says goodbye on the connection and frees nothing that granian holds: it closes its descriptor
-itself. Only sockets whose own port is the one that this process listens at are looked at, and no connection that the
-hub made itself (to PostgreSQL, to a webhook) has that port. A duplicate lives for microseconds, so that a connection
-that granian closes meanwhile is not kept open.
+**Why this is safe.** A listed descriptor may be closed and its number reused before it is examined. So it is duplicated
+first, and only the duplicate is used: the kernel's number of its socket (the inode) must equal the listed one, and a
+duplicate stays the same socket whatever happens to the original. `shutdown` ends the connection and frees nothing that
+granian holds, which closes its own descriptor. Only sockets whose local port is the port that this process listens on
+are examined; connections that the hub itself opened (to PostgreSQL, to a webhook) have other ports. A duplicate lives
+for microseconds, so it does not keep open a connection that granian closes.
 """
 
 import contextlib
@@ -37,41 +35,43 @@ LOOK_EVERY = 1.0
 LOOK_EVERY_WHEN_FULL = 0.1
 READ_WITHIN = 20.0
 SLOWEST = 1000
-"""Who reads an answer takes SLOWEST bytes a second, over each READ_WITHIN seconds in which something waits."""
+"""A client must read at least SLOWEST bytes a second, over each READ_WITHIN seconds in which data waits for it."""
 LONGEST_IDLE = 75.0
 KEPT_FREE = 256
-"""Descriptors that stay for everything that is no connection: the database, files, webhooks."""
+"""Descriptors reserved for everything else: the database, files, webhooks."""
 MOST = 8192
 FULL = 0.9
 
 _RESET = struct.pack("ii", 1, 0)
-"""A connection that is closed with this option frees its memory; else the kernel keeps for minutes what nobody took."""
+"""Closing a connection with this option frees its buffers; otherwise the kernel keeps unread data for minutes."""
 
 _UNACKED, _SILENT, _TAKEN, _UNSENT, _LENGTH = 24, 52, 120, 144, 148
-"""Where Linux keeps in its `struct tcp_info`: segments on their way, milliseconds since the client sent data, bytes
-that it acknowledged, and bytes that wait here."""
+"""Offsets in Linux's `struct tcp_info`: segments in flight, milliseconds since the client sent data, bytes that it
+acknowledged, bytes that wait here; and the length needed."""
 
 
 @dataclass(slots=True)
 class Connection:
-    """What is known of one connection from one look to the next."""
+    """The facts about one connection, kept between scans."""
 
     peer: str
-    """As granian names it: `127.0.0.1:40000` or `[::1]:40000`."""
+    """The client as granian names it: `127.0.0.1:40000` or `[::1]:40000`."""
     group: str | None
-    """Connections of one group are counted together: an IPv4 address, or an IPv6 network of 64 bits. A trusted proxy's
-    are in none: behind it are many clients."""
+    """Connections of a group are counted together: an IPv4 address, or an IPv6 network of 64 bits.
+
+    A trusted proxy's connections have no group, because many clients are behind it.
+    """
     opened: float
     idle: float = 0.0
-    """Seconds since the client last sent something."""
+    """Seconds since the client last sent data."""
     waiting_since: float | None = None
-    """Since when something waits for the client to take it."""
+    """Since when data waits for the client to read it; below zero if it reads too slowly."""
     taken_then: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections there may be in this process, and from one address; `trusted` are the proxies in front."""
+    """The most connections of this process, and of one address; `trusted` are the proxies in front."""
 
     most: int
     by_address: int
@@ -80,14 +80,14 @@ class Limits:
 
 @dataclass(slots=True)
 class _Seen:
-    """What one look found."""
+    """The result of one scan."""
 
     listens: bool
     connections: dict[str, Connection]
 
 
 def room_for_connections() -> int:
-    """Raises this process's limit of descriptors as far as it may; says how many connections fit."""
+    """Raise this process's limit of descriptors as far as allowed; return how many connections fit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY or soft < hard:
         with contextlib.suppress(ValueError, OSError):
@@ -98,7 +98,7 @@ def room_for_connections() -> int:
 
 
 def group_of(address: str, trusted: Sequence[str]) -> str | None:
-    """Which connections are counted with this one's; None for those of a trusted proxy."""
+    """Return the group with which an address's connections are counted; None for a trusted proxy."""
     if proxies.is_trusted(address, trusted):
         return None
     try:
@@ -113,10 +113,10 @@ def group_of(address: str, trusted: Sequence[str]) -> str | None:
 
 
 class Guard:
-    """Looks through the connections in a thread of its own.
+    """Scans the connections in its own thread.
 
-    `in_hand` holds the peers whose request is being read, answered or waits; `closing` is called once, when the
-    listening socket has gone: granian has been asked to stop.
+    `in_hand` holds the peers whose request is being read, waits or is being answered. `closing` is called once, when
+    the listening socket is closed because granian was asked to stop.
     """
 
     def __init__(self, port: int, limits: Limits, in_hand: Collection[str], closing: Callable[[], None]) -> None:
@@ -144,7 +144,7 @@ class Guard:
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
 
     def look(self, now: float) -> bool:
-        """Closes what must go; says whether there are nearly as many connections as there may be."""
+        """Close connections that are overdue or too many; return whether the process is nearly full."""
         seen = self._all(now)
         if self._listened and not seen.listens and not self._closed:
             self._closed = True
@@ -156,7 +156,7 @@ class Guard:
         return len(left) > FULL * self.limits.most
 
     def cut(self, inodes: Collection[str]) -> None:
-        """Shuts connections down; with "*" among them, all."""
+        """Shut down connections by inode; "*" shuts down all."""
         if not inodes:
             return
         for inode, connection in self._sockets():
@@ -178,7 +178,7 @@ class Guard:
                 yield inode
 
     def _too_many(self, connections: dict[str, Connection]) -> Iterator[str]:
-        """Idle ones first, and of these those that have been idle for longest; then those whose client is silent."""
+        """Yield the connections to close: the longest idle ones first, then those with the most silent clients."""
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for inode, one in connections.items():
             if one.group is not None:
@@ -192,7 +192,7 @@ class Guard:
         more = len(left) - int(FULL * self.limits.most)
         if more > 0:
             idle = sum(not self._is_busy(connections[inode]) for inode in left)
-            more = max(more, min(idle, len(left) - self.limits.most // 2))  # a crowd comes faster than one looks
+            more = max(more, min(idle, len(left) - self.limits.most // 2))  # clients connect faster than the scans
             gone |= set(self._dispensable(left, connections)[:more])
         yield from gone
 
@@ -205,7 +205,7 @@ class Guard:
     # -------------------------------------------------------------------------------------------------------- looking
 
     def _all(self, now: float) -> _Seen:
-        """Every connection to this process's port by the inode of its socket, and whether it still listens there."""
+        """Return every connection to this process's port by inode, and whether the process still listens."""
         found: dict[str, Connection] = {}
         self._listens = False
         for inode, connection in self._sockets():
@@ -217,14 +217,14 @@ class Guard:
                     one = Connection(name, group_of(peer[0], self.limits.trusted), now)
                 _measure(one, connection, now)
             except OSError:
-                continue  # it has ended
+                continue  # the connection has ended
             found[inode] = one
         others = {inode: None for inode, one in self._known.items() if one is None and inode in self._listed}
         self._known = {**others, **found}
         return _Seen(self._listens, found)
 
     def _sockets(self) -> Iterator[tuple[str, socket.socket]]:
-        """A duplicate of each connection's socket, closed when the next one is asked for."""
+        """Yield a duplicate of each connection's socket, closed when the next one is requested."""
         self._listed = set()
         for name in Path("/proc/self/fd").iterdir():
             try:
@@ -269,11 +269,13 @@ def _duplicate(number: int, inode: str) -> Iterator[socket.socket]:
 
 
 def _measure(one: Connection, connection: socket.socket, now: float) -> None:
-    """Notes how long the client has been silent, and whether it takes what waits for it; a `waiting_since` below zero
-    says that it took too little for too long."""
+    """Record how long the client has been silent, and whether it reads the waiting data.
+
+    A `waiting_since` below zero means that it read too little for too long.
+    """
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     if len(info) < _LENGTH:
-        return  # an old kernel: without these figures nothing is judged
+        return  # an old kernel: without these figures no connection is closed
     unacked, silent, unsent = (struct.unpack_from("=I", info, at)[0] for at in (_UNACKED, _SILENT, _UNSENT))
     taken = struct.unpack_from("=Q", info, _TAKEN)[0]
     one.idle = silent / 1000

@@ -1,4 +1,4 @@
-"""What a thread of the pool does with a request: Django answers it, and granian is given the answer."""
+"""The work of a pool thread on a request: Django answers it, and the answer is handed to granian."""
 
 import logging
 import sys
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class DjangoSide:
-    """Runs in the threads of the pool; everything that it needs of the client is there already."""
+    """Answers requests in the threads of the pool, never waiting for a client."""
 
     def __init__(self, answers: Answers) -> None:
         self.keys, self.people = KnownKeys(), Known()
@@ -41,7 +41,7 @@ class DjangoSide:
     def answer(
         self, protocol: Any, environ: dict[str, Any], body: Body | None, finished: Callable[[], None], too_late: bool
     ) -> None:
-        """Answers one request; `too_late` says that it waited so long for a thread that nobody may be left to hear."""
+        """Answer one request; `too_late` says that it waited too long for a thread, so its client may be gone."""
         try:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)
@@ -55,9 +55,9 @@ class DjangoSide:
     def answer_together(
         self, protocol: Any, environ: dict[str, Any], body: Body, finished: Callable[[], None], pool: Pool
     ) -> bool:
-        """Has the committer answer a tool call; False where it takes none.
+        """Have the committer answer a tool call; return False if it accepts none.
 
-        What it does not answer (several calls in one message) a thread of the pool answers.
+        A thread of the pool answers what the committer does not (several calls in one message).
         """
         offered, whose = time.monotonic(), self.whose(environ)
 
@@ -78,7 +78,7 @@ class DjangoSide:
                     refuse(protocol, environ, refusals.BUSY)
                 else:
                     refuse(protocol, environ, _reason(error, environ))
-            except Exception as unsent:  # such as no room on the disk for a large one
+            except Exception as unsent:  # for example no disk space for a large answer
                 refuse(protocol, environ, _reason(unsent, environ))
             finally:
                 finished()
@@ -86,9 +86,9 @@ class DjangoSide:
         return answer_together(work, done, whose=whose, most_waiting=pool.most_waiting)
 
     def whose(self, environ: dict[str, Any]) -> object:
-        """Which key or person asks, by their ids; of who was not known a moment ago, from which address.
+        """Return the key or person of a request, by id; the client's address if neither was known recently.
 
-        So nobody takes the turns of others with a guess, nor has as many turns and places as guesses.
+        So no one can use up the turns of others by guessing keys, or get more turns by more guesses.
         """
         if secret := requests.secret_in(environ):
             known = self.keys.id_of(secret)
@@ -98,7 +98,7 @@ class DjangoSide:
         return known or ("address", group_of(proxies.client_of(environ, settings.TRUSTED_PROXIES), ()))
 
     def is_signed_in(self, environ: dict[str, Any]) -> bool:
-        """Whether the request's cookie is that of somebody's session."""
+        """Return whether the request's cookie names the session of a signed-in person."""
         session = _session_of(environ)
         store = import_module(settings.SESSION_ENGINE).SessionStore
         return session is not None and SESSION_KEY in store(session)
@@ -108,7 +108,7 @@ class DjangoSide:
         signals.request_started.send(sender=WSGIHandler, environ=environ)
         request = WSGIRequest(environ)
         response = self._handler.get_response(request)
-        if response.status_code < 500:  # else it may be the database that does not say who it is
+        if response.status_code < 500:  # with an error the database may not know the caller
             self._note_who_asked(request)
         return response
 
@@ -127,17 +127,18 @@ class DjangoSide:
 
 
 def _session_of(environ: dict[str, Any]) -> str | None:
-    """What the request's cookie says that its session is."""
+    """Return the session key in the request's cookie."""
     return parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
 
 
 def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
-    """The environment of one answer: a request may be answered again, and what answers it changes its own."""
+    """Return an environment for one attempt to answer: a request may be answered again, and each attempt changes its
+    own."""
     return {**environ, "wsgi.input": BytesIO() if body is None else body.stream(), "wsgi.errors": sys.stderr}
 
 
 def _reason(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
-    """The body of the answer when an error outside Django ended a request; the error goes to the log."""
+    """Log an error that occurred outside Django, and return the refusal for it."""
     if isinstance(error, NoRoom):
         logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])
         return refusals.NO_ROOM
@@ -149,7 +150,7 @@ def _reason(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
 
 
 def refuse(protocol: Any, environ: dict[str, Any], reason: refusals.Reason) -> None:
-    """Answers without Django, and lets go of the connection; nothing happens where an answer was sent already."""
+    """Answer without Django and close the connection; does nothing if an answer was already sent."""
     response = refusals.refusal(environ["PATH_INFO"], reason)
     headers = [*headers_of_own(response), ("connection", "close")]
     protocol.response_bytes(response.status_code, headers, response.content)

@@ -1,17 +1,20 @@
-"""A request as granian describes it, as the WSGI environment that Django reads."""
+"""Turns granian's description of a request into the WSGI environment that Django reads."""
 
 from functools import lru_cache
 from typing import Any
 
 MOST_OF_HEADERS = 32 * 1024
-"""Characters that all values of headers have together: Django reads some of them in time that grows with the square."""
+"""The most characters of all header values together: Django parses some headers in quadratic time."""
 UNREADABLE = "\x80"
-"""Stands for the value of a header that is not ASCII: no check of a header lets it through."""
+"""Replaces the value of a header that is not ASCII; every check of a header refuses it."""
 
 
 def environ_of(scope: Any) -> dict[str, Any]:
-    """Everything but the body. A header that was sent several times has its values joined; one with an underscore in
-    its name is left out, because Django could not tell it from the one with a hyphen."""
+    """Return the environment without the body.
+
+    The values of a repeated header are joined. A header with an underscore in its name is left out, because Django
+    could not distinguish it from the one with a hyphen.
+    """
     server, _, port = scope.server.rpartition(":")
     environ = {
         "REQUEST_METHOD": scope.method,
@@ -42,23 +45,23 @@ def environ_of(scope: Any) -> dict[str, Any]:
 
 
 def _without_escapes(cookies: str) -> str:
-    """A Cookie header without the cookies that have a backslash in them: none of the hub's has one.
+    """Return a Cookie header without the cookies that contain a backslash: none of the hub's do.
 
-    Python before 3.11.10 and 3.12.6 takes time that grows with the square of the backslashes to read a quoted value:
-    minutes for one header of 100 KB, before anybody has signed in.
+    Python before 3.11.10 and 3.12.6 parses a quoted value in time quadratic in its backslashes: minutes for one header
+    of 100 KB, before any sign-in.
     """
     return ";".join(cookie for cookie in cookies.split(";") if "\\" not in cookie)
 
 
 def is_too_large(environ: dict[str, Any]) -> bool:
-    """Whether the headers are more than anybody needs to send."""
+    """Return whether the headers are larger than any client needs."""
     address = len(environ["PATH_INFO"]) + len(environ["QUERY_STRING"])
     return sum(map(len, environ.values())) - address > MOST_OF_HEADERS
 
 
 @lru_cache(maxsize=512)
 def _key_of(name: str) -> str:
-    """The variable of a header; "" for one that is left out."""
+    """Return the variable of a header; "" for one that is left out."""
     if "_" in name:
         return ""
     variable = name.upper().replace("-", "_")
@@ -66,5 +69,5 @@ def _key_of(name: str) -> str:
 
 
 def address_of(client: str) -> str:
-    """The address without the port: `127.0.0.1:80` is 127.0.0.1, and `[::1]:80` is ::1."""
+    """Return the address without the port: `127.0.0.1:80` is 127.0.0.1, and `[::1]:80` is ::1."""
     return client.rpartition(":")[0].strip("[]")

@@ -1,4 +1,4 @@
-"""Who was known a moment ago, and by what: bodies of these are read at once, and each of them has turns of its own."""
+"""Keys and people known from recent requests: their bodies are read at once, and each has its own turns."""
 
 import hashlib
 import time
@@ -15,32 +15,33 @@ MOST = 4096
 
 
 class Known:
-    """Digests of keys or of cookies with whose they are, and the time until which they count as known.
+    """Digests of keys or cookies with the id of their owner, and until when they count as known.
 
-    This decides only whether a body is worth reading and who waits for whom: whether the request may do anything is
-    found out afterwards, in its own transaction, so a key that was revoked meanwhile does nothing.
+    This only decides whether a body is read and who waits for whom. Whether the request is allowed is checked
+    afterwards, in its own transaction, so a key that was revoked in the meantime does nothing.
     """
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
 
     def id_of(self, secret: str) -> str | None:
-        """Whose it is, where that is known."""
+        """Return the owner's id, or None if it is not known."""
         until, whose = self._known.get(_digest(secret), (0.0, ""))
         return whose if until > time.monotonic() else None
 
     def note(self, secret: str, whose: str) -> None:
-        """It has just been found out whose it is."""
+        """Remember the owner of a secret that was just verified."""
         self._known[_digest(secret)] = time.monotonic() + KNOWN_FOR, whose
         while len(self._known) > MOST:
             self._known.popitem(last=False)
 
 
 class KnownKeys(Known):
-    """The same of keys, which can be looked up."""
+    """Known keys of agents, which can also be looked up in the database."""
 
     def look_up(self, secret: str) -> bool:
-        """Asks the database, in a thread that may wait for it. A database that does not answer says so later."""
+        """Return whether a key is valid. If the database does not answer, return True: the request itself will fail
+        then."""
         try:
             with connection.wrap_database_errors, my_turn():
                 caller = calls.find_caller(secret, "", timezone.now())

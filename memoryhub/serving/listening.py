@@ -1,7 +1,7 @@
-"""The port of a server: one hub alone listens there.
+"""Reserves the server's port for one hub.
 
-granian's workers share their port among themselves (`SO_REUSEPORT`), and the kernel would as readily share it with
-the workers of another hub of the same user, which would then get a part of the requests, and of the passwords.
+granian's workers share their port (`SO_REUSEPORT`), and the kernel would also share it with the workers of another hub
+of the same user, which would then receive some of the requests, and of the passwords.
 """
 
 import errno
@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 
 
 def address_of(host: str, port: int) -> str:
-    """The IP address that a host stands for, an IPv4 one where it has both; granian knows no names."""
+    """Return the IP address of a host, IPv4 if it has both: granian does not resolve names."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, OverflowError):
@@ -28,11 +28,11 @@ def url_of(host: str, port: int) -> str:
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Makes sure that nobody else serves the port, and that no other hub will; close what it returns to end that.
+    """Ensure that no other program serves the port; closing the returned socket ends the reservation.
 
-    A socket of the kernel's own namespace keeps the name of the address for as long as this process or one of its
-    workers lives: it is there too while a worker is started again and nobody listens. Who listens without having asked
-    for that name is found by binding the port alone for a moment.
+    A socket in the kernel's abstract namespace holds a name with the address for as long as this process or a worker
+    lives, even while a worker restarts and no one listens. Programs that listen without that name are found by binding
+    the port for a moment.
     """
     name = socket.socket(socket.AF_UNIX if sys.platform == "linux" else socket.AF_INET)
     try:

@@ -1,4 +1,4 @@
-"""What `serve` tells its worker processes, and what the environment says about connections."""
+"""Options that `serve` passes to its worker processes, and settings about connections."""
 
 import os
 from collections.abc import Sequence
@@ -11,8 +11,10 @@ _VARIABLE = "MEMORYHUB_SERVING"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The port, the threads of a worker, how many connections one address may have to it, and the trusted proxies,
-    which are not counted."""
+    """The port, the threads of a worker, how many connections one address may have to it, and the trusted proxies.
+
+    The connections of trusted proxies are not counted by address.
+    """
 
     port: int
     threads: int
@@ -27,5 +29,5 @@ class Options:
 
 
 def for_workers(port: int, threads: int) -> None:
-    """Leaves the options where the workers find them, which are started from this process."""
+    """Store the options in the environment, which the workers inherit."""
     os.environ[_VARIABLE] = f"{port}/{threads}"

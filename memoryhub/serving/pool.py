@@ -1,4 +1,4 @@
-"""The threads that run Django: a fixed number of them, and a bounded number of requests that wait for one."""
+"""A fixed number of threads that run Django, and a bounded number of requests that wait for one."""
 
 import logging
 import threading
@@ -13,14 +13,14 @@ WAITING_PER_THREAD = 16
 LONGEST_WAIT = 20.0
 
 Job = Callable[[bool], None]
-"""Runs in a thread; True says that it waited too long for one, and should only say so."""
+"""A function that a thread runs; True means that it waited too long and should only answer so."""
 
 
 class Pool:
-    """Hands jobs to its threads; keys and people take turns, and each has at most half of the threads and places.
+    """Runs jobs in its threads; keys and people take turns, and each has at most half of the threads and places.
 
-    No job may wait for a client: whatever it needs of the request is in memory or in a file before it is offered, and
-    its answer is handed to the server whole. So a thread is held for as long as the hub itself needs.
+    No job may wait for a client: its request is in memory or in a file before it is offered, and its answer is handed
+    to the server whole. So a thread is occupied only for as long as the hub itself needs.
     """
 
     def __init__(self, threads: int, *, most_waiting: int | None = None, longest_wait: float = LONGEST_WAIT) -> None:
@@ -33,7 +33,7 @@ class Pool:
             threading.Thread(target=self._run, name=f"request-{number + 1}", daemon=True).start()
 
     def offer(self, job: Job, whose: object = None) -> bool:
-        """Whether the job will be run; it is not where too many wait already, of all or of this key or person."""
+        """Queue a job and return True; return False if too many jobs wait already, in all or of this key or person."""
         if not self._jobs.has_place(whose, self.most_waiting):
             return False
         self._jobs.put((time.monotonic(), job), whose)
@@ -45,7 +45,7 @@ class Pool:
             began = time.monotonic()
             try:
                 job(began - offered > self.longest_wait)
-            except Exception:  # without its threads the hub would answer nobody
+            except Exception:  # an error must not end the thread
                 logger.exception("A request failed outside Django")
             self._jobs.took(whose, time.monotonic() - began)
-            del job, whose  # or the last request stays in memory until the next one
+            del job, whose  # otherwise the last request stays in memory until the next one

@@ -1,4 +1,4 @@
-"""The worker processes of `serve`: one that dies is started again, however often that happens, and none outlives it."""
+"""The worker processes of `serve`: a dead worker is always restarted, and no worker outlives the server."""
 
 import multiprocessing
 import os
@@ -18,11 +18,11 @@ KILLED_AFTER = 20
 
 
 class Server(MPServer):
-    """granian's, which ends where a worker dies within 5.5 seconds of having been started again.
+    """granian's server, which by itself would stop when a worker dies within 5.5 seconds of a restart.
 
-    A machine that ran out of memory kills a worker twice, and the hub would be gone for good. So a worker is started
-    again for as long as the server runs, after a pause that grows while workers die young. In the first STARTED_AFTER
-    seconds granian's rule stays: a hub that cannot start says so and ends.
+    A machine short of memory can kill a worker twice, and the hub would stop permanently. So workers are restarted for
+    as long as the server runs, after a pause that grows while workers die young. In the first STARTED_AFTER seconds
+    granian's rule applies: a hub that cannot start reports it and ends.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -34,7 +34,7 @@ class Server(MPServer):
         now = time.monotonic()
         if all(now - self.wrks[number].birth > YOUNG for number in workers):
             self._pause = 0.0
-        self.main_loop_interrupt.wait(self._pause)  # which a signal ends
+        self.main_loop_interrupt.wait(self._pause)  # a signal ends the wait
         if self.interrupt_signal:
             return
         self._pause = min(max(1.0, self._pause * 2), LONGEST_PAUSE)
@@ -44,10 +44,9 @@ class Server(MPServer):
 
 
 def end_with_parent() -> None:
-    """In a worker: where the process that started it is gone, as after kill -9, it ends as if it had been stopped.
+    """End this worker, as if it were stopped, once its parent process is gone, for example after kill -9.
 
-    It would hold the port and the data directory, so that `serve` could not start again, and nobody would start it
-    again when it dies.
+    An orphan would hold the port and the data directory, so that `serve` could not start, and no one would restart it.
     """
     if (parent := multiprocessing.parent_process()) is not None and parent.pid is not None:
         threading.Thread(target=_end_after, args=(parent.pid,), name="parent", daemon=True).start()

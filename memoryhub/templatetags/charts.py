@@ -1,4 +1,4 @@
-"""The marks of a picture: there are hundreds of them, so that they are put together here and not in a template."""
+"""The marks of a chart, put together in Python because there are hundreds of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOT = _LINK + (
 
 @register.simple_tag
 def bars(marks: Iterable[Any]) -> SafeString:
-    """Marks whose shape is a charts.Bar."""
+    """Return marks whose shape is a charts.Bar."""
     return format_html_join(
         "",
         BAR,
@@ -37,7 +37,7 @@ def bars(marks: Iterable[Any]) -> SafeString:
 
 @register.simple_tag
 def dots(marks: Iterable[Any]) -> SafeString:
-    """Marks whose shape is a charts.Dot."""
+    """Return marks whose shape is a charts.Dot."""
     return format_html_join(
         "",
         DOT,

@@ -1,4 +1,4 @@
-"""The rows of a comparison as table rows: built in Python, since thousands of them are too slow as templates."""
+"""The rows of a comparison as table rows, built in Python because templates are too slow for thousands of them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from memoryhub.web.common.highlights import label
 register = template.Library()
 
 MOST_BYTES = 1_000_000
-"""Bytes of HTML that all comparisons of one page take together; what follows is on pages of its own."""
+"""The most bytes of HTML of all comparisons on one page; the rest is on further pages."""
 MOST_OF_LINE = 60_000
-"""Bytes of HTML of one side of one line: where characters must be made visible, that is far more than its text."""
+"""The most bytes of HTML of one side of one line: with hidden characters made visible it far exceeds the text."""
 _PIECE = 500
 
 NO_CELLS = '<td class="diff-void" colspan="3"></td>'
@@ -27,7 +27,7 @@ NO_CELLS = '<td class="diff-void" colspan="3"></td>'
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The rows as HTML, and what stands before the number of a change in its id."""
+    """The rows as HTML, and the prefix of a change's id before its number."""
 
     rows: SafeString
     prefix: str
@@ -37,12 +37,13 @@ class Comparison:
 def comparison(
     context: template.Context, diff: Diff, mode: str, expand_url: str = "", rest_url: str = "", after: int = 0
 ) -> Comparison:
-    """The rows of a table of four columns (unified: two numbers, sign, text) or six (split: number, sign, text, twice).
+    """Return the rows of a table of four columns (unified) or six (split).
 
-    Changes have the ids `change-1`, `change-2` …; in the second comparison of a page `diff-2-change-1` … `after` rows
-    are passed over, and where the page has no room for all that follow, its last row says so and leads to the others:
-    the next piece of the comparison at `rest_url` (an address with a query), or else the text of the new side. `sides`
-    in the context has the pages of the two texts, which show a line that is cut here.
+    Unified rows have two numbers, a sign and the text; split rows have a number, a sign and the text for each side.
+    Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
+    rows are left out. If the page has no room for the rest, the last row says so and links to the next piece at
+    `rest_url` (an address with a query), or else to the text of the new side. `sides` in the context holds the pages of
+    the two texts, which show a line that is cut here.
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"
@@ -57,9 +58,9 @@ def comparison(
 
 @register.simple_tag(takes_context=True)
 def next_piece(context: template.Context) -> int:
-    """The number of the next comparison of a page, counted where all its templates look: no id may stand there twice.
+    """Return the number of the page's next comparison, counted over all its templates so that no id repeats.
 
-    What is loaded into another page begins with the number `piece` that it has there.
+    A piece that is loaded into another page starts from its number there, the parameter `piece`.
     """
     page = context.dicts[0]
     if "_comparisons" not in page:
@@ -72,7 +73,7 @@ def next_piece(context: template.Context) -> int:
 
 
 def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
-    """The rows behind the first `after`, as many as the page has room for; one where it had room for any."""
+    """Yield the rows after the first `after`, as many as the page has room for; at least one if it had any room."""
     left: int = page.get("_comparison_room", MOST_BYTES)
     if after:
         yield _before(frame, rest_url)
@@ -96,7 +97,7 @@ def _before(frame: "_Frame", rest_url: str) -> str:
 
 
 def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
-    """The row for what the page has no room for: how much that is, with the link to the next piece."""
+    """Return the row for the rows that do not fit: how many lines, with the link to the next piece."""
     diff = frame.diff
     words = _("Not shown here: lines %(old)s to %(old_last)s before, lines %(new)s to %(new_last)s after.") % {
         "old": min(frame.shown_old + 1, diff.old_lines),
@@ -138,7 +139,7 @@ class _Labels:
 
 @dataclass(slots=True)
 class _Frame:
-    """What all rows of one table share; `position` counts the changes that have begun."""
+    """The state that all rows of one table share; `position` counts the changes that have begun."""
 
     diff: Diff
     prefix: str
@@ -154,14 +155,14 @@ class _Frame:
     shown_new: int = 0
 
     def at(self, part: Row | Gap) -> None:
-        """Notes how far into both texts the row reaches that is made now."""
+        """Record which lines of both texts the present row reaches."""
         if isinstance(part, Gap):
             self.old_number, self.new_number = part.old_first + part.count - 1, part.new_first + part.count - 1
         else:
             self.old_number, self.new_number = part.old_number or self.old_number, part.new_number or self.new_number
 
     def start(self, changes: bool) -> tuple[str, str]:
-        """For a row: the attribute that names the change that starts here, and the links to those around it."""
+        """Return a row's id attribute if a change starts in it, and the links to the neighbouring changes."""
         starts = changes and not self.in_change
         self.in_change = changes
         if not starts:
@@ -192,12 +193,12 @@ class _Frame:
         return self.labelled(row.new or (), "ins", url) + (self.labels.unended if unended else "")
 
     def labelled(self, spans: tuple[Span, ...], mark: str, url: str = "") -> str:
-        """A line with what stands beside it; `url` is where the whole of it is."""
+        """Return a line with the labels beside it; `url` is the page that shows the whole line."""
         beside = self.diff.labels.get("".join(span.text for span in spans), ()) if self.diff.labels else ()
         return _text(spans, mark, url) + "".join(map(label, beside))
 
     def _end_differs(self, number: int | None, last: int) -> bool:
-        """Whether a line is the last one of a text that ends in another way than the other, neither being empty."""
+        """Return whether a line is the last of a text that differs in its final line feed, neither text being empty."""
         diff = self.diff
         return number == last and diff.old_no_newline != diff.new_no_newline and min(diff.old_lines, diff.new_lines) > 0
 
@@ -251,7 +252,7 @@ def _cells(kind: str, number: int | None, sign: str, text: str) -> str:
 
 
 def _gap(gap: Gap, frame: _Frame) -> str:
-    """The row for equal lines that are left out, with the link to the page that shows them."""
+    """Return the row for equal lines that are left out, with the link to the page that shows them."""
     frame.in_change = False
     words = ngettext("%(count)s unchanged line", "%(count)s unchanged lines", gap.count) % {"count": gap.count}
     text: str = escape(words)
@@ -267,13 +268,16 @@ def _sign(sign: str, meaning: str) -> str:
 
 
 def _at_line(url: str, number: int | None) -> str:
-    """The address of a text at one of its lines."""
+    """Return the address of a text at one of its lines."""
     return f"{url}?first={number}#L{number}" if number else url
 
 
 def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
-    """A line as HTML; blanks that were added or removed have signs, since nobody sees them otherwise. A line that
-    would take too much of the page is cut, and says by how many characters; `url` is where the whole of it is."""
+    """Return a line as HTML, with signs for blanks that were added or removed.
+
+    A line that would take too much of the page is cut and says how many characters are missing; `url` is the page that
+    shows it whole.
+    """
     made: list[str] = []
     left = MOST_OF_LINE
     for number, span in enumerate(spans):
@@ -290,13 +294,13 @@ def _text(spans: tuple[Span, ...], mark: str, url: str = "") -> str:
 
 
 def _span(span: Span, text: str, mark: str) -> str:
-    """A piece of a span as HTML."""
+    """Return a piece of a span as HTML."""
     html = to_html(text, show_whitespace=span.marked and span.text.isspace())
     return f"<{mark}>{html}</{mark}>" if span.marked else html
 
 
 def _beginning(span: Span, mark: str, room: int) -> tuple[int, str]:
-    """As much of a span as there is room for: how many characters, and their HTML."""
+    """Return as much of a span as there is room for: the number of characters, and their HTML."""
     shown = 0
     made: list[str] = []
     while shown < len(span.text):

@@ -1,4 +1,4 @@
-"""The search field of the top bar and the palette's dialog: on every page, so they are rendered once and kept."""
+"""The search field and the palette's dialog, which are on every page and therefore cached as HTML."""
 
 from functools import lru_cache
 
@@ -10,24 +10,24 @@ from django.utils.translation import get_language
 register = template.Library()
 
 _PLACE = "memstore_here"
-"""Stands for the store's id in what is kept."""
+"""Stands for the store's id in the cached HTML."""
 
 
 @register.simple_tag(takes_context=True)
 def search_bar(context: template.Context) -> SafeString:
-    """The field, which on a store's page searches that store, and the button of the palette."""
+    """Return the search field, which on a store's page searches that store, and the palette's button."""
     return _of_store(context, "search/_topbar.html")
 
 
 @register.simple_tag(takes_context=True)
 def palette_button(context: template.Context) -> SafeString:
-    """The button of the palette alone."""
+    """Return only the palette's button."""
     return _of_store(context, "search/_palette.html")
 
 
 @register.simple_tag(takes_context=True)
 def palette_dialog(context: template.Context) -> SafeString:
-    """The dialog of the palette and of the path finder."""
+    """Return the dialog of the palette and of the path finder."""
     return _of_store(context, "search/_dialog.html")
 
 

@@ -1,4 +1,4 @@
-"""Findings on other pages: what a kind is called, and how many a memory has open."""
+"""Findings on other pages: the names of kinds, and the number of open findings."""
 
 from django import template
 
@@ -8,7 +8,7 @@ from memoryhub.web.common import kinds
 register = template.Library()
 
 MOST, MOST_EVERYWHERE = 100, 1000
-"""So many are counted of a memory and of all stores, and no more."""
+"""Counting stops at this number, for a memory and for all stores."""
 
 
 @register.filter
@@ -23,21 +23,21 @@ def kind_group(kind: str) -> str:
 
 @register.simple_tag
 def open_findings(memory: Memory) -> int:
-    """How many findings of a memory are open, up to MOST, in one question to one index."""
+    """Return how many findings of a memory are open, up to MOST, by one indexed query."""
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).open()
     return of_memory.order_by().values("memory_id")[:MOST].count()
 
 
 @register.simple_tag
 def dismissed_findings(memory: Memory) -> int:
-    """How many findings of a memory people have dismissed, up to MOST."""
+    """Return how many findings of a memory were dismissed, up to MOST."""
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).filter(state=FindingState.DISMISSED)
     return of_memory.order_by().values("memory_id")[:MOST].count()
 
 
 @register.simple_tag
 def open_everywhere(user: User) -> int:
-    """How many findings are open in the stores of a person, up to MOST_EVERYWHERE."""
+    """Return how many findings are open in the stores of a person, up to MOST_EVERYWHERE."""
     stores = MemoryStore.objects.visible_to(user).order_by().values("pk")
     found = Finding.objects.filter(store_id__in=stores).open()
     return found.order_by().values("store_id")[:MOST_EVERYWHERE].count()

@@ -1,4 +1,4 @@
-"""What a store uses of its limits, on the store's own page."""
+"""A store's usage of its limits, on the store's own page."""
 
 from django import template
 
@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.simple_tag
 def usage_of(store: MemoryStore) -> list[Meter]:
-    """The meters of a store."""
+    """Return the meters of a store."""
     return usage.near(store, HubSettings.current())

@@ -1,4 +1,4 @@
-"""What every page shows in the same way: icons, times, sizes, people and agents, and where the reader is."""
+"""Elements that look the same on every page: icons, times, sizes, people and agents, and links to the current page."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ THEMES = ("system", "light", "dark")
 ACTOR_ICONS = {"key": "bot", "policy": "clock", "system": "server"}
 MINUTE, HOUR, DAY = 60, 3600, 86400
 RELATIVE_DAYS = 30
-"""Older moments are shown as a date."""
+"""Moments that are further away are shown as a date."""
 
 
 @register.simple_tag
 def stylesheets() -> SafeString:
-    """The links of every page's stylesheets, in their order."""
+    """Return the links to every page's style sheets, in their order."""
     links = ((static(name),) for name in assets.files_of(assets.STYLES))
     return format_html_join("\n", '<link rel="stylesheet" href="{}">', links)
 
 
 @register.simple_tag
 def scripts() -> SafeString:
-    """The scripts of every page."""
+    """Return the script elements of every page."""
     links = ((static(name),) for name in assets.files_of(assets.SCRIPTS))
     return format_html_join("\n", '<script type="module" src="{}"></script>', links)
 
 
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
-    """An icon of the sprite: decoration, or with a label a picture that says it."""
+    """Return an icon of the sprite: decorative, or with a label an image of that name."""
     meaning = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
     return format_html(
         '<svg class="icon icon-{}" {}><use href="{}#{}"></use></svg>', name, meaning, static("icons.svg"), name
@@ -52,14 +52,15 @@ def icon(name: str, label: str = "") -> SafeString:
 
 @register.simple_tag
 def avatar(kind: str, name: str) -> SafeString:
-    """The mark before the name of an actor: initials of a person, an icon of anything else. The name stands beside."""
+    """Return the mark before an actor's name: initials of a person, otherwise an icon. The name stands next to it."""
     inner = icon(ACTOR_ICONS[kind]) if kind in ACTOR_ICONS else initials(name)
     return format_html('<span class="avatar avatar-{}" dir="auto" aria-hidden="true">{}</span>', kind, inner)
 
 
 @register.filter
 def initials(name: str) -> str:
-    """`Ada Lovelace` → `AL`, `ada@example.com` → `A`; `?` where nothing can be read."""
+    """Return the initials of a name, `AL` for `Ada Lovelace`, `A` for `ada@example.com`; `?` without a letter or
+    digit."""
     words = [word for word in name.partition("@")[0].split() if word[0].isalnum()]
     letters = [words[0][0], words[-1][0]] if len(words) > 1 else [word[0] for word in words]
     return "".join(letters).upper() or "?"
@@ -67,14 +68,14 @@ def initials(name: str) -> str:
 
 @register.filter
 def size(count: int) -> str:
-    """Bytes for people: `999 B`, `1.5 KB`; the same steps as the memory tool's."""
+    """Return bytes for people, `999 B` or `1.5 KB`, in the same steps as the memory tool's."""
     figure = human_size(count).removesuffix("B")
     return f"{figure[:-1]} {figure[-1]}B" if figure[-1].isalpha() else f"{figure} B"
 
 
 @register.simple_tag
 def relative_time(moment: datetime | None, now: datetime | None = None) -> SafeString | str:
-    """How long ago (or ahead) a moment is, with the exact one in the person's zone as title; nothing for null."""
+    """Return how long ago (or ahead) a moment is, with the exact time in the person's zone as title; empty for None."""
     if moment is None:
         return ""
     return _time_element(moment, ago(moment, now or timezone.now()), exactly(moment))
@@ -82,14 +83,16 @@ def relative_time(moment: datetime | None, now: datetime | None = None) -> SafeS
 
 @register.simple_tag
 def exact_time(moment: datetime | None) -> SafeString | str:
-    """The moment in the person's zone, to the second; nothing for null."""
+    """Return the moment in the person's zone, to the second; empty for None."""
     return "" if moment is None else _time_element(moment, exactly(moment))
 
 
 @register.simple_tag(takes_context=True)
 def current(context: template.Context, url: str, section: str = "") -> SafeString | str:
-    """`aria-current` for a link to this page; for one to a section also beneath that first part of the address, and on
-    pages that say that they are of the section."""
+    """Return `aria-current` for a link to the current page, or to a section that contains the page.
+
+    A page is in a section by its address, or by `section` in its context.
+    """
     request = context.get("request")
     path = request.path if request else ""
     if url == path:
@@ -100,7 +103,7 @@ def current(context: template.Context, url: str, section: str = "") -> SafeStrin
 
 @register.simple_tag(takes_context=True)
 def theme(context: template.Context) -> str:
-    """What the person has chosen, or before signing in this browser: `system`, `light` or `dark`."""
+    """Return the person's chosen theme, or before sign-in the browser's: `system`, `light` or `dark`."""
     request = context.get("request")
     user = getattr(request, "user", None)
     if user is not None and user.is_authenticated:
@@ -112,7 +115,8 @@ def theme(context: template.Context) -> str:
 
 @register.filter
 def field_kind(field: BoundField) -> str:
-    """How a form field is laid out: `check` (box before its label), `set` (many inputs with a legend) or `plain`."""
+    """Return the layout of a form field: `check` (box before its label), `set` (several inputs with a legend) or
+    `plain`."""
     if field.use_fieldset:
         return "set"
     return "check" if field.widget_type == "checkbox" else "plain"
@@ -120,7 +124,7 @@ def field_kind(field: BoundField) -> str:
 
 @register.filter
 def drawn(field: BoundField) -> SafeString:
-    """A form field as HTML; what is typed or stands in a line of text decides from which side it is written."""
+    """Return a form field as HTML; the direction of a text field follows its content."""
     if field.widget_type in ("text", "textarea"):
         field.field.widget.attrs.setdefault("dir", "auto")
     return field.as_widget()
@@ -128,7 +132,7 @@ def drawn(field: BoundField) -> SafeString:
 
 @register.simple_tag
 def editor_phrases() -> str:
-    """What CodeMirror says, by its English words, as JSON."""
+    """Return the translations of CodeMirror's phrases, by English phrase, as JSON."""
     return json.dumps(
         {
             "Find": _("Find"),
@@ -156,7 +160,7 @@ def editor_phrases() -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """The distance in one unit, rounded down: `3 minutes ago`, `in 2 days`; a date when it is far."""
+    """Return the distance in one unit, rounded down, `3 minutes ago` or `in 2 days`; a date if it is far."""
     seconds = int(abs(now - moment).total_seconds())
     if seconds < MINUTE:
         return _("just now") if moment <= now else _("in a moment")
@@ -166,7 +170,7 @@ def ago(moment: datetime, now: datetime) -> str:
 
 
 def exactly(moment: datetime) -> str:
-    """`21 November 2026, 09:49:12 CET`, in the current zone."""
+    """Return a moment as `21 November 2026, 09:49:12 CET`, in the current zone."""
     return formats.date_format(timezone.localtime(moment), "j F Y, H:i:s T")
 
 

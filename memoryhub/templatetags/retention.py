@@ -16,19 +16,19 @@ register = template.Library()
 
 @register.simple_tag
 def kept_of(memory: Memory) -> Kept:
-    """What keeps a memory, and what policies will do to it: two indexed queries."""
+    """Return what keeps a memory, and what policies will do to it, by two indexed queries."""
     return retention_due.kept(memory, timezone.now())
 
 
 @register.simple_tag
 def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
-    """The legal hold and the pin over a directory or a memory, or over the store."""
+    """Return the legal hold and the pin on a directory or a memory, or on the store."""
     return retention_due.over(store.pk, memory, path, timezone.now())
 
 
 @register.simple_tag(takes_context=True)
 def kept_until(context: template.Context, memory: Memory) -> datetime | None:
-    """When a memory in the trash is gone for good; null: never by itself. The page asks for its policies once."""
+    """Return when a memory in the trash will be deleted permanently, or None; the policies are loaded once per page."""
     saved: list[Policy] | None = context.get("_policies")
     if saved is None:
         saved = policies.concerning(memory.store_id)

@@ -1,4 +1,4 @@
-"""The review on other pages: how much awaits it, what was decided about a version, who flagged a memory."""
+"""Reviews on other pages: versions that await review, decisions about a version, and flags of memories."""
 
 from django import template
 from django.contrib.auth.models import AnonymousUser
@@ -12,23 +12,23 @@ from memoryhub.web.review.queries import Row
 register = template.Library()
 
 MOST = 1000
-"""So many are counted, and no more."""
+"""Counting stops at this number."""
 
 
 @register.simple_tag
 def awaiting_review(user: User | AnonymousUser) -> int:
-    """The number of unreviewed versions in the stores of a person, up to MOST, in one question to one index."""
+    """Return the number of unreviewed versions in the stores of a person, up to MOST, by one indexed query."""
     if not isinstance(user, User):
         return 0
     waiting = MemoryVersion.objects.unreviewed()
     if not user.is_superuser:
         waiting = waiting.filter(store_id__in=Member.objects.filter(user=user).values("store_id"))
-    return waiting.values("seq")[:MOST].count()  # seq is in the index, so that no row is read
+    return waiting.values("seq")[:MOST].count()  # seq is in the index, so no row is read
 
 
 @register.simple_tag(takes_context=True)
 def review_of(context: template.Context, version: MemoryVersion, compares: bool = False) -> Item:
-    """A version with what its page shows of its review; what it changed where `compares`."""
+    """Return a version with its review as its page shows it, with its changes if `compares`."""
     row = Row(version.store_id, version.seq, version.pk, version.memory_id, version.path, version.created_at)
     return items_of([row], context["request"].user, timezone.now(), compares=compares)[0]
 
@@ -40,7 +40,7 @@ def verb(name: str) -> Verb:
 
 @register.simple_tag
 def verbs_of_several() -> list[Verb]:
-    """The decisions that the inbox offers for several selected versions."""
+    """Return the decisions that the inbox offers for several selected versions."""
     return OF_SEVERAL
 
 
@@ -56,6 +56,6 @@ def verb_of_decision(decision: str) -> Verb:
 
 @register.simple_tag
 def flag_of(memory: Memory) -> Review | None:
-    """The review that set the flag of a flagged memory."""
+    """Return the review that set the flag of a flagged memory."""
     flags = Review.objects.of_memory(memory.store_id, memory.pk).filter(decision=Decision.FLAGGED)
     return flags.newest().select_related("by").first()

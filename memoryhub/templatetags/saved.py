@@ -1,4 +1,4 @@
-"""The saved views of the page that is shown, for the menu beside its filter."""
+"""The saved views of the current page, for the menu next to its filter."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """The views of a page; `current` is the one whose filter is on; `save_url` is where this filter is kept."""
+    """The views of a page; `current` is the view whose filter is on; `save_url` saves the present filter."""
 
     rows: list[Row]
     current: SavedView | None
@@ -28,7 +28,10 @@ class Menu:
 
 @register.simple_tag(takes_context=True)
 def saved_views(context: Context, page: str) -> Menu | None:
-    """Of a page of a store, `store` in the context, those of this store; null where filters cannot be kept."""
+    """Return the saved views of a page, or None if its filters cannot be saved.
+
+    For a page of a store these are the views of the `store` in the context.
+    """
     request: Request | None = context.get("request")
     store: MemoryStore | None = context.get("store") if page in PAGES and PAGES[page].of_store else None
     if request is None or page not in PAGES or (PAGES[page].of_store and store is None):

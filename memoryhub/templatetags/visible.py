@@ -1,4 +1,4 @@
-"""The filter through which every text that an agent may have written reaches a page."""
+"""Filters through which every text that an agent may have written reaches a page."""
 
 import re
 
@@ -12,20 +12,21 @@ register = template.Library()
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _BETWEEN = re.compile(r"(/| → |[“”\"(),;·]|: )")
-"""What stands between names: the names of a path, and a path and the words around it."""
+"""What separates names: the names of a path, and a path from the words around it."""
 _ISOLATE, _END = "\u2068", "\u2069"
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether any character of the text is written from right to left."""
+    """Return whether any character of the text is written from right to left."""
     return _RIGHT_TO_LEFT.search(text) is not None
 
 
 @register.filter
 def visible(value: object, show: str = "") -> SafeString:
-    """The text escaped, hidden characters as labelled boxes; `|visible:"whitespace"` shows spaces and tabs as well.
+    """Return the text escaped, with hidden characters as labelled boxes.
 
-    In one line the names that are written from right to left are isolated each: a path keeps the order of its names.
+    `|visible:"whitespace"` also shows spaces and tabs. In a single line each right-to-left name is isolated, so that a
+    path keeps the order of its names.
     """
     text = str(value)
     if show or "\n" in text or not _RIGHT_TO_LEFT.search(text):
@@ -37,14 +38,14 @@ def visible(value: object, show: str = "") -> SafeString:
 @register.filter(is_safe=True)
 @stringfilter
 def plain(value: str) -> str:
-    """For titles, attributes and options, where no box can stand: U+FFFD for each hidden character."""
+    """Return the text with U+FFFD for each hidden character, for titles, attributes and options."""
     return without_hidden(value)
 
 
 @register.filter(is_safe=True)
 @stringfilter
 def isolated(value: str) -> str:
-    """After `plain`, for the title of a page: each name that is written from right to left keeps its place."""
+    """Return a text from `plain` with each right-to-left name isolated, for the title of a page."""
     if not _RIGHT_TO_LEFT.search(value):
         return value
     parts = _BETWEEN.split(value)

@@ -1,1 +1,1 @@
-"""Webhooks without their rows: events, times of attempts, signatures."""
+"""Rules of webhooks that need no database: events, times of attempts, signatures."""

@@ -1,7 +1,7 @@
-"""What webhooks are told: audit entries, and runs and imports that have come further, as events with thin data.
+"""Events for webhooks, made from audit entries and from the progress of runs and imports.
 
-An event says which memory store, who, and which ids; never a text, never a path. One entry that changed many memories
-is one event for each kind of change, with at most LISTED memories; a longer list goes on in a further event.
+An event contains the memory store, the actor and ids; never a text, never a path. An entry that changed many memories
+becomes one event for each kind of change, with at most LISTED memories; a longer list continues in further events.
 """
 
 import hmac
@@ -17,7 +17,7 @@ from memoryhub.actors import actor
 LISTED = 100
 
 OFFICIAL = ("memory_store.created", "memory_store.archived", "memory_store.deleted")
-"""Those that the memory_stores API has; the types of its SDK hold their data."""
+"""The events of the memory_stores API; the types of its SDK match their data."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "memory_store": (*OFFICIAL, "memory_store.updated", "memory_store.unarchived"),
@@ -40,14 +40,14 @@ _RUNS = {
 _IMPORTS = {"done": "import.finished", "failed": "import.failed"}
 
 TELLING = frozenset((*GROUPS["review"], *GROUPS["finding"]))
-"""The events for which the entry's input is needed."""
+"""The events that need the entry's input."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A memory version that an entry made; `moved` and `rewritten` compare it with the version before it."""
+    """A memory version that an entry made; `moved` and `rewritten` compare it with the previous version."""
 
     id: str
     memory: str
@@ -60,7 +60,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A finding that an entry brought."""
+    """A finding that an entry recorded."""
 
     id: str
     memory: str
@@ -70,8 +70,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An audit entry as far as events tell it: `event` is what its command is to webhooks (null: none), beside what it
-    did to memories; `named` are (memory, version) that its input names."""
+    """The facts of an audit entry that events use.
+
+    `event` is the event of its command (None: none), besides the changes to memories; `told` is its input, and `named`
+    are the (memory, version) pairs in that input.
+    """
 
     chain: str
     seq: int
@@ -103,7 +106,7 @@ class Event:
 
 
 def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
-    """The events of a done act, those of the store before those of its memories."""
+    """Yield the events of a successful act, those of the store before those of its memories."""
     hub = _Hub(key)
     if entry.event in GROUPS["memory_store"]:
         official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}
@@ -119,7 +122,7 @@ def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
 
 
 def of_run(store: str | None, run: str, before: str, state: str, at: datetime, key: bytes) -> Iterator[Event]:
-    """The events of a retention run that webhooks were told to be in one state and that is in another now."""
+    """Yield the events of a retention run whose state changed since webhooks were last informed."""
     hub, names = _Hub(key), [_RUNS[state]] if state in _RUNS else []
     if state in ("done", "cancelled") and before == "":
         names.insert(0, _RUNS["running"])
@@ -128,7 +131,7 @@ def of_run(store: str | None, run: str, before: str, state: str, at: datetime, k
 
 
 def of_import(store: str, job: str, state: str, memories: int, at: datetime, key: bytes) -> Iterator[Event]:
-    """The event of an import that has ended."""
+    """Yield the event of an import that has ended."""
     if state in _IMPORTS:
         hub = _Hub(key)
         data = hub.place(store) | {"import_id": job, "memory_count": memories}
@@ -136,7 +139,7 @@ def of_import(store: str, job: str, state: str, memories: int, at: datetime, key
 
 
 def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> Event:
-    """What the button sends: it says nothing but which webhook it is for."""
+    """Return the event that the test button sends, which contains only the webhook's id."""
     hub = _Hub(key)
     return hub.event(chain, seq, at, TEST, hub.place(None) | {"id": webhook}, of=webhook)
 
@@ -145,7 +148,7 @@ def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> 
 
 
 def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
-    """(event, what it lists), each event once."""
+    """Yield (event, the items that it lists), each event once."""
     lists: dict[str, list[dict[str, str | None]]] = {}
     for made in entry.made:
         for name in _changes(made):
@@ -166,7 +169,7 @@ def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
 
 
 def _changes(made: Made) -> list[str]:
-    """A version that both moved a memory and changed its text is two changes; one that only deleted it is one."""
+    """Return the changes of a version: a version that both moved a memory and changed its text is two changes."""
     if made.operation == "deleted":
         return ["memory.deleted"]
     if made.operation == "created":
@@ -185,7 +188,7 @@ def _named(entry: Entry) -> list[dict[str, str | None]]:
 
 
 def _decided(told: Mapping[str, Any]) -> list[str]:
-    """The findings that an entry names; where it tells only how many, none."""
+    """Return the findings that an entry names; none if it records only their number."""
     before = told.get("before")
     lists = before.values() if isinstance(before, dict) else ()
     return [str(one) for listed in lists if isinstance(listed, list) for one in listed]
@@ -197,7 +200,7 @@ def _who(entry: Entry) -> dict[str, Any]:
 
 
 class _Hub:
-    """What all events of a hub share; its ids come from the audit key and stay the same as long as that does."""
+    """The facts that all events of a hub share; its ids derive from the audit key and stay the same while that does."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
@@ -214,7 +217,7 @@ class _Hub:
     def event(
         self, chain: str, seq: int, at: datetime, name: str, data: Mapping[str, Any], part: int = 0, of: str = ""
     ) -> Event:
-        """Its id is the same whenever it is made again."""
+        """Return an event whose id is the same each time it is made."""
         told = _encode(["event", chain, seq, name, part, of]).encode()
         id = ids.derived_id(ids.EVENT, at, hmac.digest(self.key, told, "sha256"))
         moment = at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

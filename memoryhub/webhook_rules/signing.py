@@ -1,4 +1,4 @@
-"""Signing as Standard Webhooks have it: secrets, signatures and headers; the secrets are derived and stored nowhere."""
+"""Signatures by the Standard Webhooks specification; the secrets are derived and never stored."""
 
 import base64
 import hmac
@@ -8,19 +8,20 @@ PREFIX = "whsec_"
 
 
 def secret_of(audit_key: bytes, webhook_id: str, generation: int) -> str:
-    """The secret of a webhook as its receiver needs it; each rotation is the next generation."""
+    """Return the secret of a webhook as its receiver needs it; each rotation is the next generation."""
     told = f"webhook secret\0{webhook_id}\0{generation}".encode()
     return PREFIX + base64.b64encode(hmac.digest(audit_key, told, "sha256")).decode()
 
 
 def signature(secret: str, message_id: str, timestamp: int, body: str) -> str:
-    """One signature: `v1,` and the base64 of HMAC-SHA256 over id, seconds and body."""
+    """Return one signature: `v1,` and the base64 of HMAC-SHA256 over id, seconds and body."""
     key = base64.b64decode(secret.removeprefix(PREFIX))
     return "v1," + base64.b64encode(hmac.digest(key, f"{message_id}.{timestamp}.{body}".encode(), "sha256")).decode()
 
 
 def headers(secrets: Sequence[str], message_id: str, timestamp: int, body: str) -> dict[str, str]:
-    """What is sent beside the body; a signature for each secret that is valid, so that one can be changed in peace."""
+    """Return the headers of a delivery, with a signature for each valid secret, so that a secret can be rotated
+    safely."""
     return {
         "Content-Type": "application/json",
         "webhook-id": message_id,
