@@ -18,7 +18,7 @@ KEY_PREFIX = "mh_"
 
 
 class NameTaken(Exception):
-    """Another agent has that name."""
+    """Another agent has this name."""
 
 
 class LastAdministrator(Exception):
@@ -26,7 +26,7 @@ class LastAdministrator(Exception):
 
 
 def fold_name(name: str) -> str:
-    """The form in which two spellings of one agent's name are equal."""
+    """Return the form in which two spellings of an agent's name are equal."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
@@ -41,11 +41,11 @@ def set_role(
     keep_admin: bool = False,
     revoke: Iterable[Key] = (),
 ) -> None:
-    """Gives a person a role in a store, or takes it (None); one entry in the store's chain, unless nothing changes.
+    """Give a person a role in a store, or remove it (None); one entry in the store's chain, unless nothing changes.
 
-    Invitations that the person made and may no longer grant are withdrawn in the same transaction, and where the role
-    becomes a lower one those of their own address to the store; `revoke` are keys that end with the role. With
-    `keep_admin`, raises LastAdministrator where the store's last active admin would be none any more.
+    In the same transaction, invitations that the person made and may no longer grant are withdrawn; so are invitations
+    to this store for the person's own address if the role becomes lower, and the keys in `revoke` are revoked. With
+    `keep_admin`, raises LastAdministrator if the store would lose its last active admin.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         before = write_role(store, user, role, at)
@@ -65,7 +65,7 @@ def set_role(
 def create_agent(
     name: str, *, actor: Actor, door: Door, at: datetime, description: str = "", seen_by: User | None = None
 ) -> Agent:
-    """A new agent without keys. Raises NameTaken where one that `seen_by` (null: everybody) may see has the name."""
+    """Create an agent without keys; raises NameTaken if an agent that `seen_by` (None: anyone) may see has the name."""
     with writing():
         audit.lock_hub()  # so that two of one name cannot be made at once
         seen = Agent.objects.all() if seen_by is None else Agent.objects.visible_to(seen_by)
@@ -84,7 +84,7 @@ def create_agent(
 
 
 def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door: Door, at: datetime) -> None:
-    """Gives an agent another name or description; earlier entries keep the name that it had. Raises NameTaken."""
+    """Change an agent's name or description; earlier entries keep the old name. Raises NameTaken."""
     name = name.strip()
     with writing():
         audit.lock_hub()
@@ -111,7 +111,7 @@ def issue_key(
     at: datetime,
     created_by: User | None = None,
 ) -> tuple[Key, str]:
-    """A new key and its secret, which is not stored and cannot be shown again."""
+    """Create a key and return it with its secret, which is not stored and cannot be shown again."""
     secret = KEY_PREFIX + secrets.token_urlsafe(32)
     with writing():
         key = Key.objects.create(
@@ -141,7 +141,7 @@ def issue_key(
 
 
 def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Ends a key at once and for good; nothing where it already has ended."""
+    """Revoke a key at once and permanently; do nothing if it was revoked before."""
     with writing():
         if Key.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at):
             told = {"key": key.id, "agent": key.agent_id, "hint": key.hint}
@@ -149,5 +149,5 @@ def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
 
 
 def reaches_all(caller: calls.Caller) -> bool:
-    """Whether a key is for all memory stores, those to come too."""
+    """Return whether a key reaches all memory stores, future ones too."""
     return Key.objects.filter(pk=caller.key, all_stores=True).exists()

@@ -1,4 +1,4 @@
-"""The hashes of passwords: two at once in a process, a few that wait for a moment, and no more."""
+"""Hashes passwords: two at once per process, a few more wait for a moment, all others are refused."""
 
 import secrets
 import threading
@@ -13,19 +13,19 @@ from memoryhub.actions.core import transactions
 AT_ONCE = 2
 MOST_WAITING = 4
 LONGEST_WAIT = 2.0
-"""A hash takes a core for a third of a second. Whoever waits holds a thread that could answer something else."""
+"""The longest wait, in seconds, for a hash of a third of a second; a waiting thread cannot answer other requests."""
 
 _running = threading.BoundedSemaphore(AT_ONCE)
 _admitted = threading.BoundedSemaphore(AT_ONCE + MOST_WAITING)
 
 
 class TooBusy(Exception):
-    """Too many passwords are being checked at this moment: try again in a second."""
+    """Too many passwords are being checked now: try again in a second."""
 
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """A turn to hash; never inside a transaction, whose lock would be held for as long. Raises TooBusy."""
+    """Wait for a turn to hash; raises TooBusy. Never inside a transaction, whose lock would be held as long."""
     assert not transactions.is_open(), "a password is hashed before the transaction that stores the hash"
     if not _admitted.acquire(blocking=False):
         raise TooBusy
@@ -41,15 +41,15 @@ def _slot() -> Iterator[None]:
 
 
 def hashed(password: str) -> str:
-    """The hash of a new password, to be stored. Raises TooBusy."""
+    """Return the hash of a new password, to be stored; raises TooBusy."""
     with _slot():
         return hashers.make_password(password)
 
 
 def fits(password: str, stored: str | None) -> tuple[bool, str | None]:
-    """Whether it is the password, and a stronger hash of it where the stored one is outdated. Raises TooBusy.
+    """Return whether the password fits, and a stronger hash if the stored one is outdated; raises TooBusy.
 
-    Without a stored hash the answer takes as long: the time does not tell whether there is such an account.
+    Without a stored hash the check takes as long, so its time does not reveal whether the account exists.
     """
     if stored is None:
         _any_hash()
@@ -61,5 +61,5 @@ def fits(password: str, stored: str | None) -> tuple[bool, str | None]:
 
 @lru_cache(maxsize=1)
 def _any_hash() -> str:
-    """The hash of a password that nobody has."""
+    """Return the hash of a random password, which no one has."""
     return hashers.make_password(secrets.token_urlsafe(32))

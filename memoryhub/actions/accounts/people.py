@@ -26,26 +26,26 @@ _NOBODY = Actor.system("")
 
 
 class InvitationSpent(Exception):
-    """The invitation was used, has expired, or never was."""
+    """The invitation was used, has expired, or never existed."""
 
 
 class MayNotInvite(Exception):
-    """Whoever invites may not (any more) grant what the invitation would."""
+    """The inviting person may not, or no longer, grant what the invitation would grant."""
 
 
 class EmailTaken(Exception):
-    """Another person has that e-mail address."""
+    """Another person has this e-mail address."""
 
 
 def digest_of_token(token: str) -> str:
-    """How an invitation's token is stored and found."""
+    """Return the digest by which an invitation's token is stored and found."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def create_user(
     email: str, *, name: str, password: str, is_superuser: bool = False, actor: Actor, door: Door, at: datetime
 ) -> User:
-    """A new person; raises EmailTaken, and TooBusy."""
+    """Create a person; raises EmailTaken, and TooBusy."""
     encoded = passwords.hashed(password)
     with writing():
         audit.lock_hub()  # so that two of one address cannot be made at once
@@ -75,11 +75,12 @@ def invite(
     *, actor: Actor, door: Door, at: datetime, email: str = "", is_superuser: bool = False, user: User | None = None,
     store: MemoryStore | None = None, role: Role = Role.VIEWER,
 ) -> tuple[Invitation, str]:  # fmt: skip
-    """An invitation and its token, which is not stored; with `user`, a link to set another password.
+    """Create an invitation and return it with its token, which is not stored; with `user`, a link to set a new
+    password.
 
-    Raises EmailTaken where the address to invite to the hub is somebody's already, and MayNotInvite. An invitation to a
-    memory store is made for any address, with the same work: who makes it does not learn whether there is an account.
-    Both chains are locked: a person who invites is not deactivated at the same moment.
+    Raises MayNotInvite, and EmailTaken if an invitation to the hub is for an existing person's address. An invitation
+    to a memory store is created for any address with the same work, so its maker does not learn whether the account
+    exists. Both chains are locked, so that the inviting person cannot be deactivated at the same moment.
     """
     token = secrets.token_urlsafe(32)
     act = Act(actor, door, at)
@@ -105,15 +106,16 @@ def invite(
 
 
 def find_invitation(token: str, at: datetime) -> Invitation | None:
-    """The invitation that a token opens, if it can still be used: one of a deactivated person cannot."""
+    """Return the invitation of a token if it is usable; a deactivated person's is not."""
     usable = Invitation.objects.open(at).filter(digest=digest_of_token(token))
     return usable.filter(Q(user=None) | Q(user__is_active=True)).select_related("user", "store").first()
 
 
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
-    """Makes the invited person, or gives the one of the invitation another password. Once; raises InvitationSpent.
+    """Create the invited person, or set a new password for the invitation's person.
 
-    Raises TooManyTries and TooBusy, too: a link that is good for one password is not good for many hashes.
+    It works once; raises InvitationSpent. Also raises TooManyTries and TooBusy: a link for one password must not allow
+    many hashes.
     """
     if find_invitation(token, at) is None:
         raise InvitationSpent
@@ -124,7 +126,7 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
         if invitation is None:
             raise InvitationSpent
         store = tree.lock(invitation.store_id, Act(_NOBODY, Door.WEB, at)) if invitation.store_id else None
-        audit.lock_hub()  # invitations are spent under the locks of their chains: nobody waits in a circle
+        audit.lock_hub()  # invitations are spent under their chains' locks: no deadlock
         if not Invitation.objects.open(at).filter(pk=invitation.pk).update(used_at=at):
             raise InvitationSpent
         user = invitation.user
@@ -139,8 +141,10 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
 
 
 def join(user: User, token: str, *, at: datetime) -> MemoryStore:
-    """Spends an invitation to a memory store for the person who is signed in, whose address it names; a higher role
-    that they have stays. Once; raises InvitationSpent."""
+    """Spend an invitation to a memory store for the signed-in person whose address it names.
+
+    A higher role that they have stays. It works once; raises InvitationSpent.
+    """
     with writing():
         invitation = find_invitation(token, at)
         if invitation is None or invitation.store is None or not invites(invitation, user):
@@ -154,12 +158,12 @@ def join(user: User, token: str, *, at: datetime) -> MemoryStore:
 
 
 def invites(invitation: Invitation, user: User) -> bool:
-    """Whether an invitation to a memory store is for this person."""
+    """Return whether an invitation to a memory store is for this person."""
     return invitation.store is not None and invitation.user is None and invitation.email == user.email
 
 
 def _write_password(user: User, encoded: str, at: datetime) -> None:
-    """Links to set another password end with it: a forgotten one must not open the account later."""
+    """Store a new password and withdraw the person's other password links, which must not open the account later."""
     user.password = encoded
     user.save(update_fields=["password"])
     for link in Invitation.objects.unused(at).filter(user=user):
@@ -180,7 +184,7 @@ def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) ->
 
 
 def first_administrator_link(*, at: datetime) -> str | None:
-    """A fresh token for the first administrator, which ends the earlier ones; None where there already is one."""
+    """Return a new token for the first administrator and withdraw earlier ones; None if there is an administrator."""
     if User.objects.filter(is_superuser=True, is_active=True).exists():
         return None
     by: dict[str, Any] = {"actor": Actor.system("memoryhub"), "door": Door.COMMAND, "at": at}
@@ -192,7 +196,7 @@ def first_administrator_link(*, at: datetime) -> str | None:
 
 
 def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
-    """Changes a person's own name, theme, time zone or single-key shortcuts; the entry names what changed."""
+    """Change a person's own name, theme, time zone or single-key shortcuts; the entry names what changed."""
     changed = {name: value for name, value in changes.items() if getattr(user, name) != value}
     if not changed:
         return
@@ -205,9 +209,9 @@ def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
 
 
 def change_password(user: User, current: str, password: str, *, at: datetime) -> bool:
-    """Gives a person who knows the current password another one; other browsers are signed out by it.
+    """Set a new password for a person who knows the current one; other browsers are signed out.
 
-    False where the current one is wrong. Raises TooManyTries before anything is hashed, and TooBusy.
+    Returns False if the current one is wrong. Raises TooManyTries before any hashing, and TooBusy.
     """
     counters = tries.of_change(user.id)
     tries.take(counters, at)
@@ -227,11 +231,11 @@ def change_password(user: User, current: str, password: str, *, at: datetime) ->
 def set_active(
     user: User, active: bool, *, actor: Actor, door: Door, at: datetime, revoke: Iterable[Key] = ()
 ) -> None:  # fmt: skip
-    """Lets a person in or keeps them out; what they did stays theirs. Nothing where it already is so.
+    """Activate or deactivate a person, whose earlier acts keep their name; do nothing if nothing changes.
 
-    With a deactivation end, in the same transaction, the person's sessions in browsers, the invitations that they made,
-    the links to set a password for them, and the keys in `revoke`. Raises LastAdministrator where the hub would be left
-    without one.
+    A deactivation also ends, in the same transaction, the person's browser sessions, the invitations that they made,
+    the links to set their password, and the keys in `revoke`. Raises LastAdministrator if the hub would lose its last
+    one.
     """
     act = Act(actor, door, at)
     with writing():
@@ -253,7 +257,7 @@ def set_active(
 
 
 def _end_sessions(user: User, at: datetime) -> None:
-    """Signs a person out everywhere, so that no session of before is one again when they are let in again."""
+    """Delete a person's browser sessions, so that none works again after a later activation."""
     for row in Session.objects.filter(expire_date__gt=at).iterator():
         if row.get_decoded().get(SESSION_KEY) == user.pk:
             row.delete()

@@ -1,4 +1,4 @@
-"""People come in and go out; each try to sign in is an entry."""
+"""Signs people in and out; each attempt to sign in makes an audit entry."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from memoryhub.models.access import fold_email
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What somebody typed, from where; `device` is the browser, where this account has signed in from it before."""
+    """The typed e-mail address and password, and the client's address; `device` is a browser known to this account."""
 
     email: str
     password: str
@@ -22,14 +22,14 @@ class Credentials:
 
 
 def user_of(email: str) -> User | None:
-    """The active person of an address."""
+    """Return the active person with an e-mail address."""
     return User.objects.filter(email=fold_email(email), is_active=True).first()
 
 
 def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
-    """The person whose password it is, or None. Raises TooManyTries before anything is hashed, and TooBusy.
+    """Return the person if the password is right, else None; raises TooManyTries before any hashing, and TooBusy.
 
-    Accounts that are there and those that are not differ neither in the answer nor in the time that it takes.
+    Existing and missing accounts differ neither in the answer nor in the time that it takes.
     """
     email = fold_email(credentials.email)
     counters = tries.of_sign_in(email, credentials.address, credentials.device)
@@ -53,13 +53,13 @@ def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
 
 
 def enter(user: User, *, address: str, at: datetime) -> None:
-    """A person who has just shown an invitation is signed in without typing the password once more."""
+    """Sign in a person who has just used an invitation, without asking for the password again."""
     with writing():
         _enter(user, address, at)
 
 
 def sign_out(user: User, *, at: datetime) -> None:
-    """Writes the entry of a sign-out."""
+    """Write the entry of a sign-out."""
     with writing():
         audit.on_hub(Act(Actor.person(user), Door.WEB, at), Record("sign_out"))
 

@@ -1,9 +1,9 @@
-"""How often a password may be tried: counters by account, network and known browser, with delays that grow.
+"""Limits password attempts: counters by account, network and known browser, with growing delays.
 
-A try is counted before its password is looked at, in one transaction that locks the rows of its counters: however many
-come at once, no more than the free ones pass, and then one after each delay. A right password takes its own try back.
-Nothing is ever locked: the longest delay is short, and a browser in which somebody has signed in before has a counter
-of its own, which nobody else can fill.
+An attempt is counted before its password is checked, in one transaction that locks the rows of its counters. So however
+many come at once, only the free ones pass, and then one after each delay. A right password is not counted. Nothing is
+locked permanently: the longest delay is short, and a browser in which the account has signed in before has a counter of
+its own, which no one else can fill.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.models import TryCounter
 
 WINDOW = timedelta(minutes=15)
-"""A counter that nothing was added to for so long begins again."""
+"""The time after which an unchanged counter begins again at zero."""
 
 
 class Limit(NamedTuple):
-    """So many tries are free; then the delays grow from a second, twofold each time, to the longest, in seconds."""
+    """`free` attempts have no delay; then the delay doubles, from one second to the `longest`, in seconds."""
 
     free: int
     longest: int
@@ -33,13 +33,13 @@ class Limit(NamedTuple):
 ONE = Limit(10, 60)
 """For one account from one network, from one known browser, or for one account's change of its password."""
 ACCOUNT = Limit(100, 30)
-"""For one account from everywhere: many networks that guess together."""
+"""For one account from everywhere, against many networks that guess together."""
 NETWORK = Limit(50, 60)
 """For one network at all accounts."""
 
 
 class Counter(NamedTuple):
-    """A counter by its id; `resets` where a right password ends it."""
+    """A counter by its id; with `resets`, a right password deletes it."""
 
     id: str
     limit: Limit
@@ -47,7 +47,7 @@ class Counter(NamedTuple):
 
 
 class TooManyTries(Exception):
-    """It was tried too often: `wait` is in how many seconds it may be tried again."""
+    """There were too many attempts; the next one is allowed in `wait` seconds."""
 
     def __init__(self, wait: int) -> None:
         super().__init__(wait)
@@ -55,7 +55,7 @@ class TooManyTries(Exception):
 
 
 def network_of(address: str) -> str:
-    """The /24 of an IPv4 address, the /64 of an IPv6 one: what one stranger usually has."""
+    """Return the /24 of an IPv4 address or the /64 of an IPv6 address, which one stranger usually has."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -67,7 +67,7 @@ def network_of(address: str) -> str:
 
 
 def of_sign_in(email: str, address: str, device: str | None) -> list[Counter]:
-    """`device` is the known browser of this account, from which nobody else can use up the tries."""
+    """Return the counters of a sign-in; `device` is a browser known to the account, with attempts of its own."""
     if device is not None:
         return [Counter(_id("device", device, email), ONE, True)]
     network = network_of(address)
@@ -79,24 +79,24 @@ def of_sign_in(email: str, address: str, device: str | None) -> list[Counter]:
 
 
 def of_change(user_id: str) -> list[Counter]:
-    """The current password that a signed-in person types to set another one."""
+    """Return the counters of the current password that a signed-in person types to change it."""
     return [Counter(_id("change", user_id), ONE, True)]
 
 
 def of_invitation(address: str) -> list[Counter]:
-    """A password set through the link of an invitation."""
+    """Return the counters of a password set through an invitation's link."""
     return [Counter(_id("network", network_of(address)), NETWORK, False)]
 
 
 def _id(*parts: str) -> str:
-    """Without what was typed, which may be a password in the wrong field."""
+    """Return a counter's id without the typed text, which may be a password in the wrong field."""
     return f"{parts[0]}_{hashlib.sha256(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
 
 
 def take(counters: Iterable[Counter], at: datetime) -> None:
-    """Counts a try in all of them, or in none and raises TooManyTries where it comes too early for one."""
+    """Count an attempt in all counters; if it is too early for one, count it in none and raise TooManyTries."""
     with writing():
-        for counter in sorted(counters):  # in one order: nobody waits in a circle
+        for counter in sorted(counters):  # in one order: no deadlock
             _take(counter, at)
 
 
@@ -104,7 +104,7 @@ def _take(counter: Counter, at: datetime) -> None:
     new = {"last_at": at, "until": at}
     row, _ = TryCounter.objects.select_for_update().get_or_create(pk=counter.id, defaults=new)
     wait = row.until - at
-    if timedelta() < wait <= timedelta(seconds=counter.limit.longest):  # longer ones are of a clock that was set
+    if timedelta() < wait <= timedelta(seconds=counter.limit.longest):  # a longer one means that the clock was set
         raise TooManyTries(-(-wait // timedelta(seconds=1)))
     tries = (row.tries if abs(at - row.last_at) < WINDOW else 0) + 1
     until = at + counter.limit.delay(tries)
@@ -112,9 +112,9 @@ def _take(counter: Counter, at: datetime) -> None:
 
 
 def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
-    """A try counts no more: its password was right (which ends the counters that reset), or was never looked at.
+    """Uncount an attempt: its password was right (this deletes the counters that reset), or was never checked.
 
-    Delays that are running stay: others may have caused them.
+    Running delays stay, because others may have caused them.
     """
     with writing():
         for counter in sorted(counters):
@@ -125,7 +125,7 @@ def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Removes counters that begin again anyway; gives how many (at most `most`)."""
+    """Delete counters that would begin again anyway; return their number (at most `most`)."""
     with writing():
         old = TryCounter.objects.filter(last_at__lt=at - WINDOW - timedelta(minutes=1)).order_by("last_at")
         return TryCounter.objects.filter(pk__in=[row.pk for row in old[:most]]).delete()[0]

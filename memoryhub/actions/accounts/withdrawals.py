@@ -1,5 +1,4 @@
-"""Invitations that end before they are used: withdrawn by hand, their maker may no longer grant them, or whoever they
-are for has lost the role."""
+"""Withdraws unused invitations: by hand, if their maker loses the right, or if the invited person loses the role."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,28 +12,28 @@ from memoryhub.models.access import InvitationQuerySet
 
 
 def lock_chain_of(store: MemoryStore | None, act: Act) -> audit.ChainHead:
-    """An invitation to a store belongs to the store's chain, any other to the hub's."""
+    """Lock and return the chain of an invitation: the store's for an invitation to a store, else the hub's."""
     return audit.lock_hub() if store is None else tree.lock(store.id, act).head
 
 
 def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Ends an invitation that nobody has used."""
+    """End an unused invitation."""
     act = Act(actor, door, at)
     with writing():
         _end(invitation, lock_chain_of(invitation.store, act), act)
 
 
 def lock_stores_of(maker: User, act: Act) -> dict[str, audit.ChainHead]:
-    """The locked chains of the stores to which a person has invited, in the order of their ids; before the hub's."""
+    """Lock and return, before the hub's, the chains of the stores to which a person has invited, sorted by id."""
     stores = _unused(maker, act.at).filter(store__deleted_at=None).values_list("store_id", flat=True)
     return {store: tree.lock(store, act).head for store in sorted(set(stores) - {None})}
 
 
 def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead]) -> None:
-    """Withdraws a person's invitations that the person may no longer grant, in the transaction that took the right.
+    """Withdraw the invitations that a person may no longer grant, in the transaction that removed the right.
 
-    `heads` are the locked chains of stores. What was made for another store since these were locked is entered in the
-    hub's chain: withdrawn it must be, or it would work again if the person got the right back.
+    `heads` are the locked chains of stores. An invitation made for another store after these locks is recorded in the
+    hub's chain: if it were left, it would work again once the person regained the right.
     """
     open_ones = Invitation.objects.open(act.at).filter(made_by=maker)
     for invitation in _unused(maker, act.at).exclude(pk__in=open_ones.values("pk")).order_by("id"):
@@ -43,9 +42,9 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
 
 
 def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act: Act) -> None:
-    """Withdraws the invitations of a person's address to a store, in the transaction that lowers their role there.
+    """Withdraw invitations of a person's address to a store, in the transaction that lowers their role there.
 
-    They are older than that decision: with one that was left over the person would take the role back.
+    These invitations are older than that decision, and would let the person take the role back.
     """
     for invitation in Invitation.objects.unused(act.at).filter(store=store, user=None, email=user.email).order_by("id"):
         _end(invitation, head, act)

@@ -57,7 +57,7 @@ class Item:
 
     @property
     def sign(self) -> tuple[str, str, object]:
-        """What is another after somebody wrote to it."""
+        """Return values that change with every write to the item."""
         return self.id, self.path, self.memory.head if self.memory else [self.count, self.size, str(self.changed_at)]
 
 

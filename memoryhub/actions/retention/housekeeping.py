@@ -1,4 +1,4 @@
-"""What is put away when its time has passed."""
+"""Deletes expired browser sessions, and tool calls too old to be repeated."""
 
 from datetime import datetime, timedelta
 
@@ -11,20 +11,20 @@ from memoryhub.models import AuditChain, IdempotentCall
 
 KEPT_ENTRIES = 1_000
 LONGEST = timedelta(days=90)
-"""A call is not forgotten before its store has had so many further entries or so much time has passed."""
+"""A call is kept until its store has this many further entries, or for at most this time."""
 
 
 def forget_sessions(at: datetime, most: int = 1_000) -> None:
-    """Removes sessions of browsers that have expired; Django checks the moment of each one that is shown."""
+    """Delete expired browser sessions; Django itself refuses a session after its expiry."""
     with writing():
         old = Session.objects.filter(expire_date__lt=at).order_by("expire_date")[:most]
         Session.objects.filter(pk__in=[session.pk for session in old]).delete()
 
 
 def forget_calls(clock: datetime, most: int = 1_000) -> int:
-    """Forgets, in one short transaction, calls that are too old to be sent again; gives how many (at most `most`).
+    """Delete calls too old to be sent again, in one short transaction; return their number (at most `most`).
 
-    `clock` is that of `hub_clock`, which a clock that jumps moves only a little.
+    `clock` is the time of `hub_clock`, which a jump of the computer's clock moves only a little.
     """
     before = clock - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS)
     last = AuditChain.objects.filter(pk=OuterRef("store_id")).values("last_seq")

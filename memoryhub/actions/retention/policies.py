@@ -1,4 +1,4 @@
-"""Retention policies: saved and deleted, each with an entry that says what it was before and is after."""
+"""Retention policies: saved and deleted, each with an entry that has the settings before and after."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +21,7 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """What a person sets of a policy; null: the rule does not apply."""
+    """The settings of a policy that a person makes; None: the rule does not apply."""
 
     name: str
     pattern: str = ""
@@ -43,30 +43,30 @@ class PolicySettings:
         return asdict(self)
 
     def as_policy(self, store_id: str | None, policy_id: str = "") -> Policy:
-        """The rule as the pure rules take it, to rehearse it before it is saved."""
+        """Return the settings as a pure rule, to rehearse it before it is saved."""
         return Policy(policy_id, store_id, **self.as_json())
 
 
 def rules_of(policy: RetentionPolicy) -> Policy:
-    """A saved policy as the pure rules take it."""
+    """Return a saved policy as a pure rule."""
     return PolicySettings.of(policy).as_policy(policy.store_id, policy.pk)
 
 
 def concerning(store_id: str | None) -> list[Policy]:
-    """The saved policies that may apply to something in a store: its own and the hub's; null: the hub's."""
+    """Return the saved policies that may apply in a store: its own and the hub's; for None, only the hub's."""
     found = RetentionPolicy.objects.concerning(store_id) if store_id else RetentionPolicy.objects.of_hub()
     return [rules_of(policy) for policy in found]
 
 
 def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
-    """The policies with another in the place of the one with its id, or added."""
+    """Return the policies with `policy` added, or in place of the one with its id."""
     return [*(one for one in policies if one.id != policy.id), policy]
 
 
 def save_policy(
     store_id: str | None, settings: PolicySettings, act: Act, *, policy_id: str | None = None
 ) -> RetentionPolicy:
-    """Makes a policy of a store (null: of the hub) or gives one other settings; nothing where all is as it was.
+    """Create a policy of a store (None: of the hub), or change one's settings; write nothing if nothing changes.
 
     Raises ValidationError (by field), RetentionPolicy.DoesNotExist, and NoSuchStore.
     """
@@ -88,7 +88,7 @@ def save_policy(
 
 
 def delete_policy(policy_id: str, act: Act) -> None:
-    """Deletes a policy; raises RetentionPolicy.DoesNotExist."""
+    """Delete a policy; raises RetentionPolicy.DoesNotExist."""
     with writing():
         store_id = RetentionPolicy.objects.values_list("store_id", flat=True).get(pk=policy_id)
         locked = tree.lock(store_id, act) if store_id else None
@@ -125,7 +125,7 @@ def _tell(
 
 
 def checked(settings: PolicySettings) -> PolicySettings:
-    """The settings as they are stored, the pattern cleaned; raises ValidationError (by field)."""
+    """Return the settings as they are stored, with the pattern cleaned; raises ValidationError (by field)."""
     errors: dict[str, str] = {}
     name, pattern = settings.name.strip(), settings.pattern
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
@@ -149,7 +149,7 @@ def checked(settings: PolicySettings) -> PolicySettings:
 
 
 def sentence_of(error: BadPattern) -> str:
-    """What is wrong with a pattern, for a person."""
+    """Return a sentence that explains to a person what is wrong with a pattern."""
     return {
         "start": _("A pattern begins with a slash, like “/customers/”."),
         "empty": _("A pattern has no empty names: two slashes follow each other."),

@@ -1,4 +1,4 @@
-"""Rehearsals: exactly what a run would remove and why, what a policy would have removed, and what it will."""
+"""Rehearsals: exactly what a run would remove and why, what a policy would have removed, and what it will remove."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,15 +19,15 @@ from memoryhub.retention_rules import Chooser, Facts, History, Policy, VersionFa
 
 PAGE = 2_000
 MOST_EVENTS = 200_000
-"""So many of the newest reads, and of the newest versions, the replay of the past knows."""
+"""The most reads, and the most versions, that the replay of the past uses; the newest ones are used."""
 
 
 @dataclass(slots=True)
 class Item:
-    """What goes, and why: `rule` counts `days` from `since`, and was due at `due_at`.
+    """What is removed, and why: `rule` counts `days` from `since`, and was due at `due_at`.
 
-    `memory` and `path` are empty for audit entries, `policy` where the default grace ends. `count` is one memory, or so
-    many versions or entries (those up to and with `up_to`). `last_read_by` is only filled by `with_readers`.
+    `memory` and `path` are empty for audit entries, `policy` if the default grace ended. `count` is 1 for a memory,
+    else the number of versions or of entries (up to and including `up_to`). Only `with_readers` fills `last_read_by`.
     """
 
     removal: Removal
@@ -46,7 +46,7 @@ class Item:
 
 
 class Totals(NamedTuple):
-    """How many memories expire and are purged, how many old versions and entries go, and how many bytes with them."""
+    """The numbers of expired and purged memories, of removed versions and entries, and of their bytes."""
 
     memories: int = 0
     purged: int = 0
@@ -57,7 +57,7 @@ class Totals(NamedTuple):
 
 @dataclass(slots=True)
 class Rules:
-    """What decides about the memories of a store as of a moment."""
+    """The policies and holds that decide about the memories of a store as of a moment."""
 
     store: str | None
     at: datetime
@@ -67,15 +67,15 @@ class Rules:
 
     @classmethod
     def of(cls, store_id: str | None, at: datetime, policies: Sequence[Policy] | None = None) -> "Rules":
-        """Those saved now, or others to try."""
+        """Return the rules with the saved policies, or with others to try."""
         policies = saved.concerning(store_id) if policies is None else policies
         return cls(store_id, at, policies, Chooser(policies), holds_of(store_id, at) if store_id else Holds())
 
 
 def rehearse(store_id: str | None, at: datetime, *, policies: Sequence[Policy] | None = None) -> Iterator[Item]:
-    """Exactly what a run as of `at` removes, in its order: memories that expire, purged ones, old versions, entries.
+    """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
-    `store_id` null: of the hub's own chain. `policies`: others than the saved ones. Reads page by page.
+    For `store_id` None, only the hub's own chain counts. `policies` replaces the saved ones.
     """
     rules = Rules.of(store_id, at, policies)
     purged: set[str] = set()
@@ -91,7 +91,7 @@ def rehearse(store_id: str | None, at: datetime, *, policies: Sequence[Policy] |
 
 
 def totals(items: Iterable[Item]) -> Totals:
-    """What the items come to."""
+    """Return the sums of the items."""
     counts = dict.fromkeys(Removal, 0)
     size = 0
     for item in items:
@@ -102,7 +102,7 @@ def totals(items: Iterable[Item]) -> Totals:
 
 
 def with_readers(store_id: str, items: Sequence[Item]) -> list[Item]:
-    """The same (few) items with the names of those who read each memory last, as they were called then."""
+    """Return the items, which should be few, with the name of each memory's last reader at that time."""
     read = [item.memory for item in items if item.memory and item.last_read_at is not None]
     seqs = dict(Memory.objects.among(store_id, read).values_list("pk", "last_read_seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs(seq for seq in seqs.values() if seq is not None)
@@ -119,7 +119,7 @@ Row = tuple[Any, ...]
 
 
 def _live(store_id: str) -> Iterator[Row]:
-    """The live memories by path, a page at a time: nothing is kept open between pages."""
+    """Yield the live memories by path, in pages; nothing stays open between pages."""
     after = ""
     while True:
         found: MemoryQuerySet = Memory.objects.live().filter(store_id=store_id, path__gt=after).order_by("path")
@@ -131,7 +131,7 @@ def _live(store_id: str) -> Iterator[Row]:
 
 
 def _expiring(rules: Rules) -> Iterator[Item]:
-    """Those that expire, by path. Most rows need no more than the comparisons of `is_due`."""
+    """Yield the memories that expire, by path. Most rows only need the comparisons of `is_due`."""
     if not any(policy.expires for policy in rules.policies):
         return
     choose, cutoffs = rules.choose.of, {policy.id: policy.cutoffs(rules.at) for policy in rules.policies}
@@ -152,7 +152,7 @@ def _expiring(rules: Rules) -> Iterator[Item]:
 
 
 def _ending(rules: Rules) -> Iterator[Item]:
-    """Those in the trash whose time there is over, the oldest first."""
+    """Yield the memories whose time in the trash is over, the oldest first."""
     for page in _trash(str(rules.store), rules.at):
         found: list[Item] = []
         for memory, path, deleted_at, expired_by, last_read_at in page:
@@ -169,7 +169,7 @@ def _ending(rules: Rules) -> Iterator[Item]:
 
 
 def _trash(store_id: str, until: datetime) -> Iterator[list[Row]]:
-    """The memories in the trash in the order in which they came there, a page at a time."""
+    """Yield pages of the memories in the trash, in the order of their deletion."""
     columns = ("pk", "path", "deleted_at", "expired_by", "last_read_at")
     trash = Memory.objects.in_trash().filter(store_id=store_id, deleted_at__lte=until).order_by("deleted_at", "pk")
     rest = trash
@@ -180,7 +180,7 @@ def _trash(store_id: str, until: datetime) -> Iterator[list[Row]]:
 
 
 def _sizes(store_id: str, memories: Sequence[str]) -> dict[str, int]:
-    """The bytes of all texts that each memory has ever had and still has."""
+    """Return the bytes of all existing texts of each memory, including those of old versions."""
     found: dict[str, int] = {}
     for part in _parts(memories):
         texts = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=part, text_id__isnull=False)
@@ -198,7 +198,7 @@ def _parts(things: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
 
 
 def _pruned(rules: Rules) -> Iterator[Item]:
-    """The old versions that go, by the paths of their memories; not of those that expire in the same run."""
+    """Yield the old versions to remove, by the path of their memory, without memories that expire in the same run."""
     if not any(policy.prunes for policy in rules.policies):
         return
     rows: list[tuple[Row, Policy]] = []
@@ -234,7 +234,7 @@ class Version(NamedTuple):
 
 
 def versions_of(store_id: str, memories: Sequence[str]) -> dict[str, list[Version]]:
-    """All versions of (few) memories, the oldest first."""
+    """Return all versions of these (few) memories, by memory, the oldest first."""
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories).order_by("memory_id", "number")
     columns = ("memory_id", "pk", "number", "created_at", "review_state", "text_id", "size")
     rows = found.values_list(*columns).iterator(PAGE) if memories else iter(())
@@ -248,7 +248,7 @@ def versions_of(store_id: str, memories: Sequence[str]) -> dict[str, list[Versio
 
 
 def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item | None:
-    """What goes of a memory's versions, without saying which memory; null: none does."""
+    """Return the item of a memory's removed versions, without the memory; None if none is removed."""
     going = retention_rules.removable(policy, [version.facts for version in versions], at)
     if not going:
         return None
@@ -275,9 +275,9 @@ def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item 
 
 
 def entries_item(rules: Rules, purged: set[str]) -> Item | None:
-    """The longest beginning of the chain whose entries are all too old, as far as nothing else needs them.
+    """Return the longest run of oldest entries that are too old and that nothing else needs.
 
-    Nothing goes under a hold or a pin; the entry of a version that awaits review stays, unless its memory is purged.
+    Nothing is removed under a hold or a pin. The entry of a version that awaits review stays unless its memory is purged.
     """
     policy = retention_rules.for_entries(rules.policies)
     if policy is None or policy.paused or policy.keep_entry_days is None or not rules.holds.is_empty:
@@ -305,15 +305,15 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
-    """The seq of the last entry before the first that is younger, that a call may still repeat, or that is not counted
-    yet in the figures; the newest stays."""
+    """Return the seq of the last entry, but never the newest, before the first that is younger than `days`, that a call
+    can repeat or that is not counted in the figures."""
     young = Q(at__gt=retention_rules.earlier(at, days))
     young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
     entries = AuditEntry.objects.of_chain(chain.pk)
     last = chain.last_seq - 1
     counted = Figures.objects.filter(store_id=chain.pk).values_list("seq", flat=True).first()
     last = last if counted is None else min(last, counted)
-    # The first of the young ones by time bounds what has to be looked through in the order of the chain.
+    # The first young entries by time limit how many entries are scanned in the order of the chain.
     near = list(entries.filter(young).order_by("at").values_list("seq", flat=True)[:100])
     last = min([last, *(seq - 1 for seq in near)])
     first = entries.between(chain.start_seq + 1, last).filter(young).oldest().values_list("seq", flat=True).first()
@@ -332,7 +332,7 @@ def _before_review(rules: Rules, purged: set[str], last: int) -> int:
 
 
 def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """What the policies, had they always been in force, would have expired in each of the last weeks."""
+    """Return what the policies would have expired in each of the last weeks, had they always been in force."""
     rules = Rules.of(store_id, at, policies)
     going = [policy for policy in rules.policies if policy.expires]
     reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
@@ -346,7 +346,7 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
 
 
 def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """What they will expire in each of the next weeks if nothing is read or changed any more; holds are left out."""
+    """Return what they will expire in each of the next weeks if nothing is read or changed, except held memories."""
     rules = Rules.of(store_id, at, policies)
     expires = any(policy.expires for policy in rules.policies)
     rows = _live(store_id) if expires else iter(())
@@ -365,19 +365,19 @@ Events = dict[str, list[datetime]]
 
 
 def _reads(store_id: str) -> Any:
-    """(memory, moment) of the newest reads by agents, the newest first."""
+    """Return (memory, moment) of the newest reads by agents, the newest first."""
     found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
     return found.values_list("memory", "at")[:MOST_EVENTS]
 
 
 def _changes(store_id: str) -> Any:
-    """(memory, moment) of the newest versions, the newest first."""
+    """Return (memory, moment) of the newest versions, the newest first."""
     found = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")
     return found.values_list("memory_id", "created_at")[:MOST_EVENTS]
 
 
 def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
-    """The moments by memory; and from when on they are all (null: from the beginning)."""
+    """Return the moments by memory, and the moment since when they are complete (None: from the beginning)."""
     events: Events = {}
     count, moment = 0, at
     for memory, moment in found.iterator(PAGE):
@@ -388,7 +388,7 @@ def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
 
 
 def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
-    """What is known of every memory, those in the trash too, but for those that are held or pinned now."""
+    """Yield the history of every memory, in the trash too, but not of those that are held or pinned now."""
     columns = ("pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at")
     found = Memory.objects.filter(store_id=rules.store).order_by("pk")
     after = ""

@@ -1,4 +1,4 @@
-"""What is removed for good: old versions, purged memories, and the oldest entries of a chain."""
+"""Permanent removals: old versions, purged memories, and the oldest entries of a chain."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -30,11 +30,11 @@ from memoryhub.models import (
 from memoryhub.models.redaction import RedactionQuerySet
 
 MOST_ENTRIES = 1_000
-"""So many entries go in one transaction."""
+"""The most entries that one transaction removes."""
 
 
 class Removed(NamedTuple):
-    """How many versions went, with how many bytes, and the commitments that the entry holds (`Record.redactions`)."""
+    """The number and bytes of the removed versions, and the commitments for the entry (`Record.redactions`)."""
 
     versions: int
     bytes: int
@@ -42,7 +42,7 @@ class Removed(NamedTuple):
 
 
 def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
-    """Removes versions of a memory, never its newest; a Redaction row stands for each from now on."""
+    """Remove versions of a memory, never its newest; a Redaction row takes the place of each one."""
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.head_id in ids:
         raise ValueError("the newest version of a memory is never removed")
@@ -55,7 +55,7 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
 
 
 def purge(store: Tree, memory_id: str) -> Removed:
-    """Removes a memory that is in the trash, for good: its versions, texts, reviews and findings."""
+    """Remove a memory in the trash permanently, with its versions, texts, reviews and findings."""
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
@@ -67,7 +67,7 @@ def purge(store: Tree, memory_id: str) -> Removed:
 
 
 def _remove(store: Tree, memory_id: str, versions: Sequence[MemoryVersion]) -> Removed:
-    """Removes versions and the texts that no other version has."""
+    """Remove versions, and the texts that no other version has."""
     forget_answers(store, versions, {version.pk: version.path for version in versions})
     evidence = Evidence(store)
     for version in versions:
@@ -80,7 +80,7 @@ def _remove(store: Tree, memory_id: str, versions: Sequence[MemoryVersion]) -> R
 
 
 def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
-    """Removes those of a memory's texts to which no version points any more; gives their bytes (UTF-8)."""
+    """Delete those of a memory's texts that no version uses any more, and return their bytes (UTF-8)."""
     versions = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id, text_id__in=texts)
     unused = MemoryText.objects.filter(store_id=store.store, memory_id=memory_id, pk__in=texts)
     unused = unused.exclude(pk__in=set(versions.values_list("text_id", flat=True)))
@@ -93,11 +93,11 @@ def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
 
 
 def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
-    """Removes the oldest entries of a chain, up to and with a seq, at most MOST_ENTRIES; gives how many went.
+    """Remove the oldest entries of a chain up to and including a seq, at most MOST_ENTRIES; return their number.
 
-    The chain then starts at a signed checkpoint. None goes that a call may still repeat, that made a version which
-    awaits review, or that is not counted yet in the figures, nor the newest. Its own transaction and entry; call again
-    while something goes.
+    The chain then starts at a signed checkpoint. It keeps its newest entry, entries that a call may still repeat or
+    that are not counted in the figures yet, and entries of versions that await review. This is a transaction of its own
+    with its own entry; call it again until it returns 0.
     """
     with writing():
         head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head
@@ -116,7 +116,7 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
 
 
 def _removable(row: AuditChain, most: int, at: datetime) -> int:
-    """The seq of the last entry, up to `most`, that nothing needs any more, whatever the policy says."""
+    """Return the seq of the last entry, up to `most`, that nothing needs any more, whatever the policy."""
     repeatable = at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1)
     counted = Figures.objects.filter(store_id=row.pk).values_list("seq", flat=True).first()
     last = most if counted is None else min(most, counted)
@@ -128,7 +128,7 @@ def _removable(row: AuditChain, most: int, at: datetime) -> int:
 
 
 def _move_start(row: AuditChain, last: int, act: Act) -> None:
-    """Seals what outlives its entry, and signs where the chain starts from now on."""
+    """Seal the versions that outlive their entries, and sign the chain's new start."""
     first, key = row.start_seq, settings.MEMORYHUB_AUDIT_KEY
     redactions = Redaction.objects.of_chain(row.pk)
     versions = MemoryVersion.objects.filter(store_id=row.pk).between(first, last)
@@ -159,7 +159,7 @@ def _versions_of(redactions: RedactionQuerySet) -> list[str]:
 
 
 def start_signature(row: AuditChain) -> str:
-    """The signature of where a chain starts: with which entry gone last, when, and what was made by then."""
+    """Return the signature of a chain's start: the last removed entry, the time, and what outlived the entries."""
     at = chain.moment(row.start_at) if row.start_at else None
     values = ["start", row.pk, row.start_seq, row.start_hash, at, row.start_versions]
     seals_too = values if row.start_seals is None else [*values, row.start_seals]
@@ -167,7 +167,7 @@ def start_signature(row: AuditChain) -> str:
 
 
 def _seal(chain_id: str, first: int, last: int) -> None:
-    """Seals the versions whose entry has just been removed, and those whose redaction's entry has."""
+    """Seal the versions whose entry, or whose redaction's entry, was just removed."""
     versions = MemoryVersion.objects.filter(store_id=chain_id)
     redacted = Redaction.objects.of_chain(chain_id).filter(
         seq__gt=first, seq__lte=last, number=None, entry_seq__lte=last
@@ -182,7 +182,7 @@ def _seal(chain_id: str, first: int, last: int) -> None:
 
 
 def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: int) -> dict[str, str]:
-    """By version, the commitment of its newest redaction that an entry up to `last` tells."""
+    """Return the commitment of each version's newest redaction by an entry up to `last`."""
     found: dict[str, str] = {}
     redacted = [version for version in versions.values() if version.redacted_seq is not None]
     memories = {version.memory_id for version in redacted}
@@ -193,7 +193,7 @@ def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: i
 
 
 def seal_of(version: MemoryVersion, redaction: str | None) -> str:
-    """The seal of a version; `redaction` is the commitment of the newest one when it was sealed."""
+    """Return the seal of a version; `redaction` is the commitment of its newest redaction at the time of the seal."""
     values = [
         version.store_id,
         version.pk,

@@ -1,4 +1,4 @@
-"""What a run does, a few items in a transaction: each is checked again under the lock, done and audited."""
+"""The acts of a run, a few items per transaction: each is checked again under the lock, done and audited."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,10 +19,10 @@ from memoryhub.retention_rules import Due, Facts, Policy
 
 MOST = 20
 SECONDS = 0.006
-"""A transaction begins no further item after so many, or after so long: tool calls wait meanwhile."""
+"""The number of items, and the seconds, after which a transaction begins no further item: tool calls wait for it."""
 
 MOST_VERSIONS = 50
-"""So many old versions of a memory go in one transaction."""
+"""The most old versions of a memory that one transaction removes."""
 
 Plan = Sequence[Item]
 COUNTERS = {
@@ -33,7 +33,7 @@ COUNTERS = {
 class Skip(Exception):
     """The item is left as it is; `reason` is `gone`, `deleted`, `restored`, `held`, `read`, `changed` or `policy`.
 
-    Without a reason there is nothing to tell: it has been done already.
+    Without a reason nothing is recorded, because the item was done before.
     """
 
     def __init__(self, reason: str = "") -> None:
@@ -43,7 +43,7 @@ class Skip(Exception):
 
 @dataclass(slots=True)
 class Progress:
-    """How many items of the plan are done, and how many versions or entries of the next."""
+    """The number of finished items, and of finished versions or entries of the next item."""
 
     done: int = 0
     part: int = 0
@@ -52,7 +52,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Work:
-    """One transaction of a run: the locked store (null: the hub's audit), and what decides about it now."""
+    """One transaction of a run: the locked store (None: the hub's audit), and the rules that decide now."""
 
     run: Run
     store: Tree | None
@@ -62,21 +62,21 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """The acts are the policy's; where only the default grace is over, the hub's."""
+        """Return the act of the policy, or of the hub itself if only the default grace ended."""
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)
         return Act(actor, Door.COMMAND, self.at, group=self.run.pk)
 
     def tree(self, policy: Policy | None) -> Tree:
-        """The locked store for another act of the same transaction."""
+        """Return the locked store for another act of the same transaction."""
         assert self.store is not None  # only entries go without a store
         self.store = replace(self.store, act=self.act(policy), made=[])
         return self.store
 
 
 def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
-    """Does the next items of a plan inside the transaction that has locked the store; counts them in the run."""
+    """Process the next items of a plan inside the transaction that locked the store, and count them in the run."""
     begun, progress = perf_counter(), Progress()
     rules = Rules.of(run.store_id, run.at)
     first = list(islice(plan, MOST))
@@ -98,7 +98,7 @@ def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
 
 
 def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
-    """Does an item; gives how much of it was done where more is left."""
+    """Process an item; if a part of it is left, return how much was done."""
     did = RunItem(
         run_id=work.run.pk,
         removal=item.removal,
@@ -210,7 +210,7 @@ def _row(work: Work, item: Item) -> Memory:
 
 
 def _still_due(work: Work, item: Item, row: Memory, facts: Facts) -> tuple[Policy | None, Due]:
-    """The policy and the rule that make it due still, as of the run's moment; else the reason why it is left."""
+    """Return the policy and the rule by which an item is still due at the run's moment; otherwise raise Skip."""
     if work.rules.holds.stops_policies(row.pk, row.path):
         raise Skip("held")
     policy = work.rules.choose.of(row.path)
@@ -236,7 +236,7 @@ def _input(work: Work, due: Due, **more: int) -> str:
 
 
 def _count(run: Run, made: Sequence[RunItem]) -> set[str]:
-    """Adds what was done to the run's counters; gives their names."""
+    """Add the results to the run's counters and return their names."""
     names: set[str] = set()
     for did in made:
         name = "skipped" if did.skipped else COUNTERS[Removal(did.removal)]
@@ -247,7 +247,7 @@ def _count(run: Run, made: Sequence[RunItem]) -> set[str]:
 
 
 def _keep(run: Run, made: Sequence[RunItem]) -> None:
-    """Writes the items; one that was written before (a part of it, or that it was left) becomes what it is now."""
+    """Write the items; an item that was written before (in part, or as skipped) is updated."""
     known = RunItem.objects.filter(run_id=run.pk, memory__in=[did.memory for did in made])
     before = {(row.removal, row.memory): row for row in known} if made else {}
     fresh = []

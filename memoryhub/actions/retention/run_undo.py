@@ -1,4 +1,4 @@
-"""Taking a run back: what it put into the trash, and is still there, goes to where it was."""
+"""Undoes a run: restores the memories that it expired and that are still in the trash to their paths."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,25 +11,25 @@ from memoryhub.models import Memory, Removal, Run, RunItem
 from memoryhub.protocol.errors import ToolError
 
 MOST = 50
-"""So many memories come back in one transaction, with an entry."""
+"""The most memories that one transaction, with one entry, restores."""
 
 
 def restore(run: Run, act: Act) -> int:
-    """Restores what the run expired, in short transactions of one group of entries; gives how many came back.
+    """Restore what the run expired, in short transactions of one group of entries; return the number of memories.
 
-    Raises the ToolError of an archived store.
+    Raises ToolError for an archived store.
     """
     store_id, count = str(run.store_id), 0
     for memories in _expired(run):
         try:
             count += _restore(store_id, run, memories, act)
-        except ToolError:  # of one of them: a limit, or a rule for sensitive text
+        except ToolError:  # one memory breaks a limit or a rule for sensitive text
             count += sum(_restore_alone(store_id, run, memory, act) for memory in memories)
     return count
 
 
 def _expired(run: Run) -> Iterator[list[str]]:
-    """The ids of the memories, some at a time."""
+    """Yield lists of the ids of the expired memories."""
     items = RunItem.objects.filter(run_id=run.pk, removal=Removal.EXPIRE, skipped="").order_by("pk")
     last = 0
     while page := list(items.filter(pk__gt=last).values_list("pk", "memory")[:MOST]):
@@ -63,7 +63,7 @@ def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:
 
 
 def _tell(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]) -> None:
-    """One entry: which came back, and of which the path is another memory's now (or the text was redacted)."""
+    """Write one entry: the restored memories, and those whose path is taken or whose text was redacted."""
     single = back[0] if len(back) == 1 else None
     told = {
         "run": run.pk,

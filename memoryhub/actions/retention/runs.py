@@ -1,4 +1,4 @@
-"""Runs of the retention policies: made with what is due, done in short transactions, stopped, allowed and undone."""
+"""Runs of the retention policies: planned with what is due, done in short transactions, stopped, allowed and undone."""
 
 import threading
 from collections import deque
@@ -17,15 +17,15 @@ from memoryhub.retention_rules import TRASH
 
 OPEN = (RunState.WAITING, RunState.RUNNING)
 PEACE = timedelta(days=1)
-"""After somebody has cancelled a run of a store, none begins there by itself for so long."""
+"""The time after a cancelled run of a store in which no run begins there by itself."""
 
 
 class NothingDue(Exception):
-    """There is nothing to remove; no run was made."""
+    """Nothing is due, so no run was made."""
 
 
 class AlreadyOpen(Exception):
-    """A run of the store is not over yet: `run`."""
+    """A run of the store is still open: `run`."""
 
     def __init__(self, run: Run) -> None:
         super().__init__("a run is not over yet")
@@ -33,13 +33,13 @@ class AlreadyOpen(Exception):
 
 
 class NotOpen(Exception):
-    """The run is over, or is not one that waits."""
+    """The run has ended, or is not waiting."""
 
 
 def start(store_id: str | None, act: Act, at: datetime) -> Run:
-    """Looks at what is due and makes the run, which runs or waits with the guard that stopped it.
+    """Find what is due and create the run; it runs, or waits because a guard stopped it.
 
-    `store_id` null: over the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
+    For `store_id` None, it concerns the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
     """
     moved = run_clock.has_moved(at)
     run = _start(store_id, act, at, moved)
@@ -77,9 +77,9 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
 
 
 def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
-    """Whether unusually many memories of a store would go at once.
+    """Return whether unusually many memories of a store would be removed at once.
 
-    What a run has put into the trash was asked about then, and does not count again when its time there is over.
+    Memories that a run put into the trash were counted then, so they do not count again when they leave the trash.
     """
     if store is None:
         return False
@@ -92,7 +92,7 @@ def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
 
 
 def step(run_id: str, at: datetime) -> bool:
-    """Does a little of a run in one short transaction; true while there is more (false too where it waits)."""
+    """Process the next items of a run in one short transaction; return whether it is still running."""
     run = Run.objects.get(pk=run_id)
     if run.state != RunState.RUNNING:
         return False
@@ -120,9 +120,9 @@ def step(run_id: str, at: datetime) -> bool:
 
 
 def allow(run_id: str, act: Act) -> None:
-    """Lets a run that a guard stopped go on; raises NotOpen.
+    """Let a run that a guard stopped continue; raises NotOpen.
 
-    Where the clock was ahead and has been put right, it goes on as of the earlier of both moments.
+    If the clock was ahead and was corrected, the run continues as of the earlier of both moments.
     """
     with writing():
         run, store = _opened(run_id, act, RunState.WAITING)
@@ -139,7 +139,7 @@ def allow(run_id: str, act: Act) -> None:
 
 
 def cancel(run_id: str, act: Act) -> None:
-    """Ends an open run; what it did stays. Raises NotOpen."""
+    """End an open run; what it did stays. Raises NotOpen."""
     with writing():
         run, store = _opened(run_id, act, *OPEN)
         told = {"run": run.pk, "state": [run.state, RunState.CANCELLED]}
@@ -150,9 +150,9 @@ def cancel(run_id: str, act: Act) -> None:
 
 
 def undo(run_id: str, act: Act) -> int:
-    """Restores what the run expired and is still in the trash, each where its path is free; gives how many.
+    """Restore what the run expired and is still in the trash, where the path is free; return the number.
 
-    An open run is cancelled first. What stays behind is told by the entries (`taken`).
+    An open run is cancelled first. The entries list what could not be restored (`taken`).
     """
     run = Run.objects.get(pk=run_id)
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
@@ -162,7 +162,7 @@ def undo(run_id: str, act: Act) -> int:
 
 
 def due_runs(at: datetime) -> list[Run]:
-    """Looks at every store and the hub's audit; makes the runs of those where something is due."""
+    """Check every store and the hub's audit, and create runs where something is due."""
     moved = run_clock.has_moved(at)
     act = Act(Actor.system("retention"), Door.COMMAND, at)
     made = []
@@ -179,12 +179,12 @@ def due_runs(at: datetime) -> list[Run]:
 
 
 def going_on() -> list[str]:
-    """The ids of the runs that nothing stops, the oldest first."""
+    """Return the ids of the running runs, the oldest first."""
     return list(Run.objects.filter(state=RunState.RUNNING).order_by("pk").values_list("pk", flat=True))
 
 
 def _concerned() -> list[str | None]:
-    """The stores to which a policy may apply, and null for the hub's own audit."""
+    """Return the stores to which a policy may apply, and None for the hub's own audit."""
     policies = RetentionPolicy.objects.filter(paused=False)
     if policies.filter(store=None).exists():
         return [*MemoryStore.objects.order_by("pk").values_list("pk", flat=True), None]
@@ -192,7 +192,7 @@ def _concerned() -> list[str | None]:
 
 
 def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
-    """Whether a run is open there, or somebody has cancelled one a short while ago."""
+    """Return whether a run is open there, or was cancelled less than PEACE ago."""
     last = Run.objects.of_store(store_id).newest().first()
     if last is None or last.state == RunState.DONE:
         return False
@@ -203,7 +203,7 @@ def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
 
 
 def _locked(store_id: str | None, act: Act) -> tree.Tree | None:
-    """The store's tree, locked; null for the hub's own audit, whose chain is locked then."""
+    """Lock the store and return its tree; for None, lock the hub's chain and return None."""
     if store_id is not None:
         return tree.lock(store_id, act)
     audit.lock_hub()
@@ -232,7 +232,7 @@ def _tell(store: tree.Tree | None, act: Act, run: Run, command: str, told: dict[
 
 
 class _Plans:
-    """What open runs are to do, by run, in this process; another one, or a later one, looks again as of `run.at`."""
+    """The remaining items of open runs in this process; otherwise they are rehearsed again as of `run.at`."""
 
     def __init__(self) -> None:
         self.known: dict[str, deque[Item]] = {}

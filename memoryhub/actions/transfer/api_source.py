@@ -1,4 +1,4 @@
-"""Memories of another store, read through the memory_stores API: Anthropic's own, or another hub's."""
+"""Reads the memories of another store through the memory_stores API: Anthropic's own, or another hub's."""
 
 import hashlib
 import time
@@ -16,11 +16,11 @@ from memoryhub.transfer.bundle import Author, Bundle, BundledMemory, BundledVers
 from memoryhub.transfer.reading import Bounds, Read
 
 PAGE = 20
-"""So many memories with their texts come at a time."""
+"""The number of memories with texts on a page."""
 SECONDS, WHOLE = 30, 1_800
-"""So long one step of an answer may take, and all of the reading."""
+"""The longest time, in seconds, for one step of an answer, and for reading the whole store."""
 LARGEST = 32 * 1024 * 1024
-"""So many bytes one answer may have."""
+"""The most bytes of one answer."""
 STRANGE = "The other side did not answer as the memory_stores API does."
 _WHY = {
     "malformed": "It is not an address.",
@@ -34,7 +34,7 @@ _WHY = {
 
 
 class Source(NamedTuple):
-    """Which store to read, and with which key; `private`: also plain http and addresses of one's own network."""
+    """The store to read, and the key to use; `private` also allows plain http and private network addresses."""
 
     url: str
     store: str
@@ -43,9 +43,9 @@ class Source(NamedTuple):
 
 
 def of_store(source: Source, *, history: bool = True, told: Callable[[int], None] = lambda count: None) -> Brought:
-    """The memories of the store, with their versions where the key may see them; raises Refused.
+    """Return the store's memories, with their versions if the key may read them; raises Refused.
 
-    The key is used and not kept. `told` hears how many memories and versions have come.
+    The key is used, but not stored. `told` is called with the number of memories and versions so far.
     """
     try:
         target = outgoing.check(source.url, private=source.private)
@@ -60,7 +60,7 @@ def of_store(source: Source, *, history: bool = True, told: Callable[[int], None
         max_retries=2,
         http_client=_client(anthropic, target),
     )
-    client._custom_headers = {}  # what the environment has for Anthropic's own API is for nobody else
+    client._custom_headers = {}  # headers from the environment are for Anthropic's own API only
     try:
         with client:
             return _brought(client.beta.memory_stores, source, history, told)
@@ -71,12 +71,14 @@ def of_store(source: Source, *, history: bool = True, told: Callable[[int], None
     except Refused:
         raise
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError, OverflowError):
-        raise Refused(STRANGE) from None  # the SDK takes values of any type for those that it documents
+        raise Refused(STRANGE) from None  # the SDK does not check the types of an answer's values
 
 
 def _client(anthropic: Any, target: outgoing.Target) -> Any:
-    """A client that connects to the address that was checked, whatever the name leads to by now; no redirects, no
-    proxy of the environment, and no answer that is endless or unpacks to more than it says."""
+    """Return an HTTP client that connects only to the checked address, whatever the name resolves to now.
+
+    It follows no redirects, uses no proxy from the environment, and limits the size and the time of answers.
+    """
     end = time.monotonic() + WHOLE
 
     def pin(request: Any) -> None:
@@ -152,7 +154,7 @@ def _memories(live: dict[str, Any], versions: dict[str, list[Any]]) -> Iterator[
         last = made[-1] if made else None
         if last is not None and (last.path, last.content) == (memory.path, memory.content):
             yield BundledMemory(id, memory.path, made)
-        else:  # it was written to while it was being read, or its versions are not to be seen
+        else:  # it changed during the reading, or its versions are not visible
             only = BundledVersion(None, 1, "created", memory.path, memory.content or "", _utc(memory.updated_at), None)
             yield BundledMemory(None, memory.path, (only,))
     for id in versions.keys() - live.keys():
@@ -163,7 +165,7 @@ def _memories(live: dict[str, Any], versions: dict[str, list[Any]]) -> Iterator[
 
 
 def _versions(rows: Iterable[Any]) -> Iterator[BundledVersion]:
-    """The oldest first; where the first is no creation, older ones are gone, and nobody knows how many."""
+    """Yield versions, the oldest first; numbers start at 2 if older versions, whose number is unknown, were removed."""
     number = 0
     for row in rows:
         number += 1 if number or row.operation == "created" else 2
@@ -190,7 +192,7 @@ def _utc(at: datetime) -> datetime:
 
 
 def _sum(memories: Iterable[BundledMemory]) -> str:
-    """The SHA-256 of what came, memory by memory."""
+    """Return the SHA-256 of all memories and versions that were read."""
     whole = hashlib.sha256()
     for memory in memories:
         for version in memory.versions:

@@ -1,4 +1,4 @@
-"""Who wrote the versions of an export: the API's form of an actor, and what they were called then."""
+"""The authors of the versions in an export: the API's form of an actor, and the name that they had then."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from memoryhub.transfer.bundle import Author
 
 
 class Authors:
-    """The authors of a store; `find` looks up those of some versions, with a few queries for all of them."""
+    """The authors of a store; `find` loads those of some versions with a few queries for all of them."""
 
     def __init__(self, store_id: str) -> None:
         self.store = store_id
@@ -29,21 +29,21 @@ class Authors:
             self._labels.update({job.pk: job.actors for job in Import.objects.filter(store_id=self.store, pk__in=jobs)})
 
     def of(self, version: MemoryVersion) -> Author | None:
-        """Null where the entry that made the version has been removed."""
+        """Return a version's author; None if the entry that made the version was removed."""
         if version.origin is None:
             return self._entries.get(version.seq)
         return self._imported(version.origin)
 
     def _imported(self, origin: dict[str, Any]) -> Author:
-        """Who wrote it where it was imported from."""
+        """Return an imported version's author in the original store."""
         id = str(origin.get("id") or "")
         labels = self._labels.get(str(origin.get("import")), {})
         return Author(str(origin.get("type") or ""), id, str(labels.get(id) or ""))
 
 
 def _author(kind: str, id: str | None, session: str | None, label: str | None) -> Author:
-    """Type "" for the hub itself."""
+    """Return the author of an entry; the type is "" for the hub itself."""
     name = label or ""
     if kind == ActorKind.USER:
-        name = name.partition("@")[0]  # somebody without a name is called by an e-mail address, nobody's business
+        name = name.partition("@")[0]  # the label of a person without a name is an e-mail address; export no domain
     return Author(*(typed(kind, id, session) or ("", "")), name)

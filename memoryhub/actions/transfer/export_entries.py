@@ -1,4 +1,4 @@
-"""Exports: an entry says what leaves the hub, before the first byte of it does."""
+"""Writes the audit entry of an export before its first byte is sent."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,9 +12,10 @@ from memoryhub.models import HUB, Door, MemoryStore
 def export_audit(
     chains: Sequence[str], filter: str, format: str, *, actor: Actor, door: Door, at: datetime
 ) -> tuple[str, int]:
-    """Notes an export of audit entries; gives the (chain, seq) of its own.
+    """Record an export of audit entries, and return the (chain, seq) of the record.
 
-    It is in the chain of the one store that is exported, else in the hub's; `filter` is as the person wrote it.
+    It is in the chain of the exported store if there is exactly one, else in the hub's; `filter` is the person's own
+    text.
     """
     act = Act(actor, door, at)
     told = {"chains": list(chains), "filter": filter, "format": format}
@@ -27,7 +28,7 @@ def export_audit(
 
 
 def export_table(store_id: str | None, table: str, format: str, act: Act, **told: object) -> int:
-    """Notes an export of another table: in the chain of its store, else in the hub's; gives the entry's seq."""
+    """Record an export of another table in the chain of its store, else in the hub's; return the entry's seq."""
     record = Record("export_table", input=audit.to_json({"table": table, "format": format, **told}))
     if store_id is None:
         with writing():

@@ -1,4 +1,4 @@
-"""The rows of an export, a few at a time: as they were after its entry, and with no question open in between."""
+"""Reads the rows of an export as of its entry, a few at a time, and with no database cursor open in between."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -18,17 +18,17 @@ from memoryhub.transfer.bundle import BundledVersion
 from memoryhub.transfer.written import Told, WrittenVersion
 
 PART = 50
-"""So many rows with texts are held at once."""
+"""The most rows with texts in memory at once."""
 BRIEF = 1000
-"""So many rows without."""
+"""The most rows without texts in memory at once."""
 
 T = TypeVar("T")
 Cover = Callable[[Collection[MemoryVersion]], object]
-"""Masks, in the rows, the texts that whoever exports may not see."""
+"""A function that masks, in the rows, the texts that the exporting person may not see."""
 
 
 class Current(NamedTuple):
-    """The last version of a memory, where it is or was, and whether it is in the trash."""
+    """The last version of a memory, the memory's present or last path, and whether it is in the trash."""
 
     version: str
     memory: str
@@ -38,7 +38,7 @@ class Current(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is exported of a store as it was after the entry `seq`: all of it, or some directories and memories."""
+    """The part of a store, as of the entry `seq`, to export: all of it, or some directories and memories."""
 
     store: str
     seq: int
@@ -52,27 +52,27 @@ class Scope:
 
 
 class Rows:
-    """Reads a scope. `cover` masks; `proofs` adds what the audit needs."""
+    """Reads a scope. `cover` masks texts; `proofs` adds the values that the audit's verification needs."""
 
     def __init__(self, scope: Scope, *, cover: Cover | None = None, proofs: bool = False) -> None:
         self.scope, self.cover, self.proofs = scope, cover, proofs
         self.authors = Authors(scope.store)
 
     def heads(self) -> Iterator[WrittenVersion]:
-        """The newest versions of the live memories; those of a directory in the order of their paths."""
+        """Yield the newest versions of the live memories; within a directory in the order of their paths."""
         for part in _parts(self.current(trash=False), PART):
             by_id = {version.pk: version for version in self._of_ids([one.version for one in part])}
             yield from self._written([by_id[one.version] for one in part if one.version in by_id], part)
 
     def histories(self) -> Iterator[WrittenVersion]:
-        """Every version of every memory, those of a memory together and the oldest first."""
+        """Yield every version of every memory, grouped by memory, the oldest first."""
         for part in _parts(self.current(trash=self.scope.with_trash), PART):
             for few in self._few_versions(part):
                 for versions in self._history(few):
                     yield from self._written(versions, few)
 
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
-        """Versions in the order in which they were made, each with the path that its memory had before."""
+        """Yield versions in the order in which they were made, each with the previous path of its memory."""
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
         if not history:
@@ -89,7 +89,7 @@ class Rows:
             yield from self._written(versions, ())
 
     def current(self, *, trash: bool) -> Iterator[Current]:
-        """The memories of the scope: live ones by path, then those in the trash."""
+        """Yield the memories of the scope: live ones by path, then those in the trash."""
         then = self._then()
         for directory in self.scope.directories:
             yield from _current(then.exclude(operation=Operation.DELETED).under(directory))
@@ -103,7 +103,7 @@ class Rows:
                 yield from map(_as_current, _flat(_pages(deleted.filter(path=None), "seq", "id", BRIEF)))
 
     def entries(self) -> Iterator[Told]:
-        """Every audit entry up to the export's own; `seals` is what its digest holds of the rows that it sealed."""
+        """Yield every audit entry up to the export's own; `seals` has what its digest covers of the sealed rows."""
         entries = AuditEntry.objects.of_chain(self.scope.store)
         after = 0
         while page := list(entries.between(after + 1, self.scope.seq).oldest()[:PART]):
@@ -115,25 +115,25 @@ class Rows:
             after = page[-1].seq
 
     def redactions(self) -> Iterator[Told]:
-        """Those that these entries tell."""
+        """Yield the redactions that these entries recorded."""
         told = Redaction.objects.of_chain(self.scope.store).filter(seq__lte=self.scope.seq)
         yield from map(_columns, _flat(_pages(told, "seq", "id", BRIEF)))
 
     def _then(self) -> MemoryVersionQuerySet:
-        """What was the newest version of each memory then, deletions too."""
+        """Return the version of each memory that was the newest as of the entry, deletions included."""
         seq = self.scope.seq
         newest = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
 
     def _of_memories(self, ids: Collection[str]) -> MemoryVersionQuerySet:
-        """The live ones of some memories; `+ 0` keeps SQLite from looking through all versions of the store by seq."""
+        """Return the live ones of some memories; `+ 0` keeps SQLite from scanning all versions of the store by seq."""
         seq = self.scope.seq
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=ids)
         found = found.annotate(made=F("seq") + 0).filter(made__lte=seq).exclude(operation=Operation.DELETED)
         return found.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=seq))
 
     def _few_versions(self, part: list[Current]) -> Iterator[list[Current]]:
-        """The same memories in groups that together have no more than PART versions; one with more is alone."""
+        """Yield the memories in groups with at most PART versions in all; a memory with more is a group of its own."""
         ids = [one.memory for one in part]
         counts = dict(Memory.objects.among(self.scope.store, ids).values_list("pk", "version_count"))
         group: list[Current] = []
@@ -149,7 +149,7 @@ class Rows:
             yield group
 
     def _history(self, few: list[Current]) -> Iterator[list[MemoryVersion]]:
-        """Page by page, each from where the one before ended; the memories stand as they are given."""
+        """Yield versions page by page, memories in the given order; each page starts where the last one ended."""
         order = {one.memory: place for place, one in enumerate(few)}
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=list(order))
         found = found.annotate(made=F("seq") + 0).filter(made__lte=self.scope.seq).select_related("text")
@@ -160,7 +160,7 @@ class Rows:
         while page := list(found.filter(number__gt=after).order_by("number")[:PART]):
             after = page[-1].number
             yield page
-            del page  # before the next one is read
+            del page  # free the page's memory before the next one is read
 
     def _of_ids(self, ids: list[str], *, with_old: bool = False) -> list[MemoryVersion]:
         found = MemoryVersion.objects.among(self.scope.store, ids).select_related("text")
@@ -204,7 +204,7 @@ def _is_redacted(version: MemoryVersion) -> bool:
 
 
 def _old_path(version: MemoryVersion) -> str | None:
-    """Of a row read by `_with_old_path`."""
+    """Return the previous path in a row from `_with_old_path`; None if the memory did not exist."""
     is_there = getattr(version, "old_operation", None) not in (None, Operation.DELETED)
     return getattr(version, "old_path", None) if is_there else None
 
@@ -236,7 +236,7 @@ def _plain(value: Any) -> object:
 
 
 def _with_old_path(found: MemoryVersionQuerySet) -> MemoryVersionQuerySet:
-    """`old_path`: where the version before left the memory, null where it deleted it."""
+    """Add `old_path` and `old_operation`: the path and the operation of the memory's previous version."""
     before = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"), number__lt=OuterRef("number")
     ).order_by("-number")
@@ -254,7 +254,7 @@ def _as_current(version: MemoryVersion) -> Current:
 
 
 def _pages(rows: Any, first: str, second: str, size: int) -> Iterator[list[Any]]:
-    """Page by page in the order of two columns; no question stays open while somebody downloads slowly."""
+    """Yield pages in the order of two columns, with no open cursor during a slow download."""
     ordered = rows.order_by(first, second)
     beyond = Q()
     while page := list(ordered.filter(beyond)[:size]):
@@ -262,8 +262,8 @@ def _pages(rows: Any, first: str, second: str, size: int) -> Iterator[list[Any]]
         yield page
         if is_last:
             return
-        del page  # before the next one is read
-        # Bounded by the first column alone too: an index that begins with it is walked from there.
+        del page  # free the page's memory before the next one is read
+        # The first column alone is bounded too, so that an index that begins with it is read from there.
         beyond = Q(**{f"{first}__gte": a}) & (Q(**{f"{first}__gt": a}) | Q(**{first: a, f"{second}__gt": b}))
 
 

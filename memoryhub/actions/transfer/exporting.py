@@ -1,4 +1,4 @@
-"""Exports of a memory store, a directory or a selection: the audit entry first, then the bytes, as they are read."""
+"""Exports of a memory store, a directory or a selection: first the audit entry is written, then the bytes follow."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "applica
 class Wanted:
     """What to export: one of FORMATS, of a selection or else of a directory (`""`: the whole store).
 
-    `masked`: without the values that pages mask, and then without the audit too.
+    With `masked`, the values that pages mask are masked, and the audit is left out.
     """
 
     form: str
@@ -37,13 +37,13 @@ class Wanted:
 
     @property
     def audit(self) -> bool:
-        """Whether the audit goes with it."""
+        """Return whether the export includes the audit."""
         return self.form == "jsonl" and self.history and not self.masked and not self.path and self.chosen is None
 
 
 @dataclass(slots=True)
 class Export:
-    """What leaves the hub, once its entry is written. `counts` grows while `body` is read."""
+    """An export whose entry is written; `counts` grows while `body` is read."""
 
     wanted: Wanted
     scope: Scope
@@ -53,7 +53,7 @@ class Export:
 
     @property
     def name(self) -> str:
-        """What a disk calls it."""
+        """Return the file name of the download."""
         store = str(self.about.store["name"])
         stem = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in store).lower().split())[:60]
         return f"{stem or 'memories'}.{ENDINGS[self.wanted.form]}"
@@ -63,7 +63,7 @@ class Export:
         return TYPES[self.wanted.form]
 
     def body(self, cover: Cover | None = None) -> Iterator[bytes]:
-        """The bytes; `cover` masks the texts of rows, and has to be there where `masked` was wanted."""
+        """Yield the bytes; `cover` masks the texts of rows and is required if `masked` is set."""
         if self.wanted.masked and cover is None:
             raise ValueError("a masked export needs to know what to mask")
         rows = Rows(self.scope, cover=cover, proofs=self.wanted.audit)
@@ -103,7 +103,7 @@ class Export:
             yield row
 
     def _proof(self) -> Told:
-        """The head of the chain as it was after the export's entry, and where it starts."""
+        """Return the chain's start, and its head after the export's entry."""
         row = AuditChain.objects.get(pk=self.scope.store)
         last = AuditEntry.objects.of_chain(self.scope.store).get(seq=self.scope.seq)
         return {
@@ -118,14 +118,16 @@ class Export:
         }
 
     def _changed(self) -> bool:
-        """Whether something was redacted or removed since the entry: what has been read may be of two moments."""
+        """Return whether something was redacted or removed since the entry, so that rows can be of two moments."""
         redacted = Redaction.objects.of_chain(self.scope.store).filter(seq__gt=self.scope.seq).exists()
         return redacted or _start_of(self.scope.store) != self.start
 
 
 def begin(store_id: str, wanted: Wanted, act: Act) -> Export:
-    """Writes the entry; there is no limit to how much is exported. Raises NotDone where there is nothing of it, and
-    tree.NoSuchStore."""
+    """Write the entry of an export, whose size is not limited.
+
+    Raises NotDone if there is nothing to export, and tree.NoSuchStore.
+    """
     with tree.locked(store_id, act) as store:
         export, record = prepared(store, wanted)
         tree.commit(store, record)
@@ -133,7 +135,7 @@ def begin(store_id: str, wanted: Wanted, act: Act) -> Export:
 
 
 def prepared(store: Tree, wanted: Wanted) -> tuple[Export, Record]:
-    """The export, and the entry that the caller commits; raises NotDone."""
+    """Return the export and the entry that the caller commits; raises NotDone."""
     if wanted.chosen is not None:
         found = selected(store.store, wanted.chosen, most=None) if wanted.chosen.everything_in is None else None
         if found is None:
@@ -156,7 +158,7 @@ def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:
 
 
 def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
-    """Path and memory where there is one; else the first paths, and how much it is."""
+    """Return a record with path and memory of a single item, else with the first paths and the totals."""
     items = list(items)
     one = items[0] if len(items) == 1 else None
     told = {
@@ -208,5 +210,5 @@ def _start_of(chain_id: str) -> int:
 
 
 def directory_of(path_prefix: str) -> str:
-    """The directory that a prefix names: `/notes/` and `/notes` are one, `/` and `""` the whole store."""
+    """Return the directory of a path prefix: `/notes/` and `/notes` are equal, `/` and `""` mean the whole store."""
     return path_prefix.rstrip("/")

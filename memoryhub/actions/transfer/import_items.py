@@ -1,4 +1,4 @@
-"""The items of an import, made of what was brought."""
+"""Makes the items of an import from the memories that were read."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
-    """Its newest text, and its versions where more is known of them than a text at a path."""
+    """Return a memory's item: its newest text, and its versions unless it is only a text at a path."""
     last = next((one for one in reversed(memory.versions) if one.content is not None), None)
     content = last.content if last else None
     encoded = (content or "").encode()
@@ -46,12 +46,12 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
 
 
 def kept_text(told: str) -> str:
-    """What a source says as it can be kept: no database takes an unpaired surrogate, PostgreSQL no NUL."""
+    """Return a text without characters that databases refuse: unpaired surrogates, and NUL on PostgreSQL."""
     return _UNKEPT.sub("\ufffd", told[:LONGEST_KEPT])
 
 
 def _told(version: BundledVersion, place: str) -> dict[str, Any]:
-    """A version as its item keeps it."""
+    """Return a version in the form of its item's history."""
     author = version.author
     return {
         "id": version.id,
@@ -66,7 +66,7 @@ def _told(version: BundledVersion, place: str) -> dict[str, Any]:
 
 
 def author_id(author: Author) -> str:
-    """An author's id, where it looks like one; else one made of what they are called: no address of theirs is kept."""
+    """Return an author's id if it looks like one, else a digest of id and label: no e-mail address is stored."""
     if author.id and all(c.isalnum() or c in "_-.:" for c in author.id):
         return author.id
     named = f"{author.id}\0{author.label}".encode("utf-8", "surrogatepass")
@@ -74,6 +74,6 @@ def author_id(author: Author) -> str:
 
 
 def labels(memories: Iterable[BundledMemory]) -> dict[str, str]:
-    """What the authors are called, by their ids."""
+    """Return the authors' names by their ids."""
     authors = {version.author for memory in memories for version in memory.versions if version.author}
     return {author_id(author): author.label for author in sorted(authors, key=lambda one: (one.id, one.label))}

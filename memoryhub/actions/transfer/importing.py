@@ -1,6 +1,6 @@
-"""Imports: prepared with what each memory meets, chosen, started, done in short transactions, cancelled, forgotten.
+"""Imports: uploaded, previewed, chosen, started, run in short transactions, cancelled, and deleted after a time.
 
-Nothing of the store changes before `start`; then each memory is one entry `import`, whole or not at all.
+The store does not change before `start`; then each memory is one entry `import`, imported completely or not at all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,20 +31,20 @@ from memoryhub.transfer.reading import Bounds, Read
 OPEN = (ImportState.ARRIVING, ImportState.READING, ImportState.PREVIEW, ImportState.RUNNING)
 AT_WORK = (ImportState.READING, ImportState.RUNNING)
 MOST_ITEMS, MOST_VERSIONS, MOST_BYTES = 50, 200, 256 * 1024
-"""So much is looked at or done in a transaction (one memory always), so that tool calls wait only a little."""
+"""The most items, versions and bytes of one transaction (at least one memory), so that tool calls wait only briefly."""
 MOST_ARRIVING = 1024 * 1024
 ARRIVES = timedelta(hours=6)
-"""What is brought is kept in transactions of so many bytes, within so much time."""
+"""The most bytes of one transaction of an upload, and the longest time of an upload."""
 MOST_OPEN = 20
-"""So many imports of a store may be open at once: their texts are kept until they are over."""
+"""The most open imports of a store: their texts are kept until they end."""
 
 
 class NotOpen(Exception):
-    """The import is over, or not in the state that is asked for."""
+    """The import has ended, or is not in the required state."""
 
 
 class Brought(NamedTuple):
-    """What a reader made of some bytes: their name for people, and their SHA-256 (of a tree: of what was taken)."""
+    """The result of reading some bytes, their name for people, and their SHA-256 (a directory's: of its texts)."""
 
     read: Read
     name: str
@@ -52,7 +52,7 @@ class Brought(NamedTuple):
 
 
 def bounds() -> Bounds:
-    """How much is taken, by the settings."""
+    """Return the limits of an import from the settings."""
     return Bounds(**settings.MEMORYHUB_IMPORT)
 
 
@@ -60,11 +60,11 @@ def bounds() -> Bounds:
 
 
 def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
-    """Keeps what was brought, to be put beneath the directory `place`, for a preview that `step` makes.
+    """Store what was read, to be imported under the directory `place`, for a preview that `step` makes.
 
-    It is written in short transactions, for large ones hold up the tool calls of every store on SQLite. All of it is
-    there at the end, with its entry, or nothing. Raises ToolError for an archived store and a place that none is,
-    Refused where MOST_OPEN are open or somebody has cancelled it meanwhile, and NoSuchStore.
+    It is written in short transactions, because long ones block the tool calls of every store on SQLite. In the end all
+    of it is stored, with its entry, or nothing. Raises ToolError for an archived store and an invalid place, Refused if
+    MOST_OPEN imports are open or someone cancelled this one in the meantime, and NoSuchStore.
     """
     place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool(place.rstrip("/")))
     job = _arriving(store_id, brought, place, act)
@@ -104,7 +104,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
 
 
 def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
-    """As many items at once as are written quickly; an item of a long history is one, whatever its size."""
+    """Yield as many items at once as are written quickly; an item with a long history may exceed the limit alone."""
     piece: list[ImportItem] = []
     size = 0
     for item in items:
@@ -127,7 +127,7 @@ def _add(job: Import, items: Sequence[ImportItem]) -> None:
 
 
 def _require_arriving(job: Import) -> None:
-    """Locks its row; raises Refused where an erasure or a person has ended it."""
+    """Lock the import's row; raise Refused if an erasure or a person has ended the import."""
     rows = Import.objects.select_for_update().filter(pk=job.pk, state=ImportState.ARRIVING)
     if not rows.values_list("pk", flat=True):
         raise Refused("It was cancelled while it was being read.")
@@ -156,7 +156,7 @@ def _arrived(job: Import, brought: Brought, act: Act) -> None:
 
 
 def _drop(import_id: str) -> None:
-    """Takes away what has come of an import that has not arrived: no entry tells it, and nobody has seen it."""
+    """Delete an incomplete upload, of which there is no entry and no page."""
     items = ImportItem.objects.filter(job_id=import_id, job__state=ImportState.ARRIVING).order_by("number")
     while numbers := list(items.values_list("number", flat=True)[:MOST_ITEMS]):
         with writing():
@@ -169,7 +169,7 @@ def _drop(import_id: str) -> None:
 
 
 def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None) -> int:
-    """Sets the choice for items of a preview (null: for all that allow it); gives their number. Raises NotOpen."""
+    """Set the choice of these items of a preview (None: all conflicts) and return their number; raises NotOpen."""
     with writing():
         job = Import.objects.filter(pk=import_id).first()
         if job is None or job.state != ImportState.PREVIEW:
@@ -185,7 +185,7 @@ def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None) ->
 
 
 def start(import_id: str, act: Act) -> None:
-    """Lets an import run that has been looked at; raises NotOpen, ToolError (an archived store) and NoSuchStore."""
+    """Start a previewed import; raises NotOpen, ToolError (an archived store) and NoSuchStore."""
     store_id = _store_of(import_id)
     with tree.locked(store_id, act) as store:
         job = Import.objects.get(pk=import_id)
@@ -212,7 +212,7 @@ def start(import_id: str, act: Act) -> None:
 
 
 def cancel(import_id: str, act: Act) -> None:
-    """Ends an import that is not over; what it brought in stays. Raises NotOpen and NoSuchStore."""
+    """End an open import; what it imported stays. Raises NotOpen and NoSuchStore."""
     with tree.locked(_store_of(import_id), act) as store:
         job = Import.objects.get(pk=import_id)
         if job.state not in OPEN:
@@ -226,7 +226,7 @@ def cancel(import_id: str, act: Act) -> None:
 
 
 def step(import_id: str, at: datetime) -> bool:
-    """Does a little of an import in one short transaction; true while there is more for the hub to do."""
+    """Process the next items of an import in one short transaction; return whether work is left."""
     job = Import.objects.filter(pk=import_id).first()
     if job is None or job.state not in AT_WORK:
         return False
@@ -250,7 +250,7 @@ def step(import_id: str, at: datetime) -> bool:
 
 
 def versions_of(import_id: str) -> list[str]:
-    """The ids of the versions that an import has made, by the entries that it has written so far."""
+    """Return the ids of the versions that an import has made so far, by its entries."""
     store_id = _store_of(import_id)
     made = ImportItem.objects.filter(job_id=import_id, seq__isnull=False).order_by("seq")
     found: list[str] = []
@@ -261,16 +261,16 @@ def versions_of(import_id: str) -> list[str]:
 
 
 def running() -> list[str]:
-    """The imports that the background goes on with, the oldest first."""
+    """Return the ids of the imports that the background works on, the oldest first."""
     return list(Import.objects.filter(state__in=AT_WORK).order_by("pk").values_list("pk", flat=True))
 
 
 def _look(store: tree.Tree, job: Import) -> None:
-    """Looks at what the next items meet."""
+    """Preview the next items."""
     items = _few(job)
     preview.look(store, job, items)
     for item in items:
-        if item.found == REFUSED:  # what may not be stored is not kept here either
+        if item.found == REFUSED:  # a refused text may not be stored here either
             item.content, item.history = None, []
     _save(items, ["found", "choice", "reason", "met", "content", "history"])
     job.done_count += len(items)
@@ -280,7 +280,7 @@ def _look(store: tree.Tree, job: Import) -> None:
 
 
 def _looked(job: Import, act: Act) -> Looked:
-    """What is in the texts of the next items, found while nobody waits: of long histories it takes seconds."""
+    """Screen the texts of the next items before the store is locked: long histories take seconds."""
     with tree.locked(job.store_id, act) as store:
         rules = store.ruling
     items = [item for item in _few(job) if item.choice != SKIP and item.found != REFUSED]
@@ -288,7 +288,7 @@ def _looked(job: Import, act: Act) -> Looked:
 
 
 def _few(job: Import) -> list[ImportItem]:
-    """The next items, as many as hold up tool calls only a little, with their texts, which one query reads."""
+    """Return the next items with their texts, as many as delay tool calls only briefly; read with one query."""
     chosen: list[int] = []
     versions = size = 0
     sizes = _next(job).values_list("number", "choice", "version_count", "size")
@@ -302,12 +302,12 @@ def _few(job: Import) -> list[ImportItem]:
 
 
 def _save(items: Sequence[ImportItem], fields: list[str]) -> None:
-    """Columns of items that are there, in one statement: an `UPDATE` of each would cost more than all the rest."""
+    """Save columns of existing items in one statement: single updates would cost more than everything else."""
     ImportItem.objects.bulk_create(items, update_conflicts=True, unique_fields=["job", "number"], update_fields=fields)
 
 
 def _run(store: tree.Tree, job: Import) -> None:
-    """Brings in the next memories."""
+    """Import the next memories."""
     if store.archived:
         job.problem = results.store_archived()
         _end(job, ImportState.FAILED, store.at)
@@ -327,14 +327,14 @@ def _next(job: Import) -> Any:
 
 
 def _end(job: Import, state: ImportState, at: datetime) -> None:
-    """The import is over: its texts go, and what it says of each memory stays."""
+    """End an import: delete its texts, and keep its result for each memory."""
     job.state, job.ended_at = state, at
     job.save(update_fields=["state", "ended_at", "problem"])
     ImportItem.objects.filter(job_id=job.pk).update(content=None, history=[])
 
 
 def empty_all(store_id: str, at: datetime) -> int:
-    """Cancels every import of a locked store that is not over, for their texts may be what is to go; gives how many."""
+    """Cancel every open import of a locked store, because its texts may contain what is erased; return their number."""
     jobs = Import.objects.filter(store_id=store_id, state__in=OPEN)
     for job in jobs:
         _end(job, ImportState.CANCELLED, at)
@@ -342,8 +342,10 @@ def empty_all(store_id: str, at: datetime) -> int:
 
 
 def forget_previews(at: datetime) -> int:
-    """Cancels previews that nobody has started in their time; gives how many. What has not arrived in ARRIVES is of a
-    process that is gone."""
+    """Cancel previews that were not started in time, and return their number.
+
+    Uploads older than ARRIVES belong to a process that ended; they are deleted.
+    """
     left = Import.objects.filter(state=ImportState.ARRIVING, created_at__lt=at - ARRIVES)
     for import_id in list(left.values_list("pk", flat=True)[:100]):
         _drop(import_id)

@@ -18,11 +18,11 @@ TAKE, SKIP, BESIDE = "take", "skip", "beside"
 CHOICES: Mapping[str, tuple[str, ...]] = {
     NEW: (TAKE, SKIP), TRASH: (TAKE, SKIP), CONFLICT: (SKIP, TAKE, BESIDE), SAME: (SKIP,), REFUSED: (SKIP,),
 }  # fmt: skip
-"""The choices for each of these; the first is proposed. In a conflict, `take` replaces the text in the store."""
+"""The choices for each result, the proposed one first. In a conflict, `take` replaces the text in the store."""
 
 
 def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:
-    """Sets `found`, `choice`, `reason` and `met` (the version in conflict) of the next items; saves nothing."""
+    """Set `found`, `choice`, `reason` and `met` (the version in conflict) of the next items, without saving them."""
     there = _there(store.store, [item.path for item in items])
     known = _known({item.memory for item in items if item.memory})
     earlier = ImportItem.objects.filter(job_id=job.pk, number__lt=items[0].number, found=NEW) if items else None
@@ -67,13 +67,13 @@ def _look_at(
 
 
 def require_path(path: str) -> None:
-    """Raises the ToolError of a path at which no memory can be."""
+    """Raise ToolError if no memory can be at a path."""
     if paths.from_tool(paths.to_tool(path), creates=True) != path or not path:
         raise ToolError(results.path_not_allowed(paths.to_tool(path), "it is not written as paths are stored"))
 
 
 def require_free(store: Tree, path: str) -> None:
-    """Raises the ToolError of what stands in a memory's way: a directory at its path, a memory above it."""
+    """Raise ToolError if a directory is at a memory's path, or a memory above it."""
     if sql.one(sql.DIRECTORY_AT, store.store, path):
         raise ToolError(results.already_exists(path))
     above = tree.memory_above(store, path)
@@ -82,7 +82,7 @@ def require_free(store: Tree, path: str) -> None:
 
 
 def _require_texts(store: Tree, item: ImportItem) -> None:
-    """Looks at every text as a write would; what will be masked is said, what is blocked refused."""
+    """Check every text like a write: put masked kinds into the item's `reason`; raise ToolError for a blocked kind."""
     limits.check_versions(store.limits, item.path, len(item.history))
     masked: set[str] = set()
     flagged: set[str] = set()
@@ -100,7 +100,7 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
 
 
 def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
-    """(path, text) of each different text that an item would store."""
+    """Return (path, text) for each different text that an item would store."""
     if not item.history:
         return [(item.path, item.content or "")]
     found = {told["content"]: told["path"] or item.path for told in item.history if told["content"] is not None}
@@ -108,12 +108,12 @@ def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
 
 
 def is_deleted(item: ImportItem) -> bool:
-    """Whether it comes in the trash."""
+    """Return whether an item is imported into the trash."""
     return bool(item.history) and item.history[-1]["operation"] == "deleted"
 
 
 def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:
-    """The live memories at some paths."""
+    """Return the live memories at these paths, by path."""
     found: dict[str, Memory] = {}
     for part in in_parts(sorted(set(at))):
         rows = (
@@ -126,7 +126,7 @@ def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:
 
 
 def _known(ids: set[str]) -> dict[str, str]:
-    """The store of each memory that this hub has, by its id."""
+    """Return the store of each memory that this hub has, by its id."""
     found: dict[str, str] = {}
     for part in in_parts(sorted(ids)):
         found |= dict(Memory.objects.filter(pk__in=part).values_list("pk", "store_id"))

@@ -1,4 +1,4 @@
-"""Where an import comes from: bytes that somebody brought, or a directory on the hub's own machine."""
+"""The sources of an import: uploaded bytes, a file or stream, or a directory on the hub's own machine."""
 
 import hashlib
 import mmap
@@ -23,13 +23,13 @@ BLOCK = 1024 * 1024
 def of_bytes(
     data: Data, name: str, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
 ) -> Brought:
-    """An archive, JSON Lines, a git stream or one text; raises Refused."""
+    """Read an archive, JSON Lines, a git stream or one text; raises Refused."""
     read = recognition.read(data, name, bounds or importing.bounds(), only_memory_files, exclude)
     return Brought(read, name, hashlib.sha256(data).hexdigest())
 
 
 def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
-    """What `of_bytes` takes, from a file that nobody else writes; it is never in memory as a whole."""
+    """Read a file like `of_bytes`, without loading it as a whole; no one else may write to the file in the meantime."""
     if not os.fstat(file.fileno()).st_size:
         return of_bytes(b"", name, **how)
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -37,7 +37,7 @@ def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
 
 
 def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Brought:
-    """What `of_bytes` takes, from a pipe or a file that others may write, by way of a file of our own."""
+    """Read a pipe, or a file that others may write, like `of_bytes`, by way of a temporary file."""
     with tempfile.TemporaryFile() as file:
         left = bounds.packed + 1
         while left and (block := stream.read(min(left, BLOCK))):
@@ -49,7 +49,7 @@ def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Br
 def of_directory(
     root: Path, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
 ) -> Brought:
-    """The texts of a directory; links are not followed. Raises Refused and OSError."""
+    """Read the texts of a directory without following links; raises Refused and OSError."""
     bounds, texts, left, size = bounds or importing.bounds(), {}, [], 0
     for place, path in _walk(root, exclude):
         mode = path.lstat().st_mode
@@ -75,7 +75,7 @@ def of_directory(
 
 
 def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
-    """(place, path) of all that is no directory, in the order of their names; what is excluded is not gone into."""
+    """Yield (place, path) of everything but directories, in the order of names, without what is excluded."""
     for directory, directories, names in os.walk(root):
         above = Path(directory)
         links = [name for name in directories if (above / name).is_symlink()]
@@ -93,7 +93,7 @@ def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
 
 
 def _content(path: Path, most: int) -> bytes:
-    """At most one byte more than so many; a link that has just taken its place is not followed."""
+    """Return at most `most` + 1 bytes of a file; a link that just replaced the file is not followed."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as opened:
         return opened.read(most + 1)

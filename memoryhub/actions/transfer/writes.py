@@ -1,4 +1,4 @@
-"""One memory of an import into a locked store: plain, with its history, over another text, or beside it."""
+"""Writes one memory of an import to a locked store: plain, with its history, over another text, or beside it."""
 
 import hashlib
 import re
@@ -26,26 +26,25 @@ from memoryhub.protocol.errors import ToolError
 TAKEN, REPLACED, BESIDE_IT, SKIPPED, SAME, CHANGED, REFUSED = (
     "taken", "replaced", "beside", "skipped", "same", "changed", "refused",
 )  # fmt: skip
-"""What came of an item. `changed`: somebody wrote at its path after the preview, and nothing was done."""
+"""The outcomes of an item. `changed`: someone wrote at its path after the preview, so nothing was done."""
 
 MOST_GAPS = 2_000
-"""So many versions that retention has removed at the source are told by name; where more are gone, those that are
-left are numbered anew."""
+"""The most removed versions of the source whose numbers stay reserved; above it, the other versions are renumbered."""
 _MEMORY_ID, _VERSION_ID = (re.compile(prefix + "[0-9A-HJKMNP-TV-Z]{26}") for prefix in (ids.MEMORY, ids.MEMORY_VERSION))
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Brought(NamedTuple):
-    """What was written: the outcome and the entry, if there is one."""
+    """The outcome of an item, and its entry's record if there is one."""
 
     outcome: str
     record: Record | None = None
 
 
 def bring(store: Tree, job: Import, item: ImportItem) -> None:
-    """Does what was chosen for an item, with its own entry; refuses it whole where a rule of the store says so.
+    """Import an item as chosen, with its own entry; if a rule of the store forbids it, refuse the whole item.
 
-    The item says what came of it, and is not saved.
+    The outcome is set on the item, which is not saved.
     """
     _fresh(store)
     before = store.memories, store.total_bytes
@@ -65,7 +64,7 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
 
 
 def _fresh(store: Tree) -> None:
-    """The tree as before an act: each memory is one."""
+    """Reset the tree as before an act, since each memory is an act of its own."""
     store.made, store.changed, store.kept_out, store.overridden = [], [], [], []
     store.clean, store.asks, store.reason = None, False, None
 
@@ -84,7 +83,7 @@ def _bring(store: Tree, job: Import, item: ImportItem) -> _Brought:
 
 
 def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> _Brought:
-    """Where another memory is at the path: beside it, or as its newest version."""
+    """Import a memory whose path is taken: beside the other memory, or as its newest version."""
     if current.content == item.content:
         return _Brought(SAME)
     if item.choice == BESIDE:
@@ -98,7 +97,7 @@ def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> 
 
 
 def beside(store: Tree, path: str) -> str:
-    """A free path like `/a (imported).md` for a memory whose own is taken."""
+    """Return a free path like `/a (imported).md` for a memory whose own path is taken."""
     directory, name = paths.parent(path), paths.name(path)
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
     for number in range(1, 1000):
@@ -147,7 +146,7 @@ def _new(store: Tree, job: Import, item: ImportItem, path: str) -> Record:
 
 
 def _with_history(store: Tree, job: Import, item: ImportItem, path: str) -> Record:
-    """A memory with all its versions, at a free path or in the trash."""
+    """Write a memory with all its versions, at a free path or in the trash."""
     history = _numbered(item.history)
     last = history[-1]
     if last["path"] is not None:
@@ -160,14 +159,14 @@ def _with_history(store: Tree, job: Import, item: ImportItem, path: str) -> Reco
 
 
 def _numbered(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The versions with the numbers of their source, unless too many others are missing between them."""
+    """Return the versions with the source's numbers, unless too many other versions are missing between them."""
     if history[-1]["number"] - len(history) <= MOST_GAPS:
         return [dict(told) for told in history]
     return [{**told, "number": number} for number, told in enumerate(history, 1)]
 
 
 class _History:
-    """Writes the versions of one memory, the oldest first; all of them are made by one entry, the import's."""
+    """Writes the versions of one memory, the oldest first; all of them belong to one entry, the import's."""
 
     def __init__(self, store: Tree, job: Import, item: ImportItem, path: str) -> None:
         self.store, self.job, self.item, self.path = store, job, item, path
@@ -181,13 +180,13 @@ class _History:
         self.last: MemoryVersion | None = None
 
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
-        """The memory's id, and those of its versions that are kept: none that this hub has or had."""
+        """Return the memory's id and the version ids to keep: only ids that this hub does not have and never had."""
         own = item.memory or ""
         versions = {told["id"] for told in item.history if told["id"] and _VERSION_ID.fullmatch(told["id"])}
         taken: set[str | None] = set()
         for part in in_parts(sorted(versions)):
             taken |= set(MemoryVersion.objects.filter(pk__in=part).values_list("pk", flat=True))
-            # Those that were removed here are still named by entries, which would speak of another text.
+            # Versions removed here are still named by entries, which would then point to another text.
             taken |= set(Redaction.objects.of_versions(self.store.store, part).values_list("version", flat=True))
         is_free = (
             _MEMORY_ID.fullmatch(own) is not None
@@ -197,7 +196,7 @@ class _History:
         return own if is_free else ids.new_id(ids.MEMORY, self.store.at), frozenset(versions - taken)
 
     def look(self, history: Sequence[dict[str, Any]]) -> None:
-        """Every rule that a write keeps to, before anything is written."""
+        """Check every rule of a write before anything is written."""
         if self.path:
             self.place = findings.screen_path(self.store, self.path)
         for told in history:
@@ -212,7 +211,7 @@ class _History:
     # -------------------------------------------------------------------------------------------- versions
 
     def version(self, told: dict[str, Any]) -> None:
-        """The next version, after those that are missing before it."""
+        """Add the next version, and before it the ones that the source has removed."""
         first = self.last.number + 1 if self.last else 1
         for number in range(first, told["number"]):
             self._gone(number)
@@ -246,12 +245,12 @@ class _History:
         )
 
     def _moment(self, at: str | None) -> datetime:
-        """The source's moment; what lies ahead, or before there were computers, is now."""
+        """Return the source's moment; a moment in the future or before 1970 becomes now."""
         moment = datetime.fromisoformat(at) if at else self.store.at
         return moment if _EARLIEST <= moment <= self.store.at else self.store.at
 
     def _text(self, version: MemoryVersion, content: str) -> None:
-        """Its text; that of the version before, where it is the same."""
+        """Set a version's text; share the previous version's row if the text is the same."""
         encoded = content.encode()
         version.size, version.sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
         if self.last is not None and self.last.text_id and self.last.sha256 == version.sha256:
@@ -267,7 +266,7 @@ class _History:
         version.text_id = text.pk
 
     def _redact(self, version: MemoryVersion) -> None:
-        """A version whose text is gone at the source: this import tells it here."""
+        """Mark a version as redacted by this import, because its text is redacted at the source."""
         version.path, version.redacted_at, version.redacted_seq = None, self.store.at, self.store.seq
         version.redacted_by = self.store.act.actor.id
         if version.operation != Operation.DELETED:
@@ -288,7 +287,7 @@ class _History:
         self.store.made.append(Version(version.pk, version.commitment))
 
     def _gone(self, number: int) -> None:
-        """A version that retention has removed at the source, as if it had been removed here."""
+        """Add a version that retention removed at the source, as if it had been removed here."""
         version = self._row(
             {"id": None, "number": number, "operation": "modified", "path": "", "at": None, "author": None}
         )
@@ -299,7 +298,7 @@ class _History:
     # -------------------------------------------------------------------------------------------- the memory
 
     def finish(self) -> Record:
-        """Writes all of it; gives the entry's record."""
+        """Write all rows and return the entry's record."""
         head, store = self.versions[-1], self.store
         head.superseded_seq = None
         redactions = self.evidence.write()
@@ -332,11 +331,11 @@ class _History:
         return record._replace(redactions=redactions)
 
     def _with_text(self) -> MemoryVersion:
-        """The version whose text the memory has: its newest, or the last before it was deleted."""
+        """Return the version whose text the memory has: its newest, or the last one before its deletion."""
         return next(version for version in reversed(self.versions) if version.operation != Operation.DELETED)
 
     def _note(self) -> None:
-        """Notes what is flagged: in the newest text, then in older ones what is not in a newer."""
+        """Store the findings of the newest text, then of older texts, each text once."""
         noted: set[str] = set()
         for version, screened in self._newest_first():
             if version.text_id in noted:
@@ -354,7 +353,7 @@ class _History:
 
 
 def _columns(one: MemoryVersion) -> tuple[object, ...]:
-    """A version as `sql.ADD_IMPORTED_VERSION` takes it."""
+    """Return a version's columns in the order of `sql.ADD_IMPORTED_VERSION`."""
     redacted_at = sql.moment(one.redacted_at) if one.redacted_at else None
     return (
         one.pk,
