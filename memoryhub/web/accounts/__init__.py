@@ -1,1 +1,1 @@
-"""People: signing in, their account, who there is."""
+"""Web pages for signing in, the person's own account, and the people of the hub."""

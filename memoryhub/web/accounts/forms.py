@@ -1,4 +1,4 @@
-"""The forms by which people come in and set what is their own."""
+"""Forms for signing in, accepting invitations, and a person's own settings."""
 
 import zoneinfo
 from functools import lru_cache
@@ -18,7 +18,7 @@ LONGEST_PASSWORD = 1_000
 
 @lru_cache(maxsize=1)
 def time_zones() -> tuple[str, ...]:
-    """The names of all zones, sorted."""
+    """Return the names of all time zones, sorted."""
     return tuple(sorted(zoneinfo.available_timezones()))
 
 
@@ -39,7 +39,7 @@ class SignInForm(forms.Form):
 
 
 class NewPasswordForm(forms.Form):
-    """A password, twice, checked by the hub's rules. `user` is whose it becomes."""
+    """A new password for `user`, typed twice and checked by the hub's rules."""
 
     password = password_field(_("New password"), "new-password", help_text=_("At least 10 characters."))
     again = password_field(_("The same password again"), "new-password")
@@ -66,7 +66,7 @@ class NewPasswordForm(forms.Form):
 
 
 class JoinForm(NewPasswordForm):
-    """What somebody with an invitation says of themself; the address is asked only where the invitation has none."""
+    """The account data of a new person; the e-mail address is asked only if the invitation has none."""
 
     field_order = ("email", "name", "password", "again")
     email = email_field()
@@ -99,7 +99,7 @@ class ProfileForm(forms.Form):
     )
 
     def clean_time_zone(self) -> str:
-        """The zone's own spelling, whatever the case that was typed."""
+        """Return the official name of the time zone, whatever the case that was typed."""
         typed = str(self.cleaned_data["time_zone"]).strip().replace(" ", "_").casefold()
         for zone in time_zones():
             if zone.casefold() == typed:

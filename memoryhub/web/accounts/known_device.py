@@ -1,4 +1,4 @@
-"""The cookie of a browser in which somebody has signed in: strangers' wrong passwords do not slow down this one."""
+"""A cookie that marks browsers in which a person has signed in: wrong passwords from elsewhere do not delay these."""
 
 import secrets
 
@@ -14,14 +14,14 @@ LASTS = 180 * 24 * 3600
 
 
 def of(request: Request, user: User | None) -> str | None:
-    """The name of this browser, where this person has signed in from it."""
+    """Return the random name of this browser if this person has signed in from it before, else None."""
     signed = request.get_signed_cookie(COOKIE, default=None, salt=SALT, max_age=LASTS)
     user_id, _, name = (signed or "").partition(".")
     return name if user is not None and user_id == user.id and name else None
 
 
 def remember(request: Request, response: HttpResponse, user: User) -> HttpResponse:
-    """Notes in the browser that this person has signed in from it."""
+    """Set the cookie which records that this person has signed in from this browser."""
     name = of(request, user) or secrets.token_urlsafe(16)
     response.set_signed_cookie(
         COOKIE,

@@ -1,4 +1,4 @@
-"""The keys of somebody who loses a role or the account: which still work, and which of them end with it."""
+"""The keys issued by a person who loses a role or the account: which still work, and which of them to revoke."""
 
 from django.contrib import messages
 from django.utils import timezone
@@ -13,13 +13,13 @@ MOST_KEYS = 500
 
 
 def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
-    """The keys made by one person that still work, newest first, as another one may see them."""
+    """Return the usable keys made by one person, newest first, as rows for another person."""
     now = timezone.now()
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
 
 
 def chosen_keys(request: Request, rows: list[KeyRow]) -> list[Key] | None:
-    """The ticked keys of the page that was sent; None, with a message, where it did not show all of them."""
+    """Return the ticked keys; if the page did not show all keys, add a message and return None."""
     shown = request.POST.getlist("shown")
     if any(row.key.pk not in shown for row in rows):
         messages.warning(request, _("A key was issued meanwhile: check the list again."))

@@ -1,4 +1,4 @@
-"""The people of the hub, for its administrators: who they are, who is invited, and who may come in."""
+"""The people of the hub and their invitations, for hub administrators."""
 
 from typing import Any
 
@@ -27,14 +27,14 @@ from memoryhub.web.common.responses import ROWS, asked, fresh_form, page, see_ot
 
 
 def link_of(token: str) -> str:
-    """The address of an invitation, to be given to the person."""
+    """Return the URL of an invitation, to be passed on to the person."""
     return settings.MEMORYHUB_URL.rstrip("/") + reverse("invitation", args=[token])
 
 
 @superuser_only
 @require_safe
 def people(request: Request) -> HttpResponse:
-    """Everybody, in the order of their addresses, and the invitations that nobody has used."""
+    """List everyone by e-mail address, and the open invitations."""
     return _page(request, InviteForm())
 
 
@@ -42,7 +42,7 @@ def people(request: Request) -> HttpResponse:
 @superuser_only
 @require_POST
 def invite(request: Request) -> HttpResponse:
-    """Makes an invitation and shows its link, once."""
+    """Create an invitation and show its link once."""
     form = InviteForm(request.POST)
     if not form.is_valid():
         return _page(request, form)
@@ -61,7 +61,7 @@ def invite(request: Request) -> HttpResponse:
 @superuser_only
 @require_POST
 def withdraw(request: Request, invitation_id: str) -> HttpResponse:
-    """Ends an invitation before it is used."""
+    """Withdraw an unused invitation."""
     invitation = get_object_or_404(Invitation.objects.open(timezone.now()).newest(), pk=invitation_id)
     withdrawals.withdraw(invitation, **by(request))
     messages.success(request, _("The invitation is withdrawn: its link no longer works."))
@@ -71,7 +71,7 @@ def withdraw(request: Request, invitation_id: str) -> HttpResponse:
 @superuser_only
 @require_POST
 def set_active(request: Request, user_id: str) -> HttpResponse:
-    """Lets a person in again (`active=1`); deactivating somebody asks first what becomes of their keys."""
+    """Reactivate an account (`active=1`); a deactivation is redirected to its confirmation page."""
     user = get_object_or_404(User, pk=user_id)
     if request.POST.get("active") != "1":
         return see_other(request, "deactivate", user.id)
@@ -83,7 +83,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def deactivate(request: Request, user_id: str) -> HttpResponse:
-    """Before somebody is kept out: the keys that they made, with the choice to revoke them, and what else ends."""
+    """Show a person's keys and invitations before the account is deactivated, and do it on POST."""
     user = get_object_or_404(User, pk=user_id, is_active=True)
     keys = rows_of(Key.objects.all(), user, person(request))
     if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:
@@ -108,7 +108,7 @@ def _deactivated(request: Request, user: User, revoke: list[Key]) -> HttpRespons
 @superuser_only
 @require_POST
 def password_link(request: Request, user_id: str) -> HttpResponse:
-    """Makes a link by which a person sets another password, and shows it, once."""
+    """Create a link with which a person sets a new password, and show it once."""
     user = get_object_or_404(User, pk=user_id, is_active=True)
     if not spend_form(request):
         return see_other(request, "people")
@@ -120,7 +120,7 @@ def password_link(request: Request, user_id: str) -> HttpResponse:
 
 
 def shown_link(request: Request, invitation: Invitation, token: str, back: str) -> HttpResponse:
-    """The page that shows an invitation's link; nobody can see it again."""
+    """Show the link of an invitation, which cannot be shown again."""
     return render(
         request, "accounts/password_link.html", {"invitation": invitation, "link": link_of(token), "back": back}
     )
@@ -140,6 +140,6 @@ def _page(request: Request, form: InviteForm) -> HttpResponse:
 
 
 def _matching(query: str) -> QuerySet[User]:
-    """Those whose address has the words of a search, or whose name has."""
+    """Return the people whose e-mail address or name contains the query."""
     people = User.objects.prefetch_related("memberships__store")
     return people.filter(Q(email__contains=fold_email(query)) | Q(name__icontains=query)) if query else people

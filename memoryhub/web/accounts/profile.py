@@ -1,4 +1,4 @@
-"""A person's own page: name, time zone, theme, shortcuts and password."""
+"""A person's own account page: name, time zone, theme, shortcuts and password."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ _OWN = ("name", "time_zone", "theme", "single_keys")
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: Request) -> HttpResponse:
-    """Shows and changes what a person sets for themself."""
+    """Show the account page, and save the profile on POST."""
     user = person(request)
     now = {name: getattr(user, name) for name in _OWN}
     form = ProfileForm(request.POST if request.method == "POST" else None, initial=now)
@@ -44,7 +44,7 @@ def account(request: Request) -> HttpResponse:
 @signed_in
 @require_POST
 def change_password(request: Request) -> HttpResponse:
-    """Sets another password; this browser stays signed in, others do not."""
+    """Change the password; this browser stays signed in, other browsers are signed out."""
     user = person(request)
     form = ChangePasswordForm(request.POST, user=user)
     try:
@@ -59,7 +59,7 @@ def change_password(request: Request) -> HttpResponse:
 
 
 def _changed(user: User, form: ChangePasswordForm) -> bool:
-    """Whether the current password was right, and another one is set now."""
+    """Change the password and return True; if the current password is wrong, add an error and return False."""
     typed = form.cleaned_data
     if people.change_password(user, typed["current"], typed["password"], at=timezone.now()):
         return True

@@ -1,4 +1,4 @@
-"""Coming in and going out: invitations, sign-in and sign-out."""
+"""Signing in, signing out, and accepting invitations."""
 
 from django.contrib import messages
 from django.contrib.auth import login, logout
@@ -25,7 +25,7 @@ from memoryhub.web.common.responses import client_address, not_now, own_address,
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: Request) -> HttpResponse:
-    """Asks for e-mail and password; `next` is where the person wanted to go."""
+    """Ask for e-mail address and password, and sign the person in; `next` is the page to continue to."""
     wanted = own_address(request, request.POST.get("next") or request.GET.get("next"))
     if request.user.is_authenticated:
         return redirect(wanted)
@@ -42,7 +42,7 @@ def sign_in(request: Request) -> HttpResponse:
 
 
 def _recognised(request: Request, form: SignInForm) -> User | None:
-    """The person of a filled-in form."""
+    """Return the person with the submitted e-mail address and password, or None."""
     email, password = form.cleaned_data["email"], form.cleaned_data["password"]
     device = known_device.of(request, sign_ins.user_of(email))
     typed = sign_ins.Credentials(email, password, client_address(request), device)
@@ -50,7 +50,7 @@ def _recognised(request: Request, form: SignInForm) -> User | None:
 
 
 def _welcome(request: Request, user: User, url: str) -> HttpResponse:
-    """Begins the person's session in this browser."""
+    """Start the person's session in this browser and redirect."""
     login(request, user)
     response = theme.remember(see_other(request, url), user.theme)
     return known_device.remember(request, response, user)
@@ -68,14 +68,14 @@ def sign_out(request: Request) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: Request, token: str) -> HttpResponse:
-    """The page of a one-time link: no other address is told the token, which is in this one."""
+    """Show the page of a one-time link, whose token no other site must see as a referrer."""
     response = _invitation(request, token)
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
 
 
 def _invitation(request: Request, token: str) -> HttpResponse:
-    """A new person says who they are, one that is known sets another password, or accepts while signed in."""
+    """Let a new person create an account, a known one set a new password, or a signed-in one join a store."""
     found = people.find_invitation(token, timezone.now())
     if found is None:
         return _spent(request)
@@ -102,7 +102,7 @@ def _taken(invitation: Invitation) -> str:
 
 
 def _join(request: Request, invitation: Invitation, token: str, user: User) -> HttpResponse:
-    """Somebody who has an account accepts with one press."""
+    """Let a signed-in person accept an invitation to a store with one button."""
     if request.method != "POST":
         return render(request, "accounts/invitation_join.html", {"invitation": invitation})
     try:

@@ -1,4 +1,4 @@
-"""Light or dark: a cookie, so that the server renders the first page right, and the person's profile."""
+"""The light or dark theme: stored in the person's profile, and in a cookie with which the server renders pages."""
 
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ _YEAR = 365 * 24 * 3600
 
 
 def remember(response: Response, theme: str) -> Response:
-    """The response with the cookie of a theme."""
+    """Set the cookie of a theme and return the response."""
     response.set_cookie(
         COOKIE, theme, max_age=_YEAR, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE, httponly=True
     )
@@ -29,7 +29,7 @@ def remember(response: Response, theme: str) -> Response:
 
 @require_POST
 def theme(request: Request) -> HttpResponse:
-    """Switches the theme and goes back to the page where the person was."""
+    """Switch the theme, and redirect to the previous page."""
     chosen = request.POST.get("theme")
     if chosen not in Theme.values:
         return HttpResponseBadRequest()

@@ -1,4 +1,4 @@
-"""The addresses of people and their accounts."""
+"""URL patterns of people and their accounts."""
 
 from django.urls import path
 

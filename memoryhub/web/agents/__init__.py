@@ -1,1 +1,1 @@
-"""Agents and their keys."""
+"""Web pages of agents and their keys."""

@@ -1,4 +1,4 @@
-"""Agents: the list, each one's page, and making and renaming them."""
+"""Agents: the list, the page of one agent, and creating and editing them."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -23,7 +23,7 @@ SESSIONS = 20
 @signed_in
 @require_safe
 def agents(request: Request) -> HttpResponse:
-    """The agents that may reach a store of this person's; all of them for a superuser."""
+    """List the agents that can access a store of this person; a superuser sees all agents."""
     query = asked(request, "q").strip()
     found = Agent.objects.visible_to(person(request))
     if query:
@@ -37,7 +37,7 @@ def agents(request: Request) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_agent(request: Request) -> HttpResponse:
-    """Makes an agent and goes on to its first key."""
+    """Create an agent and continue with its first key."""
     form = AgentForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
@@ -52,7 +52,7 @@ def new_agent(request: Request) -> HttpResponse:
 @signed_in
 @require_safe
 def agent(request: Request, agent_id: str) -> HttpResponse:
-    """One agent: what it is, its keys, and the sessions that it named last."""
+    """Show an agent with its keys and latest sessions."""
     user = person(request)
     found = get_object_or_404(Agent.objects.visible_to(user), pk=agent_id)
     keys = Key.objects.visible_to(user).filter(agent=found).newest()[:ROWS]
@@ -72,7 +72,7 @@ def agent(request: Request, agent_id: str) -> HttpResponse:
 
 
 def _administered(user: User) -> list[MemoryStore]:
-    """The stores for which a person who is no superuser may issue keys."""
+    """Return the stores for which a person who is not a superuser may issue keys."""
     if user.is_superuser:
         return []
     mine = MemoryStore.objects.active().filter(members__user=user, members__role="admin")
@@ -82,7 +82,7 @@ def _administered(user: User) -> list[MemoryStore]:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_agent(request: Request, agent_id: str) -> HttpResponse:
-    """Another name or description; entries of the past keep the name that the agent had."""
+    """Change the name or description; existing audit entries keep the previous name."""
     found = get_object_or_404(Agent, pk=agent_id)
     now = {"name": found.name, "description": found.description}
     form = AgentForm(request.POST if request.method == "POST" else None, initial=now)

@@ -1,4 +1,4 @@
-"""What somebody copies into an MCP client: each reads its servers from a place and in a form of its own."""
+"""Configuration texts for MCP clients, which differ in the file and format of their server list."""
 
 import json
 import shlex
@@ -15,7 +15,7 @@ PLACEHOLDER = "YOUR-KEY"
 
 @dataclass(frozen=True, slots=True)
 class McpClient:
-    """A client: its name, where the text goes (empty: nowhere, it is run), a hint, and the text."""
+    """A client: its name, the file for the text (empty: the text is a command to run), a hint, and the text."""
 
     id: str
     name: str
@@ -26,12 +26,12 @@ class McpClient:
 
 
 def address(hub: str, store_id: str) -> str:
-    """Where a memory store is an MCP server."""
+    """Return the URL of a memory store's MCP server."""
     return f"{hub.rstrip('/')}/mcp/{store_id}"
 
 
 def clients(hub: str, store_id: str, secret: str) -> list[McpClient]:
-    """The usual clients, each with the key in its text but for the one that asks for it."""
+    """Return the usual clients; each text contains the key, except for the client that asks for it."""
     url, bearer = address(hub, store_id), f"Bearer {secret}"
     headers = {"Authorization": bearer}
     return [
@@ -66,7 +66,8 @@ def _command(url: str, bearer: str) -> str:
 
 
 def _bridge(url: str, bearer: str) -> dict[str, object]:
-    """The header goes through the environment: Claude Desktop on Windows breaks arguments at their spaces."""
+    """Return the configuration of mcp-remote, with the header in the environment: on Windows, Claude Desktop splits
+    arguments at spaces."""
     arguments = ["-y", "mcp-remote", url, "--header", "Authorization:${AUTHORIZATION}"]
     if url.startswith("http://"):
         arguments.append("--allow-http")
@@ -80,12 +81,15 @@ def _vs_code(url: str) -> dict[str, object]:
 
 
 def _toml(url: str, bearer: str) -> str:
-    """JSON's strings are TOML's, but for what neither an address nor a key has."""
+    """Return TOML with strings quoted as in JSON, which is equivalent for addresses and keys."""
     return f'[mcp_servers.{NAME}]\nurl = {json.dumps(url)}\nhttp_headers = {{ "Authorization" = {json.dumps(bearer)} }}'
 
 
 def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
-    """A memory store that a usable key of an agent reaches and the person knows; `visible` are some that they see."""
+    """Return a memory store that a usable key of the agent can access, for the URL in the texts.
+
+    `visible` are stores that the person sees, for a key to all stores.
+    """
     usable = [row.scope for row in rows if row.status == "usable"]
     named = next((scope.stores[0] for scope in usable if scope.stores), None)
     if named is None and any(scope.every for scope in usable):

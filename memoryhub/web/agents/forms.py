@@ -1,4 +1,4 @@
-"""The forms that make agents and issue keys."""
+"""Forms for creating agents and issuing keys."""
 
 from collections import Counter
 from datetime import datetime, time, timedelta
@@ -42,7 +42,7 @@ class AgentForm(forms.Form):
 
 
 class KeyForm(forms.Form):
-    """What every key has: a name, an access and an end."""
+    """The fields of every key: a name, an access level and an expiry date."""
 
     name = forms.CharField(
         label=_("Name of the key"),
@@ -62,7 +62,7 @@ class KeyForm(forms.Form):
     )
 
     def clean_expires_on(self) -> datetime | None:
-        """The end of the day, which must be yet to come."""
+        """Return the end of the day. Raise ValidationError unless it is within the next 100 years."""
         day = self.cleaned_data["expires_on"]
         if day is None:
             return None
@@ -71,7 +71,7 @@ class KeyForm(forms.Form):
         return timezone.make_aware(datetime.combine(day + timedelta(days=1), time.min))
 
     def expires_at(self, at: datetime) -> datetime | None:
-        """When the key ends; a day of the person's own wins."""
+        """Return when the key expires; a date typed by the person takes precedence."""
         if self.cleaned_data["expires_on"]:
             return self.cleaned_data["expires_on"]
         days = self.cleaned_data["expires_in"]
@@ -79,14 +79,14 @@ class KeyForm(forms.Form):
 
 
 class StoresField(forms.ModelMultipleChoiceField):
-    """Boxes to tick, one for each memory store."""
+    """Checkboxes for memory stores."""
 
     def label_from_instance(self, store: MemoryStore) -> str:
         return isolated(without_hidden(store.name))
 
 
 class IssueKeyForm(KeyForm):
-    """For administrators of the hub: a key to some memory stores or to all."""
+    """A key to some or all memory stores, for hub administrators."""
 
     scope = forms.ChoiceField(
         label=_("Memory stores"),
@@ -113,13 +113,13 @@ class IssueKeyForm(KeyForm):
         return values
 
     def reach(self) -> dict[str, Any]:
-        """The keyword arguments of the action that say what the key may reach."""
+        """Return the keyword arguments that tell the action which stores the key can access."""
         every = self.cleaned_data["scope"] == ALL
         return {"all_stores": every, "stores": [] if every else list(self.cleaned_data["stores"])}
 
 
 class StoreKeyForm(KeyForm):
-    """For admins of one memory store: a key to it alone, for an agent that works there already or a new one."""
+    """A key to a single memory store, for its admins; for an existing agent of the store or a new one."""
 
     agent = forms.ChoiceField(label=_("Agent"))
     new_agent = agent_name_field(required=False, help_text=_("As it will stand in the audit."))
@@ -128,7 +128,7 @@ class StoreKeyForm(KeyForm):
     def __init__(self, *args: Any, store: MemoryStore, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["new_agent"].label = _("Name of the new agent")
-        # A key to this store acts in the name of its agent: never in that of one that reaches all stores.
+        # A key acts as its agent, so store admins may not issue keys for agents that can access all stores.
         agents = Agent.objects.of_store(store).without_hub_wide_keys(timezone.now()).by_name()
         self.agents = {agent.id: agent for agent in agents}
         often = Counter(agent.folded_name for agent in self.agents.values())
@@ -147,7 +147,7 @@ class StoreKeyForm(KeyForm):
 
     @property
     def chosen(self) -> Agent | None:
-        """The agent that is there already; null for a new one."""
+        """Return the existing agent, or None for a new one."""
         return self.agents.get(self.cleaned_data["agent"])
 
 
@@ -157,7 +157,7 @@ def _called(agent: Agent, is_ambiguous: bool) -> str:
 
 
 class RevokeForm(forms.Form):
-    """A revoked key never works again, so the agent's name is typed."""
+    """A confirmation for which the person types the agent's name, since a revoked key never works again."""
 
     name = forms.CharField(
         label=_("Type the agent's name"),

@@ -1,4 +1,4 @@
-"""Keys of agents: issued, shown once with calls to copy, and revoked."""
+"""Issuing, showing once and revoking the keys of agents."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -25,7 +25,7 @@ from memoryhub.web.common.responses import asked, fresh_form, see_other, spend_f
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def issue_key(request: Request, agent_id: str) -> HttpResponse:
-    """Issues a key to some memory stores or to all."""
+    """Issue a key to some or all memory stores."""
     agent = get_object_or_404(Agent, pk=agent_id)
     initial = {"stores": [asked(request, "store")]}
     form = IssueKeyForm(request.POST if request.method == "POST" else None, initial=initial)
@@ -47,7 +47,7 @@ def issue_key(request: Request, agent_id: str) -> HttpResponse:
 
 
 def issued(request: Request, key: Key, secret: str) -> HttpResponse:
-    """The page that shows a key, once, with calls that work as they stand."""
+    """Show a new key once, with examples that already contain it."""
     row = key_rows([key], person(request), timezone.now())[0]
     store = next(iter(row.scope.stores), None) or MemoryStore.objects.active().by_name().first()
     copyable = snippets(settings.MEMORYHUB_URL, store.id, secret) if store else None
@@ -59,7 +59,7 @@ def issued(request: Request, key: Key, secret: str) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_key(request: Request, key_id: str) -> HttpResponse:
-    """Asks for the agent's name, and ends the key for good."""
+    """Ask for the agent's name, and revoke the key permanently."""
     user = person(request)
     key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
     if not Key.objects.governed_by(user).filter(pk=key.pk).exists():

@@ -1,4 +1,4 @@
-"""Agents and keys as their lists show them: with what this person may know of their memory stores."""
+"""Agents and keys as rows of lists, limited to memory stores that the person may see."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -14,7 +14,10 @@ NAMED_STORES = 5
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The memory stores that a key may reach: all, or these and perhaps others of which the person may not know."""
+    """The memory stores that a key can access: all of them (`every`), or those listed.
+
+    `more` counts visible ones not listed, and `has_others` means that there are some that the person may not see.
+    """
 
     every: bool
     stores: tuple[MemoryStore, ...]
@@ -34,9 +37,9 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent with its usable keys, when one of them was last used, and its newest session was last seen.
+    """An agent with its usable keys, when a key was last used, and when its latest session was last seen.
 
-    `short_id` tells it apart from another of its name that the person sees too; empty where there is none.
+    `short_id` distinguishes it from another visible agent of the same name; empty if the name is unique.
     """
 
     agent: Agent
@@ -48,7 +51,7 @@ class AgentRow:
 
 
 def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
-    """The rows of keys that the person may see."""
+    """Return the rows of keys that the person may see."""
     keys = list(keys)
     stores = _stores_of(keys)
     known = _known(user)
@@ -60,7 +63,7 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
 
 
 def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentRow]:
-    """The rows of agents that the person may see, from a handful of queries."""
+    """Return the rows of agents that the person may see, with a constant number of queries."""
     agents = list(agents)
     visible = Key.objects.visible_to(user).filter(agent__in=agents)
     keys: dict[str, list[Key]] = defaultdict(list)
@@ -87,26 +90,26 @@ def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentR
 
 
 def names_twice(agents: Iterable[Agent], user: User) -> set[str]:
-    """Those of the agents' folded names that more than one agent has which the person may see."""
+    """Return those of the agents' folded names that several agents visible to the person have."""
     same = Agent.objects.visible_to(user).filter(folded_name__in={agent.folded_name for agent in agents})
     often = Counter(same.values_list("folded_name", flat=True))
     return {name for name, count in often.items() if count > 1}
 
 
 def short_id(agent: Agent) -> str:
-    """The end of an agent's id, which is drawn."""
+    """Return the end of an agent's id, which is random."""
     return f"…{agent.pk[-6:]}"
 
 
 def status(key: Key, at: datetime) -> str:
-    """Whether a key opens anything at that moment."""
+    """Return whether a key is usable, expired or revoked at a moment."""
     if key.revoked_at is not None:
         return "revoked"
     return "expired" if key.expires_at is not None and key.expires_at <= at else "usable"
 
 
 def _stores_of(keys: list[Key]) -> dict[str, list[MemoryStore]]:
-    """The named stores by key, in the order of their names."""
+    """Return the stores listed for each key, sorted by name."""
     stores: dict[str, list[MemoryStore]] = defaultdict(list)
     links = KeyStore.objects.filter(key__in=keys).select_related("store")
     for link in links.order_by("store__name", "store_id"):
@@ -115,7 +118,7 @@ def _stores_of(keys: list[Key]) -> dict[str, list[MemoryStore]]:
 
 
 def _known(user: User) -> set[str] | None:
-    """The ids of the stores in which the person has a role; null for a superuser, who knows all."""
+    """Return the ids of the stores in which the person has a role; None for a superuser, who sees all."""
     return None if user.is_superuser else set(user.memberships.values_list("store_id", flat=True))
 
 

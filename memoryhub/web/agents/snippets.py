@@ -1,4 +1,4 @@
-"""What an agent's author copies: calls that work as they stand, once with curl and twice with Python."""
+"""Examples for an agent's author to copy: complete calls, one with curl and two with Python."""
 
 import json
 import shlex
@@ -59,7 +59,7 @@ MODEL = "claude-sonnet-4-5"
 
 @dataclass(frozen=True, slots=True)
 class Snippets:
-    """Three ways to use a key."""
+    """Three examples of using a key."""
 
     curl: str
     python: str
@@ -67,7 +67,7 @@ class Snippets:
 
 
 def snippets(hub: str, store_id: str, secret: str) -> Snippets:
-    """The snippets for one memory store; `hub` is the hub's own address."""
+    """Return the examples for one memory store; `hub` is the hub's own URL."""
     url = f"{hub.rstrip('/')}/v1/memory_stores/{store_id}/tool_calls"
     call = _CALL.format(url=json.dumps(url), secret=json.dumps(secret))
     return Snippets(

@@ -1,4 +1,4 @@
-"""The addresses of agents and keys."""
+"""URL patterns of agents and keys."""
 
 from django.urls import path
 

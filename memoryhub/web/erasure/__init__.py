@@ -1,1 +1,1 @@
-"""Redaction, erasure and receipts."""
+"""Web pages of redaction, erasure and receipts."""

@@ -1,6 +1,6 @@
-"""The workbench for erasing one subject: which texts, where they stand, what keeps them, and the act.
+"""Erasing texts about one person everywhere in a store: entering them, previewing all places, and the erasure.
 
-The texts travel from page to page in the body of the requests only, and no answer may be kept by a browser.
+The texts are passed between pages only in request bodies, and responses must not be cached by the browser.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ MOST_HOLDS = 20
 @never_cache
 @in_store(Role.ADMIN)
 def erase(request: Request, store: MemoryStore) -> HttpResponse:
-    """GET asks for the texts; POST shows where they stand, and with `step` erase and the store's name erases them."""
+    """Ask for the texts, and on POST preview the places; with `step` erase and the store's name, erase them."""
     if request.method != "POST":
         return _ask(request, store)
     try:
@@ -54,7 +54,7 @@ def _typed(form: QueryDict) -> list[str]:
 
 
 def _ask(request: Request, store: MemoryStore, typed: str = "", problem: str = "") -> HttpResponse:
-    """The first step, again with what was typed where that cannot be looked for."""
+    """Show the form for the texts, with an error if the typed texts are not valid."""
     receipts = Receipt.objects.filter(store=store.id).exists()
     return render(
         request,
@@ -72,14 +72,14 @@ def _ask(request: Request, store: MemoryStore, typed: str = "", problem: str = "
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The texts that somebody typed, and the spellings of them that are to be erased."""
+    """The texts that a person typed, and the selected spellings of them to erase."""
 
     subject: Sequence[str]
     terms: Sequence[str]
 
 
 def _asked(store: MemoryStore, form: QueryDict) -> Asked:
-    """What was typed, with every spelling of it; once these were shown, those that are ticked."""
+    """Return the typed texts with all their spellings, or with the ticked ones once a preview was shown."""
     subject, ticked = form.getlist("subject"), form.getlist("term")
     if subject and not ticked:
         raise BadTerms(_("No spelling was ticked, so nothing was erased. Tick at least one that is to be erased."))
@@ -102,7 +102,7 @@ def _list(
     form: EraseForm | None = None,
     problem: str = "",
 ) -> HttpResponse:
-    """The second step: everything that would change, holds in conflict first."""
+    """Show the preview: everything that would change, with conflicting holds first."""
     most = preview.MANY if request.POST.get("all") else preview.FEW
     held = sorted({hit.held_by for hit in found.hits if hit.held_by})
     holds = list(Hold.objects.of_store(store.id).filter(pk__in=held[:MOST_HOLDS]).select_related("owner"))
@@ -126,10 +126,10 @@ def _list(
 
 
 def _erase(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
-    """The last step; where something has changed, or the form is not right, the list again and nothing is done.
+    """Erase the texts; if something has changed or the form is invalid, show the preview again and erase nothing.
 
-    What is erased is what is ticked, and only where the list that the person saw was made for exactly these ticks:
-    `shown` says which they were, for the sentence; the digest is over them too, so that no other texts pass it.
+    The preview must have been made for exactly the ticked texts: `shown` names them for the error message, and the
+    digest covers them too.
     """
     shown = request.POST.getlist("shown")
     if shown and set(shown) != set(asked.terms):

@@ -1,7 +1,6 @@
-"""The forms of the workbench for erasing: the texts to erase, and the confirmation.
+"""Forms for the texts to erase and for the confirmation.
 
-The texts are in nothing but the body of a request and the answer to it: never in an address, a message, a cookie or a
-session.
+The texts only appear in the bodies of requests and responses: never in a URL, a message, a cookie or a session.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,17 +19,17 @@ MOST, SHORTEST, LONGEST = 20, 3, 500
 
 
 class BadTerms(ValueError):
-    """The texts cannot be looked for; the message is a sentence for the person."""
+    """The texts cannot be searched; the message is a sentence for the person."""
 
 
 def terms_of(form: QueryDict) -> list[str]:
-    """What is to be erased: a line of `terms` each, and each `term` as it is. Raises BadTerms."""
+    """Return the texts to erase: each line of `terms` and each `term`. Raise BadTerms if they are invalid."""
     typed = form.get("terms", "").replace("\r\n", "\n").split("\n")
     return checked([*(line.strip() for line in typed), *form.getlist("term")])
 
 
 def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
-    """Each once, in their order; raises BadTerms."""
+    """Return the distinct texts in their order. Raise BadTerms if one is invalid."""
     terms = list(dict.fromkeys(text for text in texts if text))
     if not terms:
         raise BadTerms(gettext("Write at least one text that is to be erased."))
@@ -52,7 +51,7 @@ def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
 
 
 class EraseForm(NameTypedForm):
-    """The store's name, typed once more, and why; `terms` are what the note must not repeat."""
+    """A confirmation with the store's name, and a note that must not contain any of `terms`."""
 
     note = forms.CharField(
         label=_("Why"), required=False, max_length=LONGEST_NOTE, widget=forms.TextInput(attrs={"autocomplete": "off"}),

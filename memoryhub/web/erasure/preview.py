@@ -1,4 +1,4 @@
-"""What an erasure would change, as its page shows it: by kind, each place with a line of what stands there."""
+"""The preview of an erasure: by kind, each place that would change with an excerpt."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ from memoryhub.models import (
 from memoryhub.models.rows import RowOfStore
 
 FEW, MANY = 20, 2_000
-"""So many places of a kind are shown at first, and at most."""
+"""The most places of a kind that are listed at first, and after the person asks for all."""
 AROUND = 48
 
 Words = str | Promise
@@ -37,7 +37,7 @@ Words = str | Promise
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Where one of the texts stands, with what is around it on its line."""
+    """An occurrence of one of the texts, with the text around it on its line."""
 
     before: str
     text: str
@@ -46,7 +46,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One place: the column, where to look at it, and an excerpt (null: it is not there any more)."""
+    """One place: the column, its path and version, and an excerpt (None: the text is no longer there)."""
 
     hit: Hit
     what: Words
@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The places of one kind: what they are called, what becomes of them, how many there are."""
+    """The places of one kind: their title, what happens to them, and their number."""
 
     name: str
     title: Words
@@ -95,7 +95,7 @@ JSON = frozenset({"input", "message", "metadata"})
 
 
 def groups(store_id: str, found: Found, terms: Sequence[str], *, most: int = FEW) -> list[Group]:
-    """In the order of TITLES; of each kind at most so many places are read."""
+    """Return the places by kind in the order of TITLES, with rows for at most `most` of each kind."""
     heads = _heads(store_id, found)
     sorted_out: dict[str, list[Hit]] = {name: [] for name in TITLES}
     for hit in found.hits:
@@ -114,12 +114,12 @@ def groups(store_id: str, found: Found, terms: Sequence[str], *, most: int = FEW
 
 
 def _order(hit: Hit) -> tuple[str, int, str]:
-    """By path, then as they came to be; entries by their number."""
+    """Return the sort key: path and id; the seq for audit entries."""
     return ("", int(hit.id), hit.what) if hit.kind == "entry" else (hit.path or "", 0, hit.id)
 
 
 def _heads(store_id: str, found: Found) -> set[str]:
-    """The texts that live memories have now."""
+    """Return the ids of the current texts of live memories."""
     heads: set[str] = set()
     for part in in_parts(list(found.memories)):
         heads.update(Memory.objects.among(store_id, part).live().values_list("text_id", flat=True))
@@ -128,21 +128,21 @@ def _heads(store_id: str, found: Found) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A spelling to tick, and in how many places it stands."""
+    """A spelling with its checkbox."""
 
     spelling: Spelling
     is_chosen: bool
 
 
 def spellings(found: Found, terms: Sequence[str]) -> list[Choice]:
-    """The spellings that can be chosen, the same before those with other spaces; the texts themselves too."""
+    """Return the spellings to choose from; those that differ only in their spaces come last."""
     chosen = frozenset(terms)
     return [Choice(one, one.text in chosen) for one in found.spellings[:MOST_SPELLINGS]]
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A text that is to be changed where it stands, and the address of the page for it ("": there is none)."""
+    """A text that a person must change by hand, and the URL of the page for that (empty: there is none)."""
 
     title: Words
     text: str
@@ -158,7 +158,7 @@ THERE: dict[str, tuple[Words, str]] = {
 
 
 def elsewhere(store_id: str, found: Found) -> list[Elsewhere]:
-    """At most MANY of what people have to change themselves."""
+    """Return at most MANY of the texts that people must change by hand."""
     shown = []
     for there in found.elsewhere[:MANY]:
         title, name = THERE[there.kind]
@@ -181,7 +181,7 @@ def _rows(store_id: str, hits: Sequence[Hit], terms: Sequence[str]) -> Iterator[
 
 
 def _read(store_id: str, hits: Sequence[Hit]) -> dict[tuple[str, str], Any]:
-    """The rows of some hits by (kind, id)."""
+    """Return the database rows of some places by (kind, id)."""
     found: dict[tuple[str, str], Any] = {}
     for kind, model in _models(hits):
         ids = [hit.id for hit in hits if _model(hit) is model]
@@ -217,7 +217,7 @@ def _rows_of(store_id: str, model: type[models.Model], ids: Sequence[str]) -> It
 
 
 def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
-    """The first version that has each text."""
+    """Return the first version with each text, by the id of the text."""
     texts = {hit.id for hit in hits if hit.kind == "text"}
     found: dict[str, MemoryVersion] = {}
     for part in in_parts(sorted({hit.memory for hit in hits if hit.memory and hit.kind == "text"})):
@@ -231,7 +231,7 @@ def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
 
 
 def _strings(value: object) -> list[str]:
-    """Every string in a JSON value, or in the JSON text of one."""
+    """Return every string in a JSON value, or in a text that is JSON."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -252,7 +252,7 @@ def _inside(value: object) -> Iterator[str]:
 
 
 def _excerpt(texts: Iterable[object], terms: Sequence[str]) -> Excerpt | None:
-    """Around the first place at which one of the texts stands."""
+    """Return the excerpt around the first occurrence of one of the texts, or None."""
     longest: Callable[[str], int] = len
     for text in texts:
         if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""Receipts of erasures: the list, each one, its download, and whether one that somebody has is right."""
+"""Receipts of erasures: the list, each receipt and its download, and verifying a pasted one."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -20,7 +20,7 @@ PAGE = 50
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def receipts(request: Request, store: MemoryStore) -> HttpResponse:
-    """GET: the receipts of the store, newest first; POST says whether the receipt in `receipt` is right."""
+    """List the store's receipts, newest first; on POST, verify the document in `receipt`."""
     before = request.GET.get("before", "")
     found = Receipt.objects.filter(store=store.id).order_by("-pk")
     rows = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
@@ -41,7 +41,7 @@ def receipts(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _check(text: str) -> tuple[str, str]:
-    """(right, wrong or malformed; the sentence)."""
+    """Return (right, wrong or malformed; a sentence)."""
     try:
         is_right = documents.is_right(text.strip())
     except documents.Malformed:
@@ -73,7 +73,7 @@ def receipt(request: Request, store: MemoryStore, receipt_id: str) -> HttpRespon
 
 
 def _places(counts: object) -> list[tuple[Words, int]]:
-    """(what the kind is called, how many) in the order of the list of what was found."""
+    """Return (title, number of places) for each kind in the receipt, in the order of TITLES."""
     if not isinstance(counts, dict):
         return []
     names = {kind: title for kind, (title, _becomes) in TITLES.items()} | {"text": _("Texts of memories and versions")}

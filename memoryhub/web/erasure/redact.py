@@ -1,4 +1,4 @@
-"""Redacting one memory version: the page that says what goes for good, and the act."""
+"""Redacting one memory version, after a page that shows what will be deleted permanently."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ MOST_NAMED = 10
 
 
 class RedactForm(NoteForm):
-    """The memory's name, typed once more, and why."""
+    """A confirmation with the memory's name, and an optional note."""
 
     name = forms.CharField(
         label=_("Type the name of the memory"), strip=False,
@@ -49,7 +49,8 @@ class RedactForm(NoteForm):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a version cannot be redacted: it is the `newest` of a live memory, `held`, or `redacted` already."""
+    """The reason why a version cannot be redacted: it is the `newest` of a live memory, `held`, or `redacted`
+    already."""
 
     why: str
     hold: Hold | None = None
@@ -59,7 +60,7 @@ class Refusal:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def redact_version(request: Request, store: MemoryStore, version_id: str) -> HttpResponse:
-    """GET says what will be gone; POST, with the memory's name, does it."""
+    """Show what will be deleted permanently, and redact the version on POST with the memory's name."""
     version = version_of(store, version_id)
     memory = memory_of(store, version.memory_id)
     refusal = _refusal(store, memory, version)
@@ -97,7 +98,7 @@ def _refusal(store: MemoryStore, memory: Memory, version: MemoryVersion) -> Refu
 
 
 def _same_text(memory: Memory, version: MemoryVersion) -> list[int]:
-    """The numbers of other versions that have the very same text and keep it."""
+    """Return the numbers of other versions with the same text, which keep it."""
     if version.text_id is None:
         return []
     same = MemoryVersion.objects.of_memory(memory).filter(text_id=version.text_id).exclude(pk=version.pk)

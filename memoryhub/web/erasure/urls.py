@@ -1,4 +1,4 @@
-"""The addresses of redaction, erasure and receipts."""
+"""URL patterns of redaction, erasure and receipts."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Memory stores, their members, limits and deletion."""
+"""Web pages of memory stores, their members, limits and deletion."""

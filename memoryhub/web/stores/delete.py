@@ -1,4 +1,4 @@
-"""Deleting a memory store for good: what goes and what stays, the name typed, done."""
+"""Deleting a memory store permanently, after a page that shows what will be deleted and what stays."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,26 +30,26 @@ MOST_HOLDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many there are, as far as they are counted."""
+    """A number of rows, counted up to MOST_COUNTED."""
 
     number: int
     is_more: bool = False
 
     @classmethod
     def of(cls, rows: "QuerySet[Any]") -> "Count":
-        """Rows of a large table are not counted past MOST_COUNTED."""
+        """Count rows up to MOST_COUNTED, since a large table takes too long."""
         found = rows[: MOST_COUNTED + 1].count()
         return cls(min(found, MOST_COUNTED), found > MOST_COUNTED)
 
 
 class DeleteStoreForm(NoteForm, NameTypedForm):
-    """The name of the store, and why it is deleted."""
+    """A confirmation with the store's name, and an optional note."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def delete(request: Request, store: MemoryStore) -> HttpResponse:
-    """What goes with a store and, once its name was typed, its end; for superusers, and not under a legal hold."""
+    """Show what will be deleted, and delete the store on POST; only for superusers, and not under a legal hold."""
     if not person(request).is_superuser:
         raise PermissionDenied
     form = DeleteStoreForm(store, request.POST if request.method == "POST" else None)
@@ -72,7 +72,7 @@ def _said(store: MemoryStore, seq: int) -> str:
 
 
 def _facts(store: MemoryStore) -> dict[str, object]:
-    """What the page tells of a store, at a cost that does not grow with it."""
+    """Return the facts about a store for the page, at a cost that does not grow with the store."""
     return {
         "versions": Count.of(MemoryVersion.objects.filter(store=store)),
         "trashed": Count.of(Memory.objects.in_trash().filter(store=store)),

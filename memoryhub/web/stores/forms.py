@@ -1,4 +1,4 @@
-"""The forms of memory stores."""
+"""The form of a memory store's settings."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -10,7 +10,7 @@ GENERAL = ("name", "description", "overwrite_on_create")
 
 
 class StoreForm(forms.Form):
-    """What a person sets of a store, but for its limits, which have a page of their own."""
+    """The settings of a store, except its limits, which have their own page."""
 
     name = forms.CharField(label=_("Name"), max_length=255)
     description = forms.CharField(
@@ -28,7 +28,7 @@ class StoreForm(forms.Form):
         return cls(initial=StoreSettings.of(store).as_json())
 
     def settings(self) -> StoreSettings:
-        """What a valid form says."""
+        """Return the settings of a valid form."""
         given = dict(self.cleaned_data)
         given["description"] = given["description"].replace("\r\n", "\n")
         return StoreSettings(**given)

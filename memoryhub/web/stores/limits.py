@@ -1,4 +1,4 @@
-"""The pages of limits: of one memory store, with what it uses of them, and of the hub."""
+"""The pages of limits: those of one memory store, with its usage, and those of the hub."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -25,7 +25,7 @@ from memoryhub.web.stores import limits_forms, usage
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def limits(request: Request, store: MemoryStore) -> HttpResponse:
-    """What a store uses of its limits, for every member; an admin sets them."""
+    """Show a store's limits and usage to every member; an admin may change the limits."""
     is_post = request.method == "POST"
     if is_post and not request.role.includes(Role.ADMIN):
         raise PermissionDenied
@@ -46,7 +46,7 @@ def limits(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def hub_limits(request: Request) -> HttpResponse:
-    """The limits of every store that has none of its own."""
+    """Show and change the hub's limits, which apply to every store without its own."""
     form = limits_forms.of_hub(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         hub_settings.set_limits(form.limits(), act(request))

@@ -1,4 +1,4 @@
-"""The form of limits: those of a store, or those of the hub."""
+"""The form of the limits of a store or of the hub."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ LARGEST = 10**12
 
 
 class LimitsForm(forms.Form):
-    """All limits, each empty or a number; what holds where one is empty is told by `default(name)` (null: nothing)."""
+    """All limits, each a number or empty; `default(name)` returns what applies if one is empty (None: no limit)."""
 
     def __init__(self, data: Any, row: MemoryStore | HubSettings, default: Callable[[str], int | None]) -> None:
         super().__init__(data, initial={column: getattr(row, column) for column in COLUMNS})
@@ -25,7 +25,7 @@ class LimitsForm(forms.Form):
             self.fields[column] = self._field(limit, default(limit.name))
 
     def facts(self) -> list[tuple[str, str]]:
-        """What holds, for those who may not change it."""
+        """Return the label and value of each limit, for people who may not change them."""
         return [
             (
                 str(field.label),
@@ -35,7 +35,7 @@ class LimitsForm(forms.Form):
         ]
 
     def limits(self) -> dict[str, Any]:
-        """What a valid form says, by the names of the columns."""
+        """Return the limits of a valid form, by the names of the columns."""
         return {name: self.cleaned_data[name] for name in COLUMNS}
 
     def _field(self, limit: Limit, default: int | None) -> forms.IntegerField:
@@ -51,12 +51,12 @@ class LimitsForm(forms.Form):
 
 
 def of_store(store: MemoryStore, data: Any = None) -> LimitsForm:
-    """A store's own limits; where one is empty, the hub's holds."""
+    """Return the form of a store's own limits; an empty one means that the hub's applies."""
     return LimitsForm(data, store, HubSettings.current().limit)
 
 
 def of_hub(data: Any = None) -> LimitsForm:
-    """The hub's limits; where one is empty, that of the settings holds."""
+    """Return the form of the hub's limits; an empty one means that the one in the settings applies."""
     return LimitsForm(data, HubSettings.current(), settings.MEMORYHUB_LIMITS.__getitem__)
 
 

@@ -1,4 +1,4 @@
-"""The list of memory stores: which ones, in which order, and the facts of each."""
+"""The list of memory stores: its filter, its order, and the facts about each store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ ACTIVE, ARCHIVED, ALL = "active", "archived", "all"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which stores a person asks for."""
+    """The filter that a person selected, and the position in the list."""
 
     state: str = ACTIVE
     words: str = ""
@@ -30,7 +30,7 @@ class Filter:
         return cls(state if state in (ARCHIVED, ALL) else ACTIVE, words, query.get("after", ""))
 
     def query(self, **changes: str) -> str:
-        """The query string of this filter with some of it changed; what is not there is the default."""
+        """Return the query string of this filter with some values changed; default values are left out."""
         given = {"state": self.state if self.state != ACTIVE else "", "q": self.words} | changes
         made = QueryDict(mutable=True)
         made.update({name: value for name, value in given.items() if value and (name, value) != ("state", ACTIVE)})
@@ -39,7 +39,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store with its newest memory version: when, by which entry and by whom (null: it never had a memory)."""
+    """A store with its newest version: its time, entry and author (None: it never had a memory)."""
 
     store: MemoryStore
     role: Role
@@ -50,14 +50,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some stores; `next` is the id after which the next page goes on."""
+    """One page of stores; `next` is the id after which the next page begins, or None at the end."""
 
     rows: Sequence[Row]
     next: str | None
 
 
 def page(user: User, chosen: Filter) -> Page:
-    """The stores that a person may see and asks for, by name."""
+    """Return the stores that the person may see and that match the filter, by name."""
     visible = MemoryStore.objects.visible_to(user)
     start = visible.filter(pk=chosen.after).first() if chosen.after else None
     found = _chosen(visible.following(start) if start else visible, chosen)
@@ -87,7 +87,7 @@ def _with_last_change(stores: MemoryStoreQuerySet) -> MemoryStoreQuerySet:
 
 
 def _roles(user: User, stores: Sequence[MemoryStore]) -> dict[str, Role]:
-    """A person's role by store; of a superuser none is asked for."""
+    """Return the person's role by store; empty for a superuser, who needs none."""
     if user.is_superuser:
         return {}
     rows = Member.objects.filter(user=user, store__in=stores).values_list("store_id", "role")

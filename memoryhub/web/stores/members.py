@@ -1,4 +1,4 @@
-"""The members of a memory store, for its admins: who has which role, and who is invited."""
+"""The members of a memory store and the invitations to it, for its admins."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -28,7 +28,7 @@ from memoryhub.web.stores.members_forms import AddMemberForm, RoleForm
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def members(request: Request, store: MemoryStore) -> HttpResponse:
-    """Lists the members, adds one whom the admin knows by their address, and invites anybody else."""
+    """List the members; add a person whom the admin may know of, or invite anyone else."""
     form = AddMemberForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
         return _page(request, store, form)
@@ -45,8 +45,10 @@ def members(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _known(me: User, email: str) -> User | None:
-    """The person of an address, where I may see them anyway: a member of a memory store that I administer. Everybody
-    else is invited, with or without an account, so that nothing is learnt of an address."""
+    """Return the person with an address if `me` can see them anyway, as a member of a store that `me` administers.
+
+    Everyone else is invited, with or without an account, so that nothing is revealed about an address.
+    """
     found = User.objects.filter(email=fold_email(email))
     if not me.is_superuser:
         stores = Member.objects.filter(user=me, role=Role.ADMIN).values("store")
@@ -76,7 +78,7 @@ def _invite(request: Request, store: MemoryStore, email: str, role: Role) -> Htt
 @in_store(Role.ADMIN)
 @require_POST
 def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Sets a member's role; who loses rights and has made keys is shown on the page `leaving` first."""
+    """Change a member's role; if they lose rights and have issued keys, redirect to the page `leaving` first."""
     member = _member(store, user_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -87,14 +89,14 @@ def set_role(request: Request, store: MemoryStore, user_id: str) -> HttpResponse
 @in_store(Role.ADMIN)
 @require_POST
 def remove_member(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Takes a member's role; what they did stays theirs."""
+    """Remove a member; what they did stays attributed to them."""
     return _change(request, store, _member(store, user_id), None)
 
 
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Before somebody gets a lower role or none: the keys to this store that they made, and which of them end."""
+    """Before a member gets a lower role or none, show their keys to this store, to choose which of them to revoke."""
     member = _member(store, user_id)
     wanted = request.GET.get("role", "")
     if wanted not in ("", *Role.values):
@@ -116,7 +118,7 @@ def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
 @in_store(Role.ADMIN)
 @require_POST
 def withdraw(request: Request, store: MemoryStore, invitation_id: str) -> HttpResponse:
-    """Ends an invitation to this store before it is used."""
+    """Withdraw an unused invitation to this store."""
     invitation = get_object_or_404(store.invitations.open(timezone.now()).newest(), pk=invitation_id)
     withdrawals.withdraw(invitation, **by(request))
     messages.success(request, _("The invitation is withdrawn: its link no longer works."))
@@ -128,7 +130,7 @@ def _member(store: MemoryStore, user_id: str) -> Member:
 
 
 def _change(request: Request, store: MemoryStore, member: Member, role: Role | None) -> HttpResponse:
-    """Writes a role; who loses one and has made keys to the store that still work is shown with these first."""
+    """Change a role, or redirect to `leaving` if the member loses rights and has issued keys that still work."""
     loses = (role is None or not role.includes(Role(member.role))) and not member.user.is_superuser
     if loses and rows_of(Key.objects.for_store(store), member.user, person(request)):
         query = f"?role={role.value}" if role else ""
@@ -137,7 +139,7 @@ def _change(request: Request, store: MemoryStore, member: Member, role: Role | N
 
 
 def _write(request: Request, store: MemoryStore, member: Member, role: Role | None, revoke: list[Key]) -> HttpResponse:
-    """Writes a role; a store's last admin stays one unless a superuser, who is left to look after it, decides."""
+    """Save a role; only a superuser may take the role from a store's last admin."""
     me = person(request)
     try:
         keys_and_roles.set_role(store, member.user, role, keep_admin=not me.is_superuser, revoke=revoke, **by(request))

@@ -1,4 +1,4 @@
-"""The form that gives a person a role in a memory store."""
+"""Forms that give a person a role in a memory store."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

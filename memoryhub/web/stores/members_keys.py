@@ -1,4 +1,4 @@
-"""The keys that reach a memory store, for its admins, who issue keys to it alone."""
+"""The keys that can access a memory store; its admins may issue keys to this store only."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -22,7 +22,7 @@ from memoryhub.web.common.responses import ROWS, asked, fresh_form, see_other, s
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
-    """Lists the keys that reach the store, and issues one to it alone."""
+    """List the keys that can access the store, and issue one to this store only."""
     wanted = {"agent": asked(request, "agent")}
     form = StoreKeyForm(request.POST if request.method == "POST" else None, store=store, initial=wanted)
     if not form.is_valid():
@@ -38,7 +38,7 @@ def store_keys(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _issue(request: Request, store: MemoryStore, form: StoreKeyForm) -> tuple[Key, str]:
-    """Makes the agent where it is new, and its key."""
+    """Create the agent if it is new, and issue its key."""
     acting = by(request)
     values = form.cleaned_data
     agent = form.chosen or keys_and_roles.create_agent(values["new_agent"], seen_by=person(request), **acting)

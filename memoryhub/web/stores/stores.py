@@ -1,4 +1,4 @@
-"""The pages of memory stores as a whole: the list, a new one, the settings, the archive."""
+"""Memory stores: the list, creating one, its settings, and archiving it."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -23,7 +23,7 @@ from memoryhub.web.stores.forms import GENERAL, StoreForm
 @require_safe
 @signed_in
 def listing(request: Request) -> HttpResponse:
-    """The stores in which a person has a role."""
+    """List the stores in which a person has a role."""
     chosen = stores_listing.Filter.of(request.GET)
     page = stores_listing.page(person(request), chosen)
     states = [
@@ -41,7 +41,7 @@ def listing(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @superuser_only
 def new(request: Request) -> HttpResponse:
-    """Makes a store, with the person who makes it as its first admin."""
+    """Create a store, with its creator as the first admin."""
     form = StoreForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         store = stores.create_store(form.settings(), admin=person(request), **by(request))
@@ -53,7 +53,7 @@ def new(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def edit(request: Request, store: MemoryStore) -> HttpResponse:
-    """Name, description, what create does."""
+    """Change the name, the description, and whether creating may overwrite."""
     form = StoreForm(request.POST) if request.method == "POST" else StoreForm.of(store)
     if request.method == "POST" and form.is_valid():
         try:
@@ -69,9 +69,10 @@ def edit(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def archive(request: Request, store: MemoryStore) -> HttpResponse:
-    """Archives an active store or takes an archived one back, once its name was typed.
+    """Archive an active store or reactivate an archived one, after its name was typed.
 
-    `archived` in the form is what the page offered, so that two people who confirm do not undo each other.
+    The form field `archived` holds the action that the page offered, so that two people who confirm do not undo each
+    other.
     """
     form = NameTypedForm(store, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():

@@ -1,4 +1,4 @@
-"""The addresses of memory stores, their members and limits."""
+"""URL patterns of memory stores, their members and limits."""
 
 from django.urls import path
 

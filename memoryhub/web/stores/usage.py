@@ -1,4 +1,4 @@
-"""What a memory store uses of its limits, as meters."""
+"""The usage of a memory store as meters against its limits."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from memoryhub.models import AuditChain, CallWindow, HubSettings, MemoryStore
 from memoryhub.templatetags.look import size
 
 NEAR = 80
-"""Per cent of a limit from which a meter warns."""
+"""The usage in per cent of a limit from which a meter warns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """One measure against its limit (null: there is none); `used` and `most` are the figures as people read them."""
+    """One measure and its limit (None: no limit); `used` and `most` are the figures as text."""
 
     name: str
     value: int
@@ -34,36 +34,36 @@ class Meter:
 
     @property
     def filled(self) -> int:
-        """How much of the bar is filled, in per cent: something where there is anything."""
+        """Return the filled part of the bar in per cent: at least 1 if the value is not 0."""
         return min(100, max(self.percent, 1)) if self.value else 0
 
     @property
     def level(self) -> str:
-        """`ok`, `near` or `full`."""
+        """Return `ok`, `near` or `full`."""
         if self.limit is None or self.percent < NEAR:
             return "ok"
         return "near" if self.value < self.limit else "full"
 
     @property
     def shown(self) -> int:
-        """The value as far as the meter goes."""
+        """Return the value, cut at the limit."""
         return self.value if self.limit is None else min(self.value, self.limit)
 
 
 def near(store: MemoryStore, hub: HubSettings) -> list[Meter]:
-    """The memories of a store and their bytes; those of its audit where they come near their limit."""
+    """Return the meters for memories and bytes, and the one for the audit if it is near its limit."""
     memories, total, recorded = (_meter(name, store, hub) for name in ("memories", "total_bytes", "audit_bytes"))
     return [memories, total, *([recorded] if recorded.level != "ok" else [])]
 
 
 def meters(store: MemoryStore, hub: HubSettings, now: datetime) -> list[Meter]:
-    """All that is measured; the calls of the busiest key where they are limited."""
+    """Return all meters; the one for the calls of the busiest key only if calls are limited."""
     found = [_meter(name, store, hub) for name in ("memories", "total_bytes", "audit_bytes")]
     return [*found, *([_meter("calls", store, hub, now)] if _limit(store, hub, "calls") is not None else [])]
 
 
 def _busiest(store: MemoryStore, now: datetime) -> int:
-    """The calls of the last minute of the key that made the most."""
+    """Return the number of calls in the last minute by the key with the most."""
     windows: Iterable[Any] = CallWindow.objects.filter(store=store).values_list("seconds", flat=True)
     return max((limits.calls_within(window, now) for window in windows), default=0)
 

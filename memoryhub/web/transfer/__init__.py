@@ -1,1 +1,1 @@
-"""Exports and imports."""
+"""Web pages of exports and imports."""

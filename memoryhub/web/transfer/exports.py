@@ -1,4 +1,4 @@
-"""The page of an export: what each format carries, how much it is, and the download."""
+"""The page of an export: the contents of each format, the amount of data, and the download."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ from memoryhub.web.common.tables import attachment
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format as the page offers it."""
+    """An export format as the page describes it."""
 
     value: str
     icon: str
@@ -56,7 +56,7 @@ FORMATS = (
 
 
 class ExportForm(forms.Form):
-    """What to export, and how."""
+    """The format of an export, and whether it includes the history."""
 
     format = forms.ChoiceField(
         choices=[(one.value, one.name) for one in FORMATS],
@@ -68,7 +68,7 @@ class ExportForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def export_store(request: Request, store: MemoryStore) -> HttpResponse:
-    """GET: the form, of the store or of the directory in `path`; POST: the entry, then the bytes."""
+    """Show the form for the store or the directory `path`; on POST, audit the export and send it."""
     directory = _directory(store, request.GET.get("path", ""))
     if directory is None:
         return _page(request, store, None, ExportForm())
@@ -85,18 +85,18 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def wanted_by(request: Request, form: str, **more: Any) -> Wanted:
-    """What the person of a request wants: whoever may not reveal what pages mask gets it masked."""
+    """Return the export that a person requested; sensitive values are masked if they may not reveal them."""
     return Wanted(form, masked=not request.role.includes(Role.CURATOR), **more)
 
 
 def answer(export: Export) -> HttpResponse:
-    """The download."""
+    """Return the download."""
     body = export.body(masking.cover if export.wanted.masked else None)
     return attachment(body, export.name, export.content_type)
 
 
 def _directory(store: MemoryStore, path: str) -> Directory | None:
-    """The root's without a path; null where there is none at it."""
+    """Return the directory at a path (the root for an empty path), or None."""
     try:
         clean = paths.from_tool(paths.ROOT + path)
     except ToolError:

@@ -1,4 +1,4 @@
-"""What people do about an import: choose what becomes of its memories, start it, cancel it."""
+"""Actions on an import: choosing what happens to its memories, starting it, and cancelling it."""
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
@@ -25,7 +25,8 @@ _PREFIX = "choice-"
 @require_POST
 @in_store(Role.CURATOR)
 def choose(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Keeps what was chosen for the memories of a page, or one choice for all that meet another text."""
+    """Save the choices for the memories on a page, or one choice for all memories whose text differs from the
+    store's."""
     job = of_store(store, import_id)
     try:
         for_all = request.POST.get(ALL, "")
@@ -47,7 +48,7 @@ def choose(request: Request, store: MemoryStore, import_id: str) -> HttpResponse
 @require_POST
 @in_store(Role.CURATOR)
 def start(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Keeps the choices of the page and lets the import run in the background."""
+    """Save the choices of the page, and start the import in the background."""
     job = of_store(store, import_id)
     try:
         _keep(request, job)
@@ -62,7 +63,7 @@ def start(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
 @require_POST
 @in_store(Role.CURATOR)
 def cancel(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Ends it; what has come in stays."""
+    """Cancel the import; memories already imported stay."""
     job = of_store(store, import_id)
     try:
         importing.cancel(job.pk, act(request))
@@ -73,7 +74,7 @@ def cancel(request: Request, store: MemoryStore, import_id: str) -> HttpResponse
 
 
 def _keep(request: Request, job: Import) -> None:
-    """What the radio buttons of a page say; as many as one page has."""
+    """Save the choices of the radio buttons on a page, at most as many as a page has."""
     chosen: dict[str, list[int]] = {}
     for name, value in [(name, str(value)) for name, value in request.POST.items()][: SIZE + 10]:
         number = name.removeprefix(_PREFIX)
@@ -90,7 +91,7 @@ def _over(request: Request, job: Import) -> HttpResponse:
 
 
 def _back(request: Request, job: Import) -> str:
-    """The page of the preview from which somebody came."""
+    """Return the page of the preview from which the form was sent."""
     given = request.POST.get("next", "")
     here = reverse("import_", args=[job.store_id, job.pk])
     is_ours = url_has_allowed_host_and_scheme(given, {request.get_host()}, request.is_secure())

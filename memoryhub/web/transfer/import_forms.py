@@ -1,4 +1,4 @@
-"""What somebody brings to be imported: an upload, or the address of another store."""
+"""Forms for the source of an import: an upload, or the address of another store."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ UPLOAD, STORE = "upload", "store"
 
 
 class PlaceForm(forms.Form):
-    """Beneath which directory it goes."""
+    """The directory into which the memories are imported."""
 
     place = forms.CharField(
         label=_("Into the directory"), required=False, max_length=1100, strip=True,
@@ -37,7 +37,7 @@ class PlaceForm(forms.Form):
 
 
 class UploadForm(PlaceForm):
-    """Something from a person's disk."""
+    """An uploaded file, with options for what to skip in it."""
 
     brought = forms.FileField(
         label=_("What to import"), allow_empty_file=True, max_length=None,
@@ -64,7 +64,7 @@ class UploadForm(PlaceForm):
             self.fields["brought"].error_messages["required"] = sentence
 
     def read(self) -> Brought:
-        """Raises Refused."""
+        """Parse the upload. Raise Refused if it cannot be imported."""
         upload: UploadedFile = self.cleaned_data["brought"]
         only = bool(self.cleaned_data["only_memory_files"])
         exclude = Exclude(()) if self.cleaned_data["include_all"] else DEFAULT
@@ -75,7 +75,7 @@ class UploadForm(PlaceForm):
 
 
 class StoreSourceForm(PlaceForm):
-    """Another store, by its address and a key that is used once and not kept."""
+    """Another store, by its address and a key that is used once and not stored."""
 
     address = forms.CharField(
         label=_("Address"), max_length=2000, initial="https://api.anthropic.com",
@@ -100,13 +100,13 @@ class StoreSourceForm(PlaceForm):
         return _visible(self.cleaned_data["store"])
 
     def read(self) -> Brought:
-        """Raises Refused."""
+        """Fetch the other store. Raise Refused if that fails."""
         given = self.cleaned_data
         return api_source.of_store(api_source.Source(given["address"].strip(), given["store"], given["key"]))
 
 
 def _visible(value: str) -> str:
-    """What may stand in a header or an address."""
+    """Return the value if it can be part of a header or a URL. Raise ValidationError otherwise."""
     if not (value.isascii() and value.isprintable()) or " " in value or "/" in value:
         raise ValidationError(_("It contains a space or another character that is not allowed. Copy it again."))
     return value

@@ -1,4 +1,4 @@
-"""What the pages of imports show: how far one is, what its memories meet or what came of them, page by page."""
+"""Data for the pages of imports: the progress, the comparison with the store, and the outcome of each memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """So many memories of an import that meet one thing, or of which one thing came."""
+    """The number of memories in an import with the same comparison result before it, or the same outcome after it."""
 
     name: str
     label: str | Promise
@@ -57,7 +57,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """An import in numbers; `per_cent` is of what the hub is doing now."""
+    """An import in numbers; `per_cent` is the progress of the current step."""
 
     job: Import
     groups: Sequence[Group]
@@ -68,7 +68,7 @@ class Summary:
 
     @property
     def taken(self) -> int:
-        """How many memories would come in, or have."""
+        """Return the number of memories that would be imported, or were."""
         names = ("new", "trash") if self.job.state == ImportState.PREVIEW else ("taken", "replaced", "beside")
         return sum(group.count for group in self.groups if group.name in names)
 
@@ -87,8 +87,11 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One memory of an import. `options` are (value, label, chosen); `memory` and `entry` are addresses; `came_to` is
-    its path in the store where that is another one."""
+    """One memory of an import.
+
+    `options` are (value, label, chosen); `memory` and `entry` are URLs; `came_to` is its path in the store if that
+    differs.
+    """
 
     item: ImportItem
     label: str | Promise
@@ -106,7 +109,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows in order, and the number after which the next page begins (null: there is none)."""
+    """One page of rows; `next` is the number after which the next page begins, or None at the end."""
 
     rows: Sequence[Row]
     next: int | None
@@ -133,7 +136,8 @@ def summary(job: Import) -> Summary:
 
 
 def undone(job: Import) -> AuditEntry | None:
-    """The newest entry that took out what an import brought; one of the few undoings of a store."""
+    """Return the newest entry that undid an import, or None; undo entries are few, so the scan of their inputs is
+    short."""
     if job.group is None:
         return None
     named = AuditEntry.objects.of_chain(job.store_id).filter(command="undo", ok=True, input__contains=job.pk)
@@ -141,7 +145,7 @@ def undone(job: Import) -> AuditEntry | None:
 
 
 def page(job: Import, shown: str, after: int) -> Page:
-    """The rows that meet `shown` (or of which that came; empty: all), those behind the number `after`."""
+    """Return the rows after the number `after` in the group `shown` (empty: all groups)."""
     items = ImportItem.objects.filter(job=job, number__gt=after).order_by("number").defer("content", "history")
     if shown:
         items = items.filter(**{"found" if _is_before(job) else "outcome": shown})
@@ -177,7 +181,7 @@ def _row(job: Import, item: ImportItem, made: dict[int, tuple[str | None, str | 
 
 
 def _reason(item: ImportItem) -> str:
-    """Why it is left out, or what is found in it."""
+    """Return why a memory is left out, or what sensitive text was found in it."""
     if item.found == "refused" or item.outcome == "refused" or not item.reason:
         return in_words(ToolError(item.reason)) if item.reason else ""
     words = {"masked": gettext("Will be masked: %s"), "flagged": gettext("Flagged: %s")}
@@ -191,7 +195,7 @@ def _reason(item: ImportItem) -> str:
 
 
 def _memories(job: Import, seqs: Sequence[int]) -> dict[int, tuple[str | None, str | None]]:
-    """The memory that each entry is about, and its path."""
+    """Return the memory and the path of each entry, by seq."""
     found: dict[int, tuple[str | None, str | None]] = {}
     for part in in_parts(seqs):
         rows = AuditEntry.objects.of_chain(job.store_id).filter(seq__in=part, ok=True)

@@ -1,4 +1,4 @@
-"""The imports of a memory store: the list, a new one, and one with its preview, its progress and what came of it."""
+"""The imports of a memory store: the list, a new one, and one with its preview, progress and result."""
 
 import time
 from typing import Any
@@ -24,13 +24,13 @@ from memoryhub.web.transfer.import_forms import STORE, UPLOAD, StoreSourceForm, 
 
 SIZE = 50
 AT_ONCE = 1.0
-"""So many seconds a preview is made while the browser waits; the background does the rest."""
+"""Seconds spent on a preview while the browser waits; the background work does the rest."""
 
 
 @require_safe
 @in_store(Role.CURATOR)
 def listing(request: Request, store: MemoryStore) -> HttpResponse:
-    """The newest, or those before the import that `before` names."""
+    """List the newest imports, or those before the import `before`."""
     before = request.GET.get("before", "").replace("\0", "")
     found = Import.objects.filter(store=store).select_related("created_by").order_by("-pk")
     shown = list((found.filter(pk__lt=before) if before else found)[: SIZE + 1])
@@ -53,7 +53,7 @@ def listing(request: Request, store: MemoryStore) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def new(request: Request, store: MemoryStore) -> HttpResponse:
-    """What to bring; it is read at once, and refused whole or kept for a preview."""
+    """Ask for a source and read it at once; it is rejected as a whole, or stored for a preview."""
     may_fetch = person(request).is_superuser
     posted = request.POST.get("source", UPLOAD) if request.method == "POST" else ""
     upload = UploadForm(*((request.POST, request.FILES) if posted == UPLOAD else ()), too_large=was_too_large(request))
@@ -87,7 +87,7 @@ def new(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _begin(job: Import) -> None:
-    """Makes the preview, as far as that is quickly done."""
+    """Work on the preview for at most AT_ONCE seconds."""
     end = time.monotonic() + AT_ONCE
     while time.monotonic() < end and importing.step(job.pk, timezone.now()):
         pass
@@ -96,7 +96,7 @@ def _begin(job: Import) -> None:
 @require_safe
 @in_store(Role.CURATOR)
 def page(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
-    """Whole, or for htmx its state alone, which asks again until the hub has done its part."""
+    """Show an import; htmx polls its state as a fragment while the hub works on it."""
     job = of_store(store, import_id)
     summary = import_rows.summary(job)
     shown: dict[str, Any] = {"job": job, "summary": summary}
@@ -119,7 +119,7 @@ def page(request: Request, store: MemoryStore, import_id: str) -> HttpResponse:
 @require_safe
 @in_store(Role.CURATOR)
 def item(request: Request, store: MemoryStore, import_id: str, number: int) -> HttpResponse:
-    """What differs between the text that is there and the one that would come; for htmx the comparison alone."""
+    """Show the difference between the text in the store and the imported one; htmx gets only the comparison."""
     job = of_store(store, import_id)
     found = ImportItem.objects.filter(job=job, number=number).first()
     if found is None or found.content is None:
@@ -130,7 +130,7 @@ def item(request: Request, store: MemoryStore, import_id: str, number: int) -> H
 
 
 def _difference(store: MemoryStore, found: ImportItem) -> Any:
-    """From what is at its path now; null where nothing is."""
+    """Return the diff from the text at the item's path now, or None if there is no memory."""
     memory = Memory.objects.filter(store=store).at(found.path).select_related("text").first()
     if memory is None or memory.text is None:
         return None

@@ -1,4 +1,4 @@
-"""The addresses of exports and imports."""
+"""URL patterns of exports and imports."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Undo and restore, after a preview."""
+"""Web pages of undo and restore, with a preview."""

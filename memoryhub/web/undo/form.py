@@ -1,7 +1,7 @@
-"""What a person chose on a preview, and the choices in words.
+"""The choices that a person makes on a preview, and their words.
 
-A form posts only what differs from what is proposed: changes without a problem have one box, "leave it as it is", and
-problems have buttons, of which the first MOST_ASKED have their own and the others one set for all.
+A form posts only choices that differ from the proposal. Changes without a problem have one checkbox, to leave the
+memory as it is. Problems have buttons; the first MOST_ASKED have their own, and the others share one set.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ CHOICE, LEAVE_OUT, REST = "choice-", "leave_out", "rest"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was posted: a choice by memory, one for the problems that have no buttons of their own, note and digest."""
+    """The posted choices by memory, one for the problems without their own buttons, the note and the digest."""
 
     choices: Mapping[str, Choice] = field(default_factory=dict)
     rest: Choice | None = None
@@ -38,23 +38,23 @@ class Given:
         return cls(choices, _choice(post.get(REST, "")), post.get("note", "").strip(), post.get("digest", ""))
 
     def choice(self, change: Change) -> Choice:
-        """What was chosen of a change; what cannot be chosen, or was not, is what is proposed."""
+        """Return the choice for a change, or the proposed one if none was made or it is not possible."""
         chosen = self.choices.get(change.memory) or (self.rest if change.problem else None)
         return chosen if chosen in change.choices else change.choices[0]
 
     def for_plan(self, plan: Plan) -> dict[str, Choice]:
-        """The choice of each memory of the plan that needs one or differs from what is proposed."""
+        """Return the choices of memories that need one or that differ from the proposal."""
         chosen = ((change, self.choice(change)) for change in plan.changes)
         return {c.memory: choice for c, choice in chosen if c.problem or choice != c.choices[0]}
 
     def count(self, plan: Plan) -> int:
-        """How many memories will change."""
+        """Return the number of memories that will change."""
         return sum(self.choice(change) != Choice.KEEP for change in plan.changes)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the buttons of a problem; `effects` are for the script that counts what is chosen."""
+    """One of the buttons for a problem; the script counts the selected options by their `effects`."""
 
     value: str
     label: str
@@ -64,7 +64,7 @@ class Option:
 
 
 def options(change: Change, given: Given) -> list[Option]:
-    """The buttons of a change with a problem, in the order in which they are proposed."""
+    """Return the buttons for a change with a problem, the proposed one first."""
     chosen = given.choice(change)
     words = [(choice, *_words(change, choice)) for choice in change.choices]
     return [
@@ -74,7 +74,7 @@ def options(change: Change, given: Given) -> list[Option]:
 
 
 def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
-    """The buttons for all problems that have none of their own."""
+    """Return the shared buttons for all problems without their own."""
     offered = {choice for change in changes for choice in change.choices}
     chosen = given.rest or Choice.KEEP
     words = {
@@ -90,7 +90,7 @@ def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
 
 
 def effects_of(changes: Iterable[Change], choice: Choice | None = None) -> str:
-    """What a choice (null: what is proposed) does to memories, as `deleted:2 modified:1`."""
+    """Return the effects of a choice (None: the proposed one) on memories, such as `deleted:2 modified:1`."""
     counted = Counter(
         effect for change in changes for effect in change.effects(_offered(change, choice or change.choices[0]))
     )
@@ -102,7 +102,7 @@ def _offered(change: Change, choice: Choice) -> Choice:
 
 
 def _dropped_of(changes: Sequence[Change]) -> str:
-    """What all of them lose if they become as they were before."""
+    """Return a sentence on what all changes would lose if their memories became as they were before."""
     dropped = [change for change in changes if Choice.BEFORE in change.choices]
     gone = sum(not change.chosen(Choice.BEFORE).is_there for change in dropped)
     counted = [change.later_lines for change in dropped if change.later_lines is not None]
@@ -124,7 +124,7 @@ def _choice(value: str) -> Choice | None:
 
 
 def _words(change: Change, choice: Choice) -> tuple[str, str]:
-    """What a button says, and the sentence beneath it."""
+    """Return the label of a button and the sentence below it."""
     if choice == Choice.KEEP:
         return _("Keep it as it is now"), _("Nothing changes in this memory.")
     if choice == Choice.BEFORE:

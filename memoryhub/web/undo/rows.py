@@ -1,4 +1,4 @@
-"""The changes of a plan as a preview shows them: problems first, each with diff, later writers and its choices."""
+"""The changes of a plan as rows of a preview: problems first, each with its diff, later authors and choices."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,15 +17,17 @@ from memoryhub.web.undo.form import MOST_ASKED, Given, Option, effects_of, optio
 
 MOST_DIFFS = 50
 MOST_BYTES = 500_000
-"""Of the texts of all diffs of a page together."""
+"""The most bytes of text for all diffs of a page together."""
 
 MOST_LATER = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The one difference that an address asks for: of which memory (empty: of all that the page has room for), whether
-    it is the one to what was before, and how many of its rows are passed over. `query` is what else stands there."""
+    """The only diff that a URL asks for: its memory (empty: all diffs that fit), side, and number of rows to skip.
+
+    `before` selects the diff to the state before the change, and `query` is the rest of the query string.
+    """
 
     memory: str = ""
     before: bool = False
@@ -41,7 +43,7 @@ class Wanted:
         return cls(memory, side == "before", number, kept.urlencode())
 
     def address(self, memory: str, *, before: bool = False) -> str:
-        """Of the page with one difference alone."""
+        """Return the URL of the page with only one diff."""
         query = urlencode({"difference": memory, **({"side": "before"} if before else {})})
         return f"?{self.query}&{query}" if self.query else f"?{query}"
 
@@ -51,11 +53,12 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One change. `diff` is now → what it becomes, `before_diff` now → as it was before (null: not shown, or none).
-    Where the page has no room for one it is closed, and a link opens it by itself.
+    """One change. `diff` leads from now to the new state, `before_diff` from now to the state before (None: not shown,
+    or none).
 
-    `options` are the buttons of a problem; `asked` says whether it has its own. `later`: the newest versions that
-    others wrote since, the newest first, each with its entry; `more_later` counts those that are not told.
+    A diff that does not fit on the page is closed, and a link opens it separately. `options` are the buttons of a
+    problem, and `asked` means that it has its own. `later` are the newest versions that others wrote since, newest
+    first, each with its entry; `more_later` counts the others.
     """
 
     change: Change
@@ -72,7 +75,7 @@ class Row:
 
     @property
     def sides(self) -> Sides:
-        """Where its difference stands whole."""
+        """Return the link to the full diff."""
         return Sides(self.wanted.address(self.change.memory))
 
     @property
@@ -81,15 +84,18 @@ class Row:
 
     @property
     def effects(self) -> str:
-        """What the change does unless it is left out, for the script that counts."""
+        """Return the effects of the change unless it is left out, for the script that counts them."""
         return effects_of([self.change])
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """All that a page shows of a plan. `briefly` are the changes that are only listed; `unasked` problems that have no
-    buttons of their own; `plain` counts the changes without a problem, and `plain_effects` says what they do; `counts`
-    and `count` are what will change as it is chosen."""
+    """The content of a preview.
+
+    `briefly` are changes that are only listed, and `unasked` problems without their own buttons. `plain` counts the
+    changes without a problem, and `plain_effects` has their effects. `counts` and `count` say what will change with the
+    current choices.
+    """
 
     whole: Sequence[Row]
     briefly: Sequence[Row]
@@ -102,7 +108,7 @@ class Preview:
 
 
 def preview(store: MemoryStore, plan: Plan, given: Given, wanted: Wanted) -> Preview:
-    """The rows of a plan with what has been chosen so far; where one difference is asked for, no other is made."""
+    """Return the rows of a plan with the current choices; if the URL asks for one diff, no other is computed."""
     changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
     shown = changes[: max(MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
     diffs = _Diffs(wanted, shown, store.pk)
@@ -122,7 +128,8 @@ def preview(store: MemoryStore, plan: Plan, given: Given, wanted: Wanted) -> Pre
 
 
 def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
-    """How many come back, change, move and go, as it is chosen; one that moves and changes counts as both."""
+    """Return how many memories come back, change, move and go with the current choices; one may count as moved and
+    changed."""
     counted = Counter(effect for change in changes for effect in change.effects(given.choice(change)))
     return {kind: counted[kind] for kind in ("created", "modified", "moved", "deleted")}
 
@@ -149,10 +156,8 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", told: dict[i
 
 
 class _Diffs:
-    """The differences of a page's changes, as long as they are few and short, and little work; their texts are masked.
-
-    Those of the rows that are only listed are never made.
-    """
+    """The diffs of a page's masked texts, within limits on their number, size and work; none for rows that are only
+    listed."""
 
     def __init__(self, wanted: Wanted, shown: Sequence[Change], store_id: str) -> None:
         self.wanted, self.work = wanted, Work(REQUEST_WORK)
@@ -163,7 +168,7 @@ class _Diffs:
         self.covers = masking.covers(store_id, list(self.chosen))
 
     def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
-        """From what a memory is now to a state: the difference, and whether there is one that is shown closed."""
+        """Return the diff from a memory's current state to another one, and whether a diff exists but is closed."""
         now = change.now
         if state is None or change.memory not in self.shown or (now.is_there and now.sha256 == state.sha256):
             return None, False
@@ -184,7 +189,7 @@ class _Diffs:
 
 
 def _in_room(wanted: Wanted, shown: Sequence[Change]) -> Iterator[Change]:
-    """Those changes whose texts the page reads."""
+    """Yield the changes whose texts the page loads."""
     if wanted.memory:
         yield from (change for change in shown if change.memory == wanted.memory)
         return

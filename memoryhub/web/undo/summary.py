@@ -1,4 +1,5 @@
-"""The changes that a preview only lists, built in Python: thousands of them are too slow as templates."""
+"""HTML of the changes that a preview only lists, built in Python because a template is too slow for thousands of
+them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from memoryhub.web.undo.rows import Row
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What every row repeats, as HTML in the reader's language."""
+    """HTML that all rows share, in the reader's language."""
 
     kinds: dict[str, str]
     leave: str
@@ -40,7 +41,7 @@ class _Words:
 
 
 def brief_rows(store_id: str, rows: Sequence[Row], may_apply: bool) -> SafeString:
-    """A list item for each: what moves where, what becomes of it, and a box to leave it out."""
+    """Return a list item for each change: its path, its effect, and a checkbox to leave it out."""
     words = _Words.translated(store_id)
     return mark_safe("".join([_row(row, words, may_apply) for row in rows]))
 

@@ -1,4 +1,4 @@
-"""What can be restored or undone: for each its plan, the function that applies it, and the words of its page."""
+"""Everything that can be restored or undone: its plan, the function that applies it, and the words of its page."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ class Task:
 
 
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
-    """The store, a directory or a memory to what it was after an entry."""
+    """Return the task that restores the store, a directory or a memory to its state after an entry."""
     if past.entry_at(store.id, seq) is None:
-        raise Http404  # of one that has been removed too: the pages of that moment say so
+        raise Http404  # also for a removed entry, which the pages of that moment explain
     path, memory = scope.path or None, scope.memory or None
 
     def apply(choices: Mapping[str, Choice], digest: str, act: Act) -> Done:
@@ -69,7 +69,7 @@ def _title(store: MemoryStore, seq: int, scope: Scope) -> str:
 
 
 def of_session(store: MemoryStore, session_id: str) -> Task:
-    """Everything that one session wrote in the store."""
+    """Return the task that undoes everything that one session wrote in the store."""
     session = Session.objects.filter(pk=session_id).first()
     if session is None or not AuditEntry.objects.of_chain(store.id).of_session(session_id).exists():
         raise Http404
@@ -86,7 +86,7 @@ def of_session(store: MemoryStore, session_id: str) -> Task:
 
 
 def of_entry(store: MemoryStore, seq: int) -> Task:
-    """Everything that one entry changed."""
+    """Return the task that undoes everything that one entry changed."""
     if past.entry_at(store.id, seq) is None:
         raise Http404
     return _undo(
@@ -101,7 +101,7 @@ def of_entry(store: MemoryStore, seq: int) -> Task:
 
 
 def of_import(store: MemoryStore, import_id: str) -> Task:
-    """Everything that one import brought or replaced."""
+    """Return the task that undoes everything that one import added or replaced."""
     job = Import.objects.filter(pk=import_id, store=store).first()
     if job is None or job.group is None:
         raise Http404
@@ -117,7 +117,7 @@ def of_import(store: MemoryStore, import_id: str) -> Task:
 
 
 def of_version(store: MemoryStore, version_id: str) -> Task:
-    """One version of a memory; those after it stay."""
+    """Return the task that undoes one version of a memory; later versions stay."""
     version = version_of(store, version_id)
     memory = memory_of(store, version.memory_id)
     return _undo(

@@ -1,4 +1,4 @@
-"""The previews of restoring and undoing: exactly what will change, what to choose, and one button that does it."""
+"""The previews of restoring and undoing: what will change, the choices to make, and the button that applies them."""
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
@@ -28,7 +28,7 @@ MOST_DIRECTORIES = 200
 @require_http_methods(METHODS)
 @in_store(Role.VIEWER)
 def restore_moment(request: Request, store: MemoryStore, seq: int) -> HttpResponse:
-    """The store, the directory `path` or the memory `memory` to what it was after an entry."""
+    """Restore the store, the directory `path` or the memory `memory` to its state after an entry."""
     return _answer(request, store, tasks.to_moment(store, seq, moment_choice.scope_of(store, request.GET)))
 
 
@@ -57,7 +57,7 @@ def undo_import(request: Request, store: MemoryStore, import_id: str) -> HttpRes
 
 
 def _answer(request: Request, store: MemoryStore, task: Task) -> HttpResponse:
-    """Everybody with a role sees the preview; curators do it."""
+    """Show the preview to everyone with a role; only curators may apply it."""
     try:
         if request.method != "POST":
             return _page(request, store, task, task.plan(), Given(note=request.GET.get("note", "")[:MOST_NOTE]))
@@ -126,7 +126,7 @@ def _page(
 
 
 def _labels(task: Task, count: int) -> tuple[str, str, str]:
-    """What the button says of so many changes, of one, and of several (with a # for their number)."""
+    """Return the label of the button for the current count, for one change, and for several (with # for the number)."""
     if task.verb == "restore":
         text = ngettext("Restore %(count)s memory", "Restore %(count)s memories", count) % {"count": count}
         return text, _("Restore 1 memory"), _("Restore # memories")
@@ -135,7 +135,7 @@ def _labels(task: Task, count: int) -> tuple[str, str, str]:
 
 
 def _too_much(request: Request, store: MemoryStore, task: Task, error: TooMuch) -> HttpResponse:
-    """Where less can be done at a time: in the directories of the one that was asked for."""
+    """Suggest smaller restores: one for each subdirectory of the requested directory."""
     links = []
     if task.seq is not None:
         above = Directory.objects.filter(store=store).at(task.scope.path).first()

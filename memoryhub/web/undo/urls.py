@@ -1,4 +1,4 @@
-"""The addresses of undo and restore."""
+"""URL patterns of undo and restore."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Webhooks and their deliveries."""
+"""Web pages of webhooks and their deliveries."""

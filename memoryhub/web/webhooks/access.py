@@ -1,6 +1,5 @@
-"""Who may see a webhook: those of a store its admins, those of the hub superusers."""
+"""Access to the pages of a webhook: for admins of its store, or for superusers if it is the hub's."""
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -9,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
-from memoryhub.actions.core.audit import Act
 from memoryhub.models import MemoryStore, Role, Webhook
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import View, person
@@ -17,7 +15,10 @@ from memoryhub.web.common.request import Request
 
 
 def of_webhook(view: View) -> View:
-    """`webhook_id` of the address becomes the webhook; 404 without a role in its store, 403 below admin."""
+    """Replace `webhook_id` of the address by its webhook.
+
+    A person without a role in its store gets 404; one whose role is below admin gets 403.
+    """
 
     @login_required
     @wraps(view)
@@ -42,13 +43,10 @@ def _role(request: Request, store: MemoryStore | None) -> Role:
 
 
 def context(request: Request, store: MemoryStore | None, **more: Any) -> dict[str, Any]:
-    """For a page about webhooks of a store with what its other pages know too."""
+    """Return the template context for a page about webhooks; for a store, with the context of the store's pages."""
     shown = {"list_url": list_url(store), "section": "stores" if store else "settings", **more}
     return pages.context(request, store, **shown) if store else shown
 
 
 def list_url(store: MemoryStore | None) -> str:
     return reverse("store_webhooks", args=[store.pk]) if store else reverse("webhooks")
-
-
-Verb = Callable[[str, Act], object]

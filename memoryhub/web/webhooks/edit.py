@@ -1,4 +1,4 @@
-"""What people do with webhooks: make, change, pause, delete them, send again, and see or change their secret."""
+"""Creating, editing, pausing and deleting webhooks, sending events again, and showing or rotating the secret."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 METHODS = ["GET", "HEAD", "POST"]
 SINCE = {"1": 1, "7": 7, "30": 30}
-"""Days, as the form of the failed deliveries offers them."""
+"""The choices for the age of failed deliveries to send again, in days."""
 
 
 @never_cache
@@ -87,7 +87,7 @@ def edit(request: Request, webhook: Webhook) -> HttpResponse:
 @require_http_methods(METHODS)
 @of_webhook
 def delete(request: Request, webhook: Webhook) -> HttpResponse:
-    """Asks first."""
+    """Ask for confirmation, and delete the webhook on POST."""
     if request.method != "POST":
         return render(request, "webhooks/delete.html", context(request, webhook.store, webhook=webhook))
     _do(lambda: manage.delete_webhook(webhook.pk, act(request)))
@@ -115,7 +115,7 @@ def resume(request: Request, webhook: Webhook) -> HttpResponse:
 @require_POST
 @of_webhook
 def rotate(request: Request, webhook: Webhook) -> HttpResponse:
-    """The new secret is shown; for a day both sign."""
+    """Create a new secret and show it; for a day, both secrets sign."""
     if not spend_form(request):
         return see_other("webhook", webhook.pk)
     rotated: Webhook = _do(lambda: manage.rotate(webhook.pk, act(request)))
@@ -126,7 +126,7 @@ def rotate(request: Request, webhook: Webhook) -> HttpResponse:
 @require_POST
 @of_webhook
 def reveal(request: Request, webhook: Webhook) -> HttpResponse:
-    """Shown again, by an act of its own."""
+    """Show the secret again, which is audited."""
     _do(lambda: manage.reveal(webhook.pk, act(request)))
     return _secret(request, webhook, _("The secret"))
 
@@ -145,7 +145,7 @@ def test(request: Request, webhook: Webhook) -> HttpResponse:
 @require_POST
 @of_webhook
 def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse:
-    """One delivery, whatever became of it."""
+    """Send one delivery again, whatever its state."""
     try:
         found = _do(lambda: manage.replay(webhook.pk, delivery_id, act(request)))
     except IsPaused:
@@ -159,7 +159,7 @@ def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse
 @require_POST
 @of_webhook
 def replay_failed(request: Request, webhook: Webhook) -> HttpResponse:
-    """All that failed in the last days, so many as the form says."""
+    """Send all deliveries again that failed in the last `days` days."""
     since = timezone.now() - timedelta(days=SINCE.get(request.POST.get("days", ""), 1))
     try:
         count = _do(lambda: manage.replay_failed(webhook.pk, since, act(request)))
@@ -177,7 +177,7 @@ def replay_failed(request: Request, webhook: Webhook) -> HttpResponse:
 
 
 def _do(verb: Callable[[], T]) -> T:
-    """404 where somebody has deleted it meanwhile."""
+    """Run an action on a webhook; raise Http404 if the webhook has been deleted in the meantime."""
     try:
         return verb()
     except NoSuchWebhook:
@@ -199,7 +199,7 @@ def _asked(request: Request, store: MemoryStore | None, form: WebhookForm, webho
 
 
 def _secret(request: Request, webhook: Webhook, heading: str) -> HttpResponse:
-    """The page with a secret, which no browser keeps."""
+    """Show a secret, on a page that is not cached."""
     secret, *before = manage.secrets_of(webhook, timezone.now())
     shown = {
         "webhook": webhook,

@@ -15,15 +15,15 @@ from memoryhub.web.webhooks import sentences
 from memoryhub.webhook_rules.events import EVENTS, GROUPS, OFFICIAL
 
 MAY_BE_ALLOWED = frozenset(("private", "scheme", "port"))
-"""What is wrong with an address only as long as it may not be a private one."""
+"""Problems with an address that go away if private addresses are allowed."""
 
 NOT_OF_A_STORE = frozenset(("memory_store.created",))
-"""A webhook of a store cannot be there before its store."""
+"""Events that a webhook of a store cannot receive, because they happen before the webhook can exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One box to tick."""
+    """The checkbox of one event."""
 
     name: str
     label: str
@@ -33,7 +33,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The boxes of one kind of thing."""
+    """The checkboxes of the events of one group."""
 
     name: str
     label: str
@@ -41,7 +41,10 @@ class Group:
 
 
 class WebhookForm(forms.Form):
-    """`may_be_private` is a superuser's: others keep what one has allowed, for the same address."""
+    """The settings of a webhook; only superusers may set `may_be_private`.
+
+    For others, a permission already given stays valid while the address stays the same.
+    """
 
     name = forms.CharField(
         label=gettext_lazy("Name"), max_length=100, help_text=gettext_lazy("Its name here and in the audit.")
@@ -79,7 +82,7 @@ class WebhookForm(forms.Form):
         raise forms.ValidationError(said)
 
     def clean(self) -> dict[str, Any]:
-        """A name that cannot be looked up (yet) is no error; one that leads to a private address is."""
+        """Check the address; a private address is an error, but a name that cannot be resolved yet is not."""
         url = self.cleaned_data.get("url")
         if url is not None:
             try:
@@ -106,7 +109,7 @@ class WebhookForm(forms.Form):
         return before is not None and before.may_be_private and before.url == self.cleaned_data.get("url")
 
     def chosen(self) -> list[str]:
-        """The events that are ticked: those of the form, or those that the webhook has; a new one the official ones."""
+        """Return the ticked events: those posted, those of the webhook, or the defaults for a new webhook."""
         if self.is_bound:
             getlist = getattr(self.data, "getlist", None)
             ticked: Sequence[str] = getlist("events") if getlist else self.data.get("events", [])

@@ -1,4 +1,4 @@
-"""What the pages of webhooks show: how each is doing, and its deliveries with what came of them."""
+"""Data for the pages of webhooks: the health of each, and its deliveries with their results."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ STATES = ("", *DeliveryState.values)
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a webhook is doing; `waiting` counts to MOST_COUNTED, `problem` is what the last failed try met."""
+    """The health of a webhook; `waiting` counts up to MOST_COUNTED, `problem` describes the last failed attempt."""
 
     webhook: Webhook
     waiting: int
@@ -24,7 +24,7 @@ class Health:
 
     @property
     def state(self) -> str:
-        """paused, failing, new (nothing has arrived yet) or ok."""
+        """Return paused, failing, new (nothing delivered yet) or ok."""
         if self.webhook.paused_at is not None:
             return "paused"
         if self.webhook.failing_since is not None:
@@ -42,7 +42,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One delivery with what its last try came to; `about` is the path that its audit entry names."""
+    """One delivery with the result of its last attempt; `about` is the path in its audit entry."""
 
     delivery: Delivery
     event: str
@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some deliveries, newest first; `older` is the id before which the next page goes on."""
+    """One page of deliveries, newest first; `older` is the id before which the next page begins, empty at the end."""
 
     lines: Sequence[Line]
     older: str
@@ -66,7 +66,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One try in words."""
+    """One attempt in words."""
 
     attempt: Attempt
     is_ok: bool
@@ -81,12 +81,12 @@ def health(webhook: Webhook) -> Health:
 
 
 def listed(store_id: str | None) -> list[Health]:
-    """There are never many of one place."""
+    """Return the health of all webhooks of a store or of the hub, of which there are few."""
     return [health(webhook) for webhook in Webhook.objects.of_place(store_id)]
 
 
 def lines(webhook: Webhook, state: str, before: str) -> Lines:
-    """The newest deliveries, or those before one."""
+    """Return the newest deliveries in a state (empty: any), or those before one."""
     found = Delivery.objects.filter(webhook=webhook).newest()
     if state == DeliveryState.WAITING:
         found = found.waiting()
@@ -107,7 +107,7 @@ def lines(webhook: Webhook, state: str, before: str) -> Lines:
 
 
 def paths_of(deliveries: Sequence[Delivery]) -> dict[tuple[str, int], str]:
-    """The path that the audit entry of each is about, where it is about one."""
+    """Return the paths in the deliveries' audit entries by (chain, seq); entries without a path are left out."""
     by_chain: dict[str, list[int]] = {}
     for delivery in deliveries:
         by_chain.setdefault(delivery.chain, []).append(delivery.seq)
@@ -124,7 +124,7 @@ def _line(delivery: Delivery, last: Attempt | None, about: str) -> Line:
 
 
 def tries(delivery: Delivery) -> list[Try]:
-    """Newest first."""
+    """Return the attempts of a delivery, newest first."""
     return [
         Try(attempt, not attempt.problem, _words(attempt), attempt.duration // 1000)
         for attempt in Attempt.objects.filter(delivery=delivery).order_by("-id")[:200]
@@ -136,7 +136,7 @@ def _words(attempt: Attempt) -> str:
 
 
 def pretty(delivery: Delivery) -> str:
-    """The payload for people: what is sent has no spaces."""
+    """Return the payload with indentation; it is sent without spaces."""
     return json.dumps(json.loads(delivery.payload), indent=2)
 
 
@@ -145,7 +145,7 @@ def event_id(delivery: Delivery) -> str:
 
 
 def entry_of(delivery: Delivery) -> tuple[str, int] | None:
-    """The chain and seq of the audit entry that it tells of, where it tells of one."""
+    """Return the chain and seq of the delivery's audit entry, or None if there is no page for it."""
     if not delivery.seq or (delivery.chain != HUB and not MemoryStore.objects.filter(pk=delivery.chain).exists()):
         return None
     return delivery.chain, delivery.seq

@@ -1,4 +1,4 @@
-"""Webhooks in words: what each event means, why a try failed, and how a webhook is doing."""
+"""Words for webhooks: the meaning of each event, and the reason why an attempt failed."""
 
 from collections.abc import Mapping
 
@@ -64,7 +64,7 @@ PROBLEMS: Mapping[str, Words] = {
 
 
 def problem(code: str, status: int | None = None) -> str:
-    """What went wrong, for people."""
+    """Return what went wrong, as a sentence for people."""
     if status == 410:
         return _("The receiver said that it is gone for good.")
     if code == "status" and status is not None and status >= 500:

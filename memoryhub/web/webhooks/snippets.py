@@ -1,4 +1,4 @@
-"""What the author of a receiver copies: one that works as it stands, in Python and in TypeScript."""
+"""Examples of complete receivers in Python and TypeScript, to copy."""
 
 PYTHON = """\
 # pip install "anthropic[webhooks]"

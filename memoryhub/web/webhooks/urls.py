@@ -1,4 +1,4 @@
-"""The addresses of webhooks."""
+"""URL patterns of webhooks."""
 
 from django.urls import path
 

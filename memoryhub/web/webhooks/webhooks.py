@@ -40,7 +40,7 @@ def _listing(request: Request, store: MemoryStore | None) -> HttpResponse:
 @require_safe
 @of_webhook
 def page(request: Request, webhook: Webhook) -> HttpResponse:
-    """Whole, or for htmx its deliveries alone, which ask again while something waits."""
+    """Show a webhook; htmx polls its deliveries as a fragment while some are waiting."""
     state, before = request.GET.get("state", ""), request.GET.get("before", "").replace("\0", "")
     if state not in webhooks_rows.STATES:
         state = ""
@@ -70,7 +70,7 @@ def page(request: Request, webhook: Webhook) -> HttpResponse:
 @require_safe
 @of_webhook
 def delivery(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse:
-    """Whole, or for htmx its tries alone."""
+    """Show a delivery; htmx polls its attempts as a fragment."""
     found = Delivery.objects.filter(webhook=webhook, pk=delivery_id).first()
     if found is None:
         raise Http404
