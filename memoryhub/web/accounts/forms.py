@@ -52,7 +52,7 @@ class NewPasswordForm(forms.Form):
         values: dict[str, Any] = self.cleaned_data
         if "password" in values and "again" in values:
             if values["password"] != values["again"]:
-                self.add_error("again", _("The two passwords differ."))
+                self.add_error("again", _("The two passwords are different. Type the same one twice."))
             self._check(values)
         return values
 
@@ -88,14 +88,14 @@ class ProfileForm(forms.Form):
     time_zone = forms.CharField(
         label=_("Time zone"),
         max_length=64,
-        help_text=_("Type a part of its name, such as a city."),
+        help_text=_("Type part of its name, such as a city."),
         widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off", "spellcheck": "false"}),
     )
     theme = forms.ChoiceField(label=_("Theme"), choices=Theme.choices, widget=forms.RadioSelect)
     single_keys = forms.BooleanField(
         label=_("Single-key shortcuts"),
         required=False,
-        help_text=_("Keys such as j, k and e act on a page while no field has the focus."),
+        help_text=_("Keys such as j, k and e work on a page while you are not typing in a field."),
     )
 
     def clean_time_zone(self) -> str:
@@ -104,4 +104,4 @@ class ProfileForm(forms.Form):
         for zone in time_zones():
             if zone.casefold() == typed:
                 return zone
-        raise ValidationError(_("There is no time zone of that name."), code="unknown")
+        raise ValidationError(_("There is no time zone with this name. Choose one from the list."), code="unknown")

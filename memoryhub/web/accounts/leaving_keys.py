@@ -22,7 +22,9 @@ def chosen_keys(request: Request, rows: list[KeyRow]) -> list[Key] | None:
     """Return the ticked keys; if the page did not show all keys, add a message and return None."""
     shown = request.POST.getlist("shown")
     if any(row.key.pk not in shown for row in rows):
-        messages.warning(request, _("A key was issued meanwhile: check the list again."))
+        messages.warning(
+            request, _("Nothing was changed, because another key was issued in the meantime. Check the list again.")
+        )
         return None
     ticked = request.POST.getlist("key")
     return [row.key for row in rows if row.key.pk in ticked and row.may_revoke]

@@ -53,7 +53,7 @@ def invite(request: Request) -> HttpResponse:
     except actions.MayNotInvite:
         raise PermissionDenied from None
     except actions.EmailTaken:
-        form.add_error("email", _("Somebody has this e-mail address already."))
+        form.add_error("email", _("Another person already has this e-mail address."))
         return _page(request, form)
     return shown_link(request, invitation, token, reverse("people"))
 
@@ -76,7 +76,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
     if request.POST.get("active") != "1":
         return see_other(request, "deactivate", user.id)
     actions.set_active(user, True, **by(request))
-    messages.success(request, _("%(name)s may sign in again.") % {"name": isolated(str(user))})
+    messages.success(request, _("%(name)s can sign in again.") % {"name": isolated(str(user))})
     return see_other(request, "people")
 
 
@@ -96,7 +96,10 @@ def _deactivated(request: Request, user: User, revoke: list[Key]) -> HttpRespons
     try:
         actions.set_active(user, False, revoke=revoke, **by(request))
     except LastAdministrator:
-        messages.error(request, _("The hub's last administrator cannot be deactivated."))
+        messages.error(
+            request,
+            _("The last administrator of the hub cannot be deactivated. Make another person an administrator first."),
+        )
         return see_other(request, "people")
     messages.success(request, _("%(name)s is deactivated and signed out everywhere.") % {"name": isolated(str(user))})
     if user == person(request):

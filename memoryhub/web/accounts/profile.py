@@ -63,7 +63,7 @@ def _changed(user: User, form: ChangePasswordForm) -> bool:
     typed = form.cleaned_data
     if people.change_password(user, typed["current"], typed["password"], at=timezone.now()):
         return True
-    form.add_error("current", _("That is not your current password."))
+    form.add_error("current", _("This is not your current password."))
     return False
 
 

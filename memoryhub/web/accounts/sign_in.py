@@ -97,8 +97,8 @@ def _invitation(request: Request, token: str) -> HttpResponse:
 
 def _taken(invitation: Invitation) -> str:
     if invitation.store is None:
-        return _("Somebody has this e-mail address already.")
-    return _("This address has an account already. If it is yours, sign in with it, then open this link again.")
+        return _("Another person already has this e-mail address.")
+    return _("This address already has an account. If it is yours, sign in with it, then open this link again.")
 
 
 def _join(request: Request, invitation: Invitation, token: str, user: User) -> HttpResponse:
@@ -109,7 +109,7 @@ def _join(request: Request, invitation: Invitation, token: str, user: User) -> H
         store = people.join(user, token, at=timezone.now())
     except people.InvitationSpent:
         return _spent(request)
-    messages.success(request, _("You are a member of %(store)s now.") % {"store": isolated(store.name)})
+    messages.success(request, _("You are now a member of %(store)s.") % {"store": isolated(store.name)})
     return see_other(request, "store", store.id)
 
 

@@ -44,10 +44,11 @@ def clients(hub: str, store_id: str, secret: str) -> list[McpClient]:
                   _("In a project instead: .cursor/mcp.json."),
                   _json({"mcpServers": {NAME: {"url": url, "headers": headers}}})),
         McpClient("vs-code", "VS Code", "braces", ".vscode/mcp.json",
-                  _("It asks for the key once and keeps it for itself: the text below may go into your repository."),
+                  _("VS Code asks for the key once and stores it itself. The text below contains no key, "
+                    "so it may go into your repository."),
                   _json(_vs_code(url))),
         McpClient("windsurf", "Windsurf", "layers", "~/.codeium/windsurf/mcp_config.json",
-                  _("Refresh the servers in Cascade afterwards."),
+                  _("Afterwards, refresh the servers in Cascade."),
                   _json({"mcpServers": {NAME: {"serverUrl": url, "headers": headers}}})),
         McpClient("codex", "Codex", "command", "~/.codex/config.toml", "", _toml(url, bearer)),
         McpClient("other", _("Any other client"), "server", "",

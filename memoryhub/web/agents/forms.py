@@ -31,13 +31,13 @@ def agent_name_field(**options: Any) -> forms.CharField:
 
 
 class AgentForm(forms.Form):
-    name = agent_name_field(help_text=_("As it will stand in the audit, for example support-bot."))
+    name = agent_name_field(help_text=_("The audit shows this name. For example: support-bot."))
     description = forms.CharField(
         label=_("Description"),
         required=False,
         max_length=LONGEST_DESCRIPTION,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("What it does, and who looks after it."),
+        help_text=_("What the agent does, and who is responsible for it."),
     )
 
 
@@ -49,7 +49,7 @@ class KeyForm(forms.Form):
         required=False,
         max_length=100,
         validators=[one_line],
-        help_text=_("Where it will be used, for example production."),
+        help_text=_("Where the key will be used, for example production."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     access = forms.ChoiceField(label=_("Access"), choices=ACCESS, initial=Access.WRITE, widget=forms.RadioSelect)
@@ -57,7 +57,7 @@ class KeyForm(forms.Form):
     expires_on = forms.DateField(
         label=_("or on a date that you choose"),
         required=False,
-        help_text=_("The key works through this day, in your time zone."),
+        help_text=_("The key works until the end of this day, in your time zone."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
@@ -67,7 +67,7 @@ class KeyForm(forms.Form):
         if day is None:
             return None
         if not timezone.localdate() <= day <= timezone.localdate() + timedelta(days=100 * 365):
-            raise ValidationError(_("Choose a day from today on."), code="past")
+            raise ValidationError(_("Choose today or a later day."), code="past")
         return timezone.make_aware(datetime.combine(day + timedelta(days=1), time.min))
 
     def expires_at(self, at: datetime) -> datetime | None:
@@ -122,7 +122,7 @@ class StoreKeyForm(KeyForm):
     """A key to a single memory store, for its admins; for an existing agent of the store or a new one."""
 
     agent = forms.ChoiceField(label=_("Agent"))
-    new_agent = agent_name_field(required=False, help_text=_("As it will stand in the audit."))
+    new_agent = agent_name_field(required=False, help_text=_("The audit shows this name."))
     field_order = ("agent", "new_agent", "name", "access", "expires_in", "expires_on")
 
     def __init__(self, *args: Any, store: MemoryStore, **options: Any) -> None:

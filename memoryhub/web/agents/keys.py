@@ -70,6 +70,6 @@ def revoke_key(request: Request, key_id: str) -> HttpResponse:
             keys_and_roles.revoke_key(key, **by(request))
             messages.success(request, _("The key …%(hint)s is revoked.") % {"hint": key.hint})
             return see_other(request, "agent", key.agent_id)
-        form.add_error("name", _("That is not the agent's name."))
+        form.add_error("name", _("This is not the agent's name. Type it exactly as shown."))
     row = key_rows([key], user, timezone.now())[0]
     return render(request, "agents/revoke.html", {"form": form, "row": row, "key": key})

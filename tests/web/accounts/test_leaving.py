@@ -232,7 +232,11 @@ def test_a_key_that_was_issued_after_the_page_was_opened_is_shown_before_anythin
     other = new_person("Other", is_superuser=True)
     late, _ = issued_by(other, store)
     response = signed_in(superuser).post(f"/people/{other.id}/deactivate", {})
-    assert response.status_code == 200 and late.hint in text(response) and "issued meanwhile" in text(response)
+    assert (
+        response.status_code == 200
+        and late.hint in text(response)
+        and "another key was issued in the meantime" in text(response)
+    )
     assert User.objects.get(pk=other.pk).is_active
 
 
@@ -334,6 +338,6 @@ def test_the_last_administrator_of_the_hub_stays_with_their_keys(store: MemorySt
 
 def test_a_list_of_invitations_names_who_made_them(store: MemoryStore, alice: User, superuser: User) -> None:
     people.invite(email="eve@example.com", store=store, **by(alice))
-    assert "made by Alice" in text(signed_in(alice).get(f"/stores/{store.id}/members"))
+    assert "created by Alice" in text(signed_in(alice).get(f"/stores/{store.id}/members"))
     later = timezone.now() + timedelta(days=8)
     assert not Invitation.objects.open(later).exists()

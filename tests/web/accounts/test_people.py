@@ -99,7 +99,7 @@ def test_the_page_is_found_by_name_or_address(superuser: User, alice: User, char
     client = signed_in(superuser)
     assert "alice@example.com" not in text(client.get("/people?q=CHAR"))
     assert "alice@example.com" in text(client.get("/people?q=alice%40"))
-    assert "Nobody matches" in text(client.get("/people?q=%F0%9F%92%A9" + "x" * 999))
+    assert "No person matches" in text(client.get("/people?q=%F0%9F%92%A9" + "x" * 999))
     assert client.get("/people?q=%00").status_code < 500
 
 

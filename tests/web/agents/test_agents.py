@@ -302,7 +302,7 @@ def test_a_key_is_revoked_when_the_agents_name_is_typed(agent: Agent, store: Mem
     assert client.post(address, {"name": "support BOT"}).status_code == 303
     assert call(store, secret) == 401
     assert newest("revoke_key").actor_id == alice.id
-    assert "revoked already" in text(client.get(address))
+    assert "already revoked" in text(client.get(address))
     client.post(address, {"name": "Support bot"})
     assert AuditEntry.objects.filter(command="revoke_key").count() == 1
     assert "revoked" in text(client.get(f"/agents/{agent.id}"))
