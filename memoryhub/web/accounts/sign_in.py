@@ -68,7 +68,8 @@ def sign_out(request: Request) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: Request, token: str) -> HttpResponse:
-    """Show the page of a one-time link, whose token no other site must see as a referrer."""
+    """Show the page of a one-time link; a header keeps its URL, which contains the token, from being sent as a
+    referrer."""
     response = _invitation(request, token)
     response.headers["Referrer-Policy"] = "no-referrer"
     return response

@@ -90,7 +90,7 @@ def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentR
 
 
 def names_twice(agents: Iterable[Agent], user: User) -> set[str]:
-    """Return those of the agents' folded names that several agents visible to the person have."""
+    """Return the folded names that an agent in the list shares with another agent visible to the person."""
     same = Agent.objects.visible_to(user).filter(folded_name__in={agent.folded_name for agent in agents})
     often = Counter(same.values_list("folded_name", flat=True))
     return {name for name, count in often.items() if count > 1}

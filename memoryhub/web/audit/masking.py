@@ -64,7 +64,7 @@ class Entries:
 
 
 def _is_open(entry: AuditEntry) -> bool:
-    """Return whether the entry is an agent's call whose sensitive text no memory's findings cover."""
+    """Return whether an agent's call was refused or concerns no memory, so that no memory's findings cover its text."""
     return entry.actor_kind == ActorKind.KEY and (entry.memory is None or not entry.ok)
 
 

@@ -66,7 +66,7 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
 
 
 def person(request: Request) -> User:
-    """Return the person who sent a request, in a view behind one of the guards above."""
+    """Return the signed-in person who sent the request; only for views with one of the decorators above."""
     assert isinstance(request.user, User)
     return request.user
 

@@ -45,7 +45,7 @@ def _sign(text: str, kind: str) -> SafeString:
 
 
 def _masked(line: str, start: int, end: int) -> tuple[str, str]:
-    """Return what stands before and after a range of a line, without any sensitive values, even overlapping ones."""
+    """Return the text before and after a range of a line, with other values masked and overlapping values cut off."""
     spans = sensitive.find(line, MASKED)
     before = [span for span in spans if span.start < start]
     cut = min([start, *(span.start for span in before if span.end > start)])

@@ -1,4 +1,4 @@
-"""The mark that a redacted version shows: by whom and when it was redacted, and whether as a whole."""
+"""The mark of a redacted version: by whom and when it was redacted, and whether as a whole."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
 def memory_lists(store: MemoryStore) -> list[Picture]:
-    """Return the most read, most changed, never read and largest memories; in a large store some minutes old."""
+    """Return the most read, most changed, never read and largest memories; for a large store from some minutes ago."""
     lists = _lists(store)
     ids = {pk for name in ("read", "changed", "unread", "heavy") for pk in lists.get(name, ())}
     memories = {memory.pk: memory for memory in Memory.objects.among(store.id, ids).live()}

@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Return the kinds of change: possibly renamed and changed, or none if path and text are the same."""
+        """Return the kinds of change: one, both RENAMED and CHANGED, or none if path and text are the same."""
         if self.removed:
             return (Kind.CHANGED,) if self.after else (Kind.DELETED,)
         if self.before is None or self.after is None:

@@ -42,11 +42,11 @@ def seq_at(store_id: str, moment: datetime) -> int:
 
 
 def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
-    """Return each memory's version after the entry `seq`, which may be a deletion.
+    """Return each memory's current version as of the entry `seq`, which may be a deletion.
 
     `memories` maps each id to an upper bound for the number of that version. For memories with few versions, one query
-    reads all of them. For others a binary search by number works, since the number grows with the seq: a million
-    versions take twenty queries. A memory whose version at that moment has been removed is left out.
+    reads all of them. For others a binary search by number works, since seq grows with the number: a million versions
+    take twenty queries. A memory whose version at that moment has been removed is left out.
     """
     few = [memory for memory, number in memories.items() if 0 < number <= FEW_VERSIONS]
     best: dict[str, MemoryVersion] = {}
@@ -96,10 +96,10 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Return the memories that had a version after the entry `seq` which has since been removed.
+    """Return the memories that existed right after the entry `seq`, but whose version of then has been removed.
 
-    The given memories have no version of that moment now. A memory created by then had one, since a deletion is a
-    version too.
+    None of the given memories has a version of that moment now. A memory created by then must have had one, since even
+    a deletion is a version.
     """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:

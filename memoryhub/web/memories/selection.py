@@ -134,7 +134,7 @@ _ACTS: dict[str, Callable[[Request, MemoryStore, Posted], HttpResponse]] = {
 
 
 def _page(request: Request, store: MemoryStore, posted: Posted, template: str, **more: object) -> HttpResponse:
-    """Render a page about a selection, whose forms carry the selection on."""
+    """Render a page about a selection, and repeat the selection in its forms."""
     shown = pages.context(
         request,
         store,

@@ -1,4 +1,4 @@
-"""Decorators for the pages of a policy or run: members see those of their store, superusers those of the hub."""
+"""Decorators for the pages of a policy or run: they require a role in its store, or a superuser for the hub's own."""
 
 from collections.abc import Callable
 from functools import wraps

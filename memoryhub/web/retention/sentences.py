@@ -104,7 +104,7 @@ def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *
 
 
 def rule_words(rule: str) -> str:
-    """Return the reason that a rule stands for, in words."""
+    """Return in words why a rule removes something."""
     words = {
         retention_rules.UNREAD: _("not read for long"),
         retention_rules.UNCHANGED: _("not changed for long"),

@@ -141,7 +141,7 @@ def _answer(request: Request, item: Item, **more: Any) -> HttpResponse:
 
 
 def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal | None:
-    """Return a reason against the decision that can be found before it is carried out, or None."""
+    """Return the reason to refuse a decision before it is carried out, or None."""
     if len(given.note) > LONGEST_NOTE:
         return Refusal(_("The note is too long: 1,000 characters are possible."))
     if given.verb.needs_note and not given.note:
@@ -168,7 +168,7 @@ def _doubt_of(found: int) -> str:
 
 
 def _decided(request: Request, version: MemoryVersion, given: Given) -> decisions.Done | None:
-    """Carry out the decision and release the claim; let errors of the action pass."""
+    """Carry out the decision and release the claim; errors of the action propagate."""
     done = acts.ONE[given.verb.name](version, act(request, given.note), given.earlier)
     if given.verb.is_answer:
         decisions.release(version.store_id, [version.memory_id], person(request))

@@ -1,7 +1,7 @@
 """Pages of versions that await review, across stores, with keys as cursors and bounded work.
 
 Within a store, versions have the order of their entries; stores are merged by the time of their next version. The
-cursor of a page holds the last passed version of each store that has been opened.
+cursor of a page holds the last passed version of each store that the pages have reached.
 """
 
 import re
@@ -258,8 +258,8 @@ class _Stream:
         return rows, len(rows)
 
     def _of_session(self, size: int) -> tuple[list[Row], int]:
-        """Return the versions of the session's next entries, as few of the versions that await review may be its
-        own."""
+        """Return the versions of the session's next entries, as a scan of all versions that await review could take
+        long."""
         entries = AuditEntry.objects.of_chain(self.store).of_session(str(self.wanted.session))
         entries = entries.between(self.low, self.high)
         if self.read is not None:

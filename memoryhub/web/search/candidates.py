@@ -55,7 +55,7 @@ def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return versions by memory and number; `is_candidate` is false for those that are not old."""
+    """Return versions in order of memory and number; `is_candidate` is true only for old ones."""
     versions = MemoryVersion.objects.filter(store_id=store)
     if not after:
         return _old(store, versions, limit)

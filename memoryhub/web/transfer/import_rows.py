@@ -46,7 +46,7 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The number of memories in an import with the same comparison result before it, or the same outcome after it."""
+    """A group of memories in an import: by comparison with the store before the import, by outcome afterwards."""
 
     name: str
     label: str | Promise

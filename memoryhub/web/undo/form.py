@@ -20,7 +20,8 @@ CHOICE, LEAVE_OUT, REST = "choice-", "leave_out", "rest"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The posted choices by memory, one for the problems without their own buttons, the note and the digest."""
+    """The posted form: a choice by memory, one choice for all problems without their own buttons, the note and the
+    digest."""
 
     choices: Mapping[str, Choice] = field(default_factory=dict)
     rest: Choice | None = None
