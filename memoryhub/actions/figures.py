@@ -1,7 +1,7 @@
-"""Figures: entries and versions counted by day, in the background and in short transactions.
+"""Counts entries and versions by day, in the background and in short transactions.
 
-What is counted is derived from what the audit holds, so that nothing here is audited; it can be counted again from
-nothing, and comes out the same.
+Figures follow from the audit, so they are not audited themselves; they can be counted again from the beginning with the
+same result.
 """
 
 from collections import Counter
@@ -29,15 +29,15 @@ from memoryhub.models.figures import ALL, OK, Key
 from memoryhub.protocol import kinds
 
 ENTRIES = 2_000
-"""So many entries are counted in a transaction, and so many at most by a page for what is newer."""
+"""The most entries that one transaction, or one page for newer entries, counts."""
 
 VERSIONS = 4_000
-"""No more versions are looked at for them, unless a single entry made more."""
+"""The most versions of these entries that are counted, unless a single entry made more."""
 
 
 @dataclass(slots=True)
 class Delta:
-    """How a day changed a store."""
+    """The changes of one day in a store."""
 
     memories: int = 0
     bytes: int = 0
@@ -51,7 +51,7 @@ class Delta:
 
 @dataclass(slots=True)
 class Counted:
-    """What some entries come to: `seq` is the last of them, at the moment `at` (null: there was none)."""
+    """The counts of some entries: `seq` and `at` are those of the last one (`at` None: there was no entry)."""
 
     seq: int
     at: datetime | None = None
@@ -59,7 +59,7 @@ class Counted:
     growth: dict[date, Delta] = field(default_factory=dict)
 
     def rolled_up(self) -> Counter[Key]:
-        """With the sums over all authors and all commands, as Activity holds them."""
+        """Return the activity with sums over all authors and all commands, as in the rows of Activity."""
         counts: Counter[Key] = Counter()
         for (day, author, command, outcome), count in self.activity.items():
             for who in (author, ALL):
@@ -72,7 +72,7 @@ class Counted:
 
 
 def after(store_id: str, seq: int, most: int) -> Counted:
-    """Counts the entries of a store that follow `seq`, at most so many of them; writes nothing."""
+    """Count at most `most` entries of a store after `seq`, without writing anything."""
     found = Counted(seq)
     last = _last_by_versions(store_id, seq)
     entries = _entries(store_id, seq, most)
@@ -88,13 +88,13 @@ def after(store_id: str, seq: int, most: int) -> Counted:
 
 
 def _last_by_versions(store_id: str, seq: int) -> int | None:
-    """The entry with which VERSIONS versions have been made; null where there are fewer."""
+    """Return the seq at which VERSIONS versions were made; None if there are fewer."""
     made = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     return made.values_list("seq", flat=True)[VERSIONS - 1 : VERSIONS].first()
 
 
 def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
-    """(seq, at, author, command, ok, start of the message); a repeated call's error is the first one's."""
+    """Return (seq, at, author, command, ok, start of the message); a repeated call has the first call's error."""
     beginning = Substr("message", 1, kinds.LONGEST)
     first: Any = AuditEntry.objects.filter(chain=store_id, seq=OuterRef("replay_of")).annotate(start=beginning)
     start = Coalesce(beginning, Subquery(first.values("start")[:1]))
@@ -104,10 +104,10 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
-    """(day, memories, bytes) that each version between two entries added, by the version of the memory before it.
+    """Yield (day, memories, bytes) added by each version between two entries, compared with its previous version.
 
-    Where that one has been removed, its size is not known: no bytes came or went. Of a history that an import brought
-    the version before is the one that came with it.
+    If the previous version was removed, its size is unknown, and no bytes are counted. In an imported history, the
+    previous version is the one of the same import.
     """
     if last <= after:
         return
@@ -135,7 +135,7 @@ def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, 
 
 
 def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
-    """The stores (null: among all) with entries not counted yet: store -> (last counted entry, last entry)."""
+    """Return {store: (last counted entry, last entry)} for the stores (None: all) with uncounted entries."""
     counted = Figures.objects.filter(store_id=OuterRef("pk")).values("seq")
     within = MemoryStore.objects.values("pk") if stores is None else stores
     chains = AuditChain.objects.filter(pk__in=within).annotate(counted=Coalesce(Subquery(counted[:1]), 0))
@@ -144,7 +144,7 @@ def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
 
 
 def catch_up(most: int = 5) -> bool:
-    """Counts, in at most so many transactions, what is new in all stores; gives whether all of it has been counted."""
+    """Count new entries of all stores in at most `most` transactions; return whether all were counted."""
     for store_id in behind():
         while most > 0 and count(store_id):
             most -= 1
@@ -154,9 +154,9 @@ def catch_up(most: int = 5) -> bool:
 
 
 def count(store_id: str) -> int:
-    """Counts the next entries of a store in a transaction of its own; gives how many.
+    """Count the next entries of a store in a transaction of its own; return their number.
 
-    Entries are read before anything is locked. Of two who count at once, the second finds it done and writes nothing.
+    Entries are read before any lock. If two processes count at once, the second one detects it and writes nothing.
     """
     known = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
     found = after(store_id, known, ENTRIES)
@@ -212,14 +212,16 @@ def _add_growth(store_id: str, growth: Mapping[date, Delta]) -> None:
 
 LISTED = 10
 SMALL = 1_000
-"""A store of so many memories is looked through whenever somebody asks; in a larger one lists are made now and then."""
+"""The most memories of a small store, whose lists need no PAUSE; a larger store waits that long between two lists."""
 
 PAUSE = timedelta(minutes=5)
 
 
 def lists_of(store_id: str) -> dict[str, Any]:
-    """The ids of the memories that are read most, changed most, heaviest, and written and never read; and how many
-    memories and bytes nobody reads. Looks at every live memory of the store."""
+    """Return the ids of the most read, most changed, largest and never read memories, and the sums of the unread ones.
+
+    It reads every live memory of the store.
+    """
     live = Memory.objects.filter(store_id=store_id).live()
     unread = live.filter(read_count=0)
     lists = {
@@ -233,7 +235,7 @@ def lists_of(store_id: str) -> dict[str, Any]:
 
 
 def make_lists(at: datetime, most: int = 10) -> None:
-    """Makes the lists of stores, at most so many, that have been counted further since; of large ones not too often."""
+    """Update the lists of at most `most` stores with newly counted entries; of large stores only after PAUSE."""
     due = Figures.objects.filter(seq__gt=F("listed_seq")).filter(
         Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(listed_at__gt=at) | Q(store__memory_count__lte=SMALL)
     )
@@ -247,7 +249,7 @@ def make_lists(at: datetime, most: int = 10) -> None:
 
 
 def forget(store_id: str) -> None:
-    """Throws a store's figures away; they are counted again from its first entry."""
+    """Delete a store's figures; they are counted again from its first entry."""
     with writing():
         Figures.objects.filter(pk=store_id).delete()
         Activity.objects.filter(store_id=store_id).delete()
@@ -255,10 +257,10 @@ def forget(store_id: str) -> None:
 
 
 def problems(store_id: str) -> Iterator[str]:
-    """Sentences on what differs when everything up to the last counted entry is counted again; writes nothing.
+    """Yield a sentence for each difference after counting again up to the last counted entry; writes nothing.
 
-    What retention has removed since cannot be counted again: of a store that has lost entries or versions this says
-    nothing that is certain.
+    Removed entries and versions cannot be counted again, so the result is uncertain for a store that lost some to
+    retention.
     """
     counted = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
     activity, growth = _again(store_id, counted)
@@ -274,7 +276,7 @@ def problems(store_id: str) -> Iterator[str]:
 
 
 def _again(store_id: str, last: int) -> tuple[Counter[Key], dict[date, Delta]]:
-    """What all entries of a store up to one come to."""
+    """Count all entries of a store up to `last`."""
     activity: Counter[Key] = Counter()
     growth: dict[date, Delta] = {}
     seq = 0

@@ -1,1 +1,1 @@
-"""Rules and findings of sensitive text, and scans."""
+"""The rules for sensitive text, its findings, and scans."""

@@ -1,4 +1,4 @@
-"""Sensitive text at every door: new text is screened before it is stored, and what is flagged in it is noted."""
+"""Screens new text for sensitive values before it is stored, and records findings of flagged values."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,17 +19,17 @@ from memoryhub.sensitive import Action, Span
 from memoryhub.text.novelty import Novelty, apart, shifted
 
 MOST = 1000
-"""So many findings one text makes: a hostile one could have tens of thousands."""
+"""The most findings of one text: a hostile text could have tens of thousands."""
 
 COMMANDS = {
     FindingState.DISMISSED: "dismiss_finding",
     FindingState.OPEN: "reopen_finding",
 }
-"""What a person decides: resolved is a fact of the text (`settling`)."""
+"""The states that a person can set. A finding is resolved only by its text (see `settling`)."""
 
 
 class Screened(NamedTuple):
-    """A text as it may be stored. `masked` are places of the text that was given, `flagged` places of this one."""
+    """A text as it may be stored. `masked` are spans of the original text, `flagged` are spans of this one."""
 
     text: str
     masked: tuple[Span, ...] = ()
@@ -37,16 +37,17 @@ class Screened(NamedTuple):
 
 
 class ScreenedPath(NamedTuple):
-    """A path that may be stored, and what is flagged in it."""
+    """A path that may be stored, and its flagged spans."""
 
     path: str
     flagged: tuple[Span, ...] = ()
 
 
 class NeedsReason(Exception):
-    """A person's text would be flagged at `spans` of `text`, or a path at `path_spans`; the hub asks for a reason.
+    """A person's text has flagged `spans`, or a path has flagged `path_spans`, so the hub asks for a reason.
 
-    Nothing was written. With a reason the findings are made dismissed. Raised for a dismissal without one, too.
+    Nothing was written. With a reason, the findings are stored as dismissed. It is also raised for a dismissal without
+    a reason.
     """
 
     def __init__(
@@ -60,10 +61,10 @@ class NeedsReason(Exception):
 
 
 def screen(store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None) -> Screened:
-    """What of a new text may be stored; only lines that the old one does not have are looked at.
+    """Return what may be stored of a new text; only lines that are not in the old text are screened.
 
-    `written`: where in the new text, if that is known, what was written stands. Raises the ToolError that names a
-    blocked kind and its line.
+    `written` is the span of the new text that was written, if that is known. Raises a ToolError that names a blocked
+    kind and its line.
     """
     rules = store.ruling
     if rules.is_idle or old == new:
@@ -82,7 +83,7 @@ def screen(store: Tree, path: str, old: str | None, new: str, *, written: tuple[
 
 
 def _spans(rules: Ruling, novelty: Novelty) -> Spans:
-    """What of a text is kept out, and what is flagged."""
+    """Return the spans of a text that are kept out, and those that are flagged."""
     if not novelty.has_any(rules.watched):
         return [], []
     kept_out = novelty.found(rules.kept_out)
@@ -90,8 +91,10 @@ def _spans(rules: Ruling, novelty: Novelty) -> Spans:
 
 
 def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
-    """What is in new texts, for `Tree.looked`: many are looked at before their store is locked. Should the rules be
-    others when it is, they are looked at again."""
+    """Screen new texts before their store is locked, for `Tree.looked`.
+
+    If the rules have changed when it is locked, the texts are screened again.
+    """
     if rules.is_idle:
         return {}
     return {(rules, text): _spans(rules, Novelty(None, text)) for text in texts}
@@ -104,7 +107,7 @@ def _refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: 
 
 
 def screen_path(store: Tree, path: str) -> ScreenedPath:
-    """A new path, which nobody can mask: raises the ToolError of a kind that is masked or blocked."""
+    """Screen a new path, which cannot be masked; raises ToolError for a masked or blocked kind."""
     rules = store.ruling
     if kept_out := rules.spans(path):
         raise ToolError(results.path_blocked(kept_out[0].kind))
@@ -112,12 +115,12 @@ def screen_path(store: Tree, path: str) -> ScreenedPath:
 
 
 def told(screened: Screened) -> str:
-    """What an agent's answer ends with where something was masked."""
+    """Return the end of an agent's answer if something was masked, else an empty text."""
     return results.masked([span.kind for span in screened.masked]) if screened.masked else ""
 
 
 class Kept(NamedTuple):
-    """A text that becomes the newest again: its row, and what is in it."""
+    """A text that becomes the newest again: its row, and its findings."""
 
     text: str
     size: int
@@ -126,7 +129,7 @@ class Kept(NamedTuple):
 
 
 def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text: str, size: int, sha256: str) -> Kept:
-    """A text that the store has already (by its row's id), as the rules of now let it become the newest again."""
+    """Screen a stored text (its row's id) by the present rules, so that it can become the newest again."""
     if store.ruling.is_idle:
         return Kept(text, size, sha256)
     screened = screen(store, path, old, text_of(store, text) or "")
@@ -136,14 +139,14 @@ def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text:
 
 
 def add_screened(store: Tree, memory_id: str, screened: Screened) -> Kept:
-    """A row for a text that has none yet."""
+    """Add a row for a screened text that has none yet."""
     encoded = screened.text.encode()
     row_id = tree.add_text(store, memory_id, screened.text)
     return Kept(row_id, len(encoded), hashlib.sha256(encoded).hexdigest(), screened)
 
 
 def text_of(store: Tree, text: str | None) -> str | None:
-    """A text by its row's id, where the rules look for anything at all."""
+    """Return a text by its row's id; None if the rules are idle."""
     row = sql.one(sql.TEXT, store.store, text) if text and not store.ruling.is_idle else None
     return row[0] if row else None
 
@@ -152,10 +155,10 @@ def text_of(store: Tree, text: str | None) -> str | None:
 
 
 def note(store: Tree, memory_id: str, version_id: str, screened: Screened, place: ScreenedPath | None = None) -> None:
-    """Notes what was flagged in a version, in the transaction that makes it, before its entry is written.
+    """Record the flagged spans of a version, in the transaction that makes it, before its entry is written.
 
-    What is known of the memory already stays as it is; what was resolved is found anew, and `settling` opens it again
-    when the act is written. Raises NeedsReason.
+    Known open findings stay as they are. A resolved one gets the new position, and `settling` opens it again after the
+    entry. Raises NeedsReason.
     """
     found = [_row(store, memory_id, version_id, span, screened.text) for span in screened.flagged[:MOST]]
     if place is not None:
@@ -165,7 +168,7 @@ def note(store: Tree, memory_id: str, version_id: str, screened: Screened, place
 
 
 def note_path(store: Tree, memories: Sequence[StoredMemory], place: ScreenedPath) -> None:
-    """Notes what was flagged in the new path of some memories, or of a directory above them, which have just moved."""
+    """Record the flagged spans in the new path of memories, or of a directory above them, that have just moved."""
     if place.flagged:
         made = [version.id for version in store.made[-len(memories) :]]
         moved = zip([memory.id for memory in memories], made, strict=True)
@@ -213,7 +216,7 @@ _Key = tuple[str, str, str | None]
 
 
 def _known(store: Tree, memories: set[str]) -> dict[_Key, tuple[str, str]]:
-    """(id, state) of the findings of some memories."""
+    """Return (id, state) of the findings of some memories."""
     known: dict[_Key, tuple[str, str]] = {}
     for part in in_parts(sorted(memories)):
         found = Finding.objects.of_store(store.store).filter(memory_id__in=part, fingerprint__isnull=False)
@@ -223,7 +226,7 @@ def _known(store: Tree, memories: set[str]) -> dict[_Key, tuple[str, str]]:
 
 
 def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, place: ScreenedPath | None) -> None:
-    """Dismisses what a person keeps with a reason; raises NeedsReason where they give none."""
+    """Mark findings as dismissed by a person's reason; raises NeedsReason without one."""
     rows = list(rows)
     store.reason = store.ruling.masked((store.reason or "").strip())
     if not store.reason:
@@ -244,7 +247,7 @@ def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, pl
 
 
 def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note: str, act: Act) -> int:
-    """Dismisses open findings, or opens dismissed ones again; gives how many. Raises NeedsReason without a note."""
+    """Dismiss open findings, or open dismissed ones again; return their number. Raises NeedsReason without a note."""
     state = FindingState(state)
     if state not in COMMANDS:
         raise ValueError("nobody can claim that a text is gone")
@@ -265,7 +268,7 @@ def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note:
 
 
 def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> list[Finding]:
-    """Those of them that are in the other of the two states that people give."""
+    """Return the findings in the state to change: open ones to dismiss, or dismissed ones to open."""
     other = FindingState.OPEN if state == FindingState.DISMISSED else FindingState.DISMISSED
     found: list[Finding] = []
     for part in in_parts(sorted(set(finding_ids))):
@@ -274,7 +277,7 @@ def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> l
 
 
 def _told(found: Sequence[Finding], after: FindingState) -> Record:
-    """What was decided: the findings by the state that they had, and their kinds."""
+    """Return the record of a decision: the findings by their previous state, and their kinds."""
     before = {
         state: named_ids([finding.pk for finding in found if finding.state == state])
         for state in sorted({str(finding.state) for finding in found})
@@ -290,7 +293,7 @@ def _told(found: Sequence[Finding], after: FindingState) -> Record:
 
 
 def reveal(store_id: str, version_id: str, act: Act) -> str | None:
-    """The whole text of a version, with the entry that says who has seen it; null, without one, where there is none."""
+    """Return the whole text of a version and record who saw it; without a text, return None and record nothing."""
     with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.among(store_id, [version_id]).select_related("text").first()
         if version is None or version.content is None:

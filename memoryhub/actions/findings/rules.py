@@ -18,9 +18,9 @@ class UnknownRule(Exception):
 
 
 def save_rules(store_id: str | None, rules: Mapping[str, str], act: Act) -> None:
-    """Sets all rules of a store, or (null) of the hub; a kind that is left out, or empty, has none of its own here.
+    """Set all rules of a store, or (None) of the hub; a missing or empty kind has no own rule there.
 
-    The entry says what they were before and are after; where nothing changes there is none. Raises UnknownRule.
+    The entry has the rules before and after; without a change there is no entry. Raises UnknownRule.
     """
     after = _checked(rules)
     if store_id is None:

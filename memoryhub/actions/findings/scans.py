@@ -1,7 +1,7 @@
-"""Scans: every text and every path that a store has ever held, looked through with the rules of the moment.
+"""Scans: search every text and path that a store has ever held, for the kinds chosen at the start.
 
-A scan walks through the versions memory by memory, oldest first, in short steps: what a step reads and looks through is
-bounded, and only what it found is written in a transaction.
+A scan reads the versions memory by memory, oldest first, in short steps. Each step reads a bounded amount, and its
+transaction only writes what it found.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -35,11 +35,11 @@ from memoryhub.text.novelty import Novelty
 
 STEP_VERSIONS = 200
 STEP_BYTES = 256 * 1024
-"""What one step reads at most (but always a version); of each text it looks at what the one before did not have."""
+"""The most versions and bytes of one step (at least one version); only lines that a version added are searched."""
 
 
 class ScanRuns(Exception):
-    """A scan of the store is not over yet; one at a time is enough."""
+    """A scan of the store is still running; only one at a time is allowed."""
 
     def __init__(self, scan: Scan) -> None:
         super().__init__(scan.pk)
@@ -47,11 +47,11 @@ class ScanRuns(Exception):
 
 
 class Nothing(Exception):
-    """No kind was chosen, and the rules of the store look for none."""
+    """No kind was chosen, and the store's rules are all off."""
 
 
 class _Content(NamedTuple):
-    """What a memory had before a version: the text (null: none, or redacted) and the path."""
+    """The text (None: none, or redacted) and the path of a memory before a version."""
 
     memory: str
     text: str | None
@@ -71,13 +71,13 @@ class _Version(NamedTuple):
 
 
 def watched(store: MemoryStore) -> list[str]:
-    """The kinds that the store's rules look for, in the order of KINDS."""
+    """Return the kinds that the store's rules do not ignore, in the order of KINDS."""
     actions = actions_of(audit.to_json(store.rules), audit.to_json(HubSettings.current().rules))
     return [kind for kind in KINDS if actions[kind] != Action.OFF]
 
 
 def start(store_id: str, kinds: Collection[str], act: Act, *, by: User | None = None) -> Scan:
-    """Begins a scan for some kinds (none: those that the store's rules look for). Raises ScanRuns, and Nothing."""
+    """Begin a scan for some kinds (none: those of the store's rules); raises ScanRuns, and Nothing."""
     with tree.locked(store_id, act) as store:
         running = of_store(store_id).filter(state=ScanState.RUNNING).first()
         if running is not None:
@@ -98,7 +98,7 @@ def start(store_id: str, kinds: Collection[str], act: Act, *, by: User | None = 
 
 
 def cancel(scan_id: str, act: Act) -> bool:
-    """Ends a scan where it is; what it has found stays. Whether it was still running."""
+    """End a running scan, keep its findings, and return whether it was running."""
     store_id = Scan.objects.values_list("store_id", flat=True).get(pk=scan_id)
     with tree.locked(store_id, act) as store:
         return _end(store, scan_id, ScanState.CANCELLED)
@@ -109,14 +109,14 @@ def of_store(store_id: str) -> "QuerySet[Scan]":
 
 
 def running() -> "QuerySet[Scan]":
-    """Those of all stores that are not over, the oldest first."""
+    """Return the running scans of all stores, the oldest first."""
     return Scan.objects.filter(state=ScanState.RUNNING).order_by("id")
 
 
 def step(scan_id: str, at: datetime) -> bool:
-    """Looks through the next few versions, and notes what it finds in one short transaction; whether there is more.
+    """Scan the next few versions, record the findings in one short transaction, and return whether more are left.
 
-    Where somebody has changed one of these versions meanwhile, nothing is noted and the step is tried again.
+    If one of these versions was removed or redacted in the meantime, nothing is recorded and the step is repeated.
     """
     scan = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).first()
     if scan is None:
@@ -150,7 +150,7 @@ def _place(position: str) -> tuple[str, int]:
 
 
 def _next(store_id: str, memory: str, number: int) -> list[_Version]:
-    """The versions that follow one, by memory and number: as many as a step takes."""
+    """Return the next versions by memory and number, as many as one step reads."""
     fields = ("pk", "memory_id", "number", "path", "text_id", "size", "redacted_seq")
     after = Q(memory_id__gt=memory) | Q(memory_id=memory, number__gt=number)
     rows = MemoryVersion.objects.filter(after, store_id=store_id, memory_id__gte=memory)
@@ -166,7 +166,7 @@ def _next(store_id: str, memory: str, number: int) -> list[_Version]:
 
 
 def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterator[Finding]:
-    """What stands in the texts and paths of some versions, and did not in the version before."""
+    """Yield findings in the texts and paths of some versions that are not in the version before."""
     texts = MemoryText.objects.contents(scan.store_id, {version.text for version in versions if version.text})
     before = _before(scan, versions)
     kinds = frozenset(scan.kinds)
@@ -182,7 +182,7 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
 
 
 def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
-    """What the version before the first of them had, where it is of the same memory."""
+    """Return the content of the version before the first of these, if it belongs to the same memory."""
     memory, number = _place(scan.position)
     if not versions or versions[0].memory != memory:
         return None
@@ -211,18 +211,18 @@ def _rows(
 
 
 def _is_as_read(store_id: str, versions: Sequence[_Version]) -> bool:
-    """Whether none of them was removed or redacted since it was read."""
+    """Return whether none of these versions was removed or redacted since it was read."""
     now = MemoryVersion.objects.among(store_id, [version.id for version in versions])
     return dict(now.values_list("pk", "redacted_seq")) == {version.id: version.redacted_seq for version in versions}
 
 
 def _go_on(store: Tree, scan: Scan, versions: Sequence[_Version], found: Sequence[Finding]) -> None:
-    """Notes how far the scan has come, and with an entry what is new; what is known stays as it is."""
+    """Store the position of the scan, and new findings with an entry; known findings stay as they are."""
     last = versions[-1]
     moved = Scan.objects.filter(pk=scan.pk, state=ScanState.RUNNING, position=scan.position).update(
         position=f"{last.memory}/{last.number}", checked=scan.checked + len(versions)
     )
-    if not moved:  # cancelled, or another process was faster
+    if not moved:  # cancelled, or moved on by another process
         return
     known = _known(scan.store_id, {one.memory_id for one in found})
     new: dict[tuple[str, str, str | None], Finding] = {}
@@ -246,7 +246,7 @@ def _known(store_id: str, memories: Collection[str]) -> set[tuple[str, str, str 
 
 
 def _end(store: Tree, scan_id: str, state: ScanState) -> bool:
-    """Ends a running scan with its entry; whether it was running."""
+    """End a running scan with its entry; return whether it was running."""
     ended = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).update(state=state, ended_at=store.at)
     if ended:
         scan = Scan.objects.get(pk=scan_id)

@@ -1,4 +1,4 @@
-"""Findings that people called resolved while their text could stand: the background looks at each text once more."""
+"""Rechecks findings that people once called resolved although their text could still be there."""
 
 from datetime import datetime
 
@@ -7,11 +7,11 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.models import Door, Finding, FindingState, Memory
 
 STEP = 100
-"""So many findings are looked at in one short transaction."""
+"""The most findings that one short transaction checks."""
 
 
 def step(at: datetime) -> bool:
-    """Opens those again whose text still stands, with an entry of the hub; whether there may be more."""
+    """Open findings whose text is still there, with an entry of the hub; return whether there may be more."""
     store_id = _next_store()
     if store_id is None:
         return False
@@ -34,7 +34,7 @@ def _next_store() -> str | None:
 
 
 def _stands(store_id: str, finding: Finding) -> bool:
-    """Whether the newest version of its live memory has what was found."""
+    """Return whether the newest version of a live memory still contains the finding's value."""
     memory = Memory.objects.live().filter(store_id=store_id, pk=finding.memory_id).select_related("text").first()
     if memory is None or finding.fingerprint is None or finding.state != FindingState.RESOLVED:
         return False

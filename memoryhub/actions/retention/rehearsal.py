@@ -277,7 +277,7 @@ def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item 
 def entries_item(rules: Rules, purged: set[str]) -> Item | None:
     """Return the longest run of oldest entries that are too old and that nothing else needs.
 
-    Nothing is removed under a hold or a pin. The entry of a version that awaits review stays unless its memory is purged.
+    A hold or a pin keeps all entries. The entry of a version that awaits review stays unless its memory is purged.
     """
     policy = retention_rules.for_entries(rules.policies)
     if policy is None or policy.paused or policy.keep_entry_days is None or not rules.holds.is_empty:

@@ -1,4 +1,4 @@
-"""What people decide about what agents wrote: approved, reverted, edited, flagged; and who is looking right now."""
+"""What people decide about versions by agents (approved, reverted, edited, flagged), and claims of memories."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 from memoryhub.models.review import CLAIM
 
 LOOK_BACK = 500
-"""Approving a version approves the memory's earlier unreviewed ones, of so many numbers before it."""
+"""How many numbers back a memory's unreviewed versions are approved together with a version."""
 
 MOST = 1000
-"""So many versions are decided in one act."""
+"""The most versions that one act decides."""
 
 
 class Decided(Exception):
-    """Somebody has decided meanwhile: `review` is what, by whom and when (None where the page is not the hub's)."""
+    """Someone else decided in the meantime; `review` is the decision (None: there is no such version or decision)."""
 
     def __init__(self, review: Review | None) -> None:
         super().__init__("somebody was faster")
@@ -32,7 +32,7 @@ class Decided(Exception):
 
 
 class Changed(Exception):
-    """Approving this version would approve `count` earlier ones, not the number that the person was shown."""
+    """Approving this version would also approve `count` earlier ones, not the number that the person was shown."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} earlier versions would be approved too")
@@ -41,16 +41,16 @@ class Changed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The entry's seq, and the versions (id, in their order) that were decided."""
+    """The entry's seq, and the ids of the decided versions in their order."""
 
     seq: int
     versions: tuple[str, ...]
 
 
 def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, note: str) -> None:
-    """Notes a decision on (memory, version) ids; those that await review are reviewed then.
+    """Record a decision on (memory, version) ids; versions that await review become reviewed.
 
-    Inside the transaction of the entry that tells it, and before that entry is written.
+    Call it inside the transaction of the decision's entry, before that entry is written.
     """
     actor = store.act.actor
     by = actor.id if actor.kind == ActorKind.USER else None
@@ -82,10 +82,10 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
 
 
 def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
-    """Approves a version and the memory's earlier unreviewed ones, of which the person was told that there are so many.
+    """Approve a version and the memory's `earlier` unreviewed versions; the person was shown that number.
 
-    Raises Decided and Changed; nothing is written then. What the same person has decided since they were told counts
-    as known to them.
+    Raises Decided and Changed, before any write. Decisions that the same person made since then do not count as a
+    change.
     """
     with tree.locked(store_id, act) as store:
         version = _open(store, version_id)
@@ -96,14 +96,14 @@ def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
 
 
 def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | None:
-    """Approves those that still await review, with the earlier ones of their memories; None where none does."""
+    """Approve the versions that still await review, with earlier ones of their memories; None if there are none."""
     with tree.locked(store_id, act) as store:
         waiting = with_earlier(store_id, versions)
         return _approved(store, waiting, None) if waiting else None
 
 
 def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """(memory, version) of those that await review and of the earlier ones that approving them approves too."""
+    """Return (memory, version) for the versions that await review, and for the earlier ones approved with them."""
     last: dict[str, MemoryVersion] = {}
     waiting: dict[str, str] = {}
     for part in in_parts(versions):
@@ -117,9 +117,9 @@ def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]
 
 
 def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[str, object]:
-    """A person's edit reviews the memory's unreviewed versions up to the one that they had opened.
+    """Mark the memory's unreviewed versions up to `version_id` as reviewed by a person's edit.
 
-    Gives what the edit's entry tells of it. Where the text stayed as it was, they are approved.
+    Returns what the edit's entry records of it. If the text stayed the same, the versions are approved.
     """
     of_memory = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
     version = of_memory.filter(pk=version_id).first() if version_id else None
@@ -135,14 +135,14 @@ def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[
 
 
 def earlier_than(version: MemoryVersion) -> MemoryVersionQuerySet:
-    """The unreviewed versions of its memory that approving it approves too."""
+    """Return the unreviewed versions of its memory that are approved together with a version."""
     first = version.number - LOOK_BACK
     of_memory = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     return of_memory.filter(number__gte=first, number__lt=version.number).unreviewed()
 
 
 def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool:
-    """Whether as many earlier versions awaited review, `then`, before what this person has decided last about them."""
+    """Return whether this person's own last decisions explain the change from `then` to `now` waiting ones."""
     of_memory = Review.objects.of_memory(version.store_id, version.memory_id).filter(decision__in=STATES)
     first = version.number - LOOK_BACK
     numbers = {"version__number__gte": first, "version__number__lt": version.number}
@@ -157,7 +157,7 @@ def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool
 
 
 def _open(store: Tree, version_id: str) -> MemoryVersion:
-    """A version that awaits review; raises Decided."""
+    """Return a version that awaits review; raises Decided."""
     version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).first()
     if version is None or version.review_state != ReviewState.UNREVIEWED:
         raise Decided(last_decision(store.store, version_id))
@@ -165,7 +165,7 @@ def _open(store: Tree, version_id: str) -> MemoryVersion:
 
 
 def last_decision(store_id: str, version_id: str) -> Review | None:
-    """What was decided about a version last; None where nothing was."""
+    """Return the last decision about a version, or None."""
     memory = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).values_list("memory_id", flat=True).first()
     if memory is None:
         return None
@@ -174,16 +174,17 @@ def last_decision(store_id: str, version_id: str) -> Review | None:
 
 
 def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVersion | None) -> Done:
-    """`version` is the one that the entry is about, where a person approved one."""
+    """Approve these versions; `version` is the subject of the entry, if the person approved a single one."""
     mark(store, waiting, Decision.APPROVED, store.act.note or "")
     versions = tuple(pk for _, pk in waiting)
     return _told(store, "approve", versions, version)
 
 
 def reopen(store_id: str, seq: int, act: Act, *, but: Collection[str] = ()) -> Done | None:
-    """Makes the versions that the entry `seq` decided await review again, if nothing was decided since; else None.
+    """Let the versions that the entry `seq` decided await review again, unless decided since; return None if there are
+    none.
 
-    Those of the memories in `but` stay as they are.
+    Versions of the memories in `but` stay as they are.
     """
     with tree.locked(store_id, act) as store:
         again = [(memory, version) for memory, version in _decided_by(store_id, seq) if memory not in but]
@@ -194,7 +195,7 @@ def reopen(store_id: str, seq: int, act: Act, *, but: Collection[str] = ()) -> D
 
 
 def _decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
-    """(memory, version) of an entry's decisions that still stand."""
+    """Return (memory, version) for an entry's decisions that still stand."""
     there = Review.objects.of_entry(store_id, seq).filter(decision__in=set(STATES) - {Decision.REOPENED})
     found = dict(there.values_list("version_id", "memory_id"))
     later: set[str] = set()
@@ -208,9 +209,9 @@ def _decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
 
 
 def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = True) -> Done | None:
-    """Sets or takes away the flag of the memories that these versions are of; None where that changes nothing.
+    """Set or remove the flag of these versions' memories; return None if nothing changes.
 
-    The review says at which version: of several of one memory the newest.
+    The review names a version: the newest one of each memory.
     """
     with tree.locked(store_id, act) as store:
         newest = _newest(store_id, versions)
@@ -228,7 +229,7 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
 
 
 def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
-    """In ascending order of their numbers."""
+    """Return the versions in ascending order of their numbers."""
     found: list[MemoryVersion] = []
     for part in in_parts(sorted(versions)):
         found += MemoryVersion.objects.among(store_id, part)
@@ -236,7 +237,7 @@ def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
 
 
 def _told(store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersion | None, **more: object) -> Done:
-    """Writes the decision's entry; its input names the versions."""
+    """Write the decision's entry, whose input lists the versions."""
     path, memory, version = (one.path, one.memory_id, one.pk) if one else (None, None, None)
     input = audit.to_json({"versions": versions, **more})
     return Done(tree.commit(store, Record(command, path=path, memory=memory, version=version, input=input)), versions)
@@ -246,7 +247,7 @@ def _told(store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersi
 
 
 def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
-    """Says that a person is looking at a memory, for five minutes; gives the claim that stands, theirs or another's."""
+    """Mark a memory as being reviewed by a person for five minutes; return the valid claim, which can be another's."""
     standing = Claim.objects.open(at).filter(store_id=store_id, memory_id=memory_id).select_related("by").first()
     if standing and (standing.by_id != user.pk or standing.expires_at - at > CLAIM * 0.8):
         return standing
@@ -255,11 +256,11 @@ def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
         Claim.objects.bulk_create([own], ignore_conflicts=True)
         there = Claim.objects.filter(store_id=store_id, memory_id=memory_id)
         (there.filter(by=user) | there.over(at)).update(by=user, expires_at=at + CLAIM)
-        return there.select_related("by").first() or own  # another's may have been released since the first look
+        return there.select_related("by").first() or own  # the other claim may just have been released
 
 
 def release(store_id: str, memories: Collection[str], user: User) -> None:
-    """A person has finished with these memories."""
+    """Release a person's claims of these memories."""
     with writing():
         for part in in_parts(sorted(memories)):
             Claim.objects.filter(store_id=store_id, memory_id__in=part, by=user).delete()

@@ -1,7 +1,7 @@
-"""What people can decide about a version that an agent wrote: each verb with its state, words, icon and key.
+"""The decisions about a version by an agent: each verb with its state, words, icon and key.
 
-The buttons of the inbox, its keys, its form for several versions and the badges of versions are made of this table.
-What a verb does is in `web.review.acts`, its entry in `actions.core.commands`.
+The inbox's buttons, keys and bulk form and the badges of versions use this table. `web.review.acts` has what each verb
+does, `actions.core.commands` has its entry.
 """
 
 from collections.abc import Callable
@@ -16,15 +16,16 @@ Words = str | Promise
 Counted = Callable[[int], str]
 
 WHO = Role.CURATOR
-"""Who may decide."""
+"""The role that may decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """`name` is the command of its entry. `state` is what it makes of the version (null: it is about the memory).
+    """One decision; `name` is its entry's command, `state` the version's new state (None: it concerns the memory).
 
-    `ask` and `did` are its words for a count; without them it is not for several at once. `by` follows a person's
-    name, `badge` stands with the version. `is_answer` ends the wait for a review, so that it can be taken back.
+    `ask` and `did` return its words for a count; without them the verb is not for several versions. `by` follows a
+    person's name, and `badge` is shown at the version. With `is_answer`, the verb ends the wait for a review and can be
+    taken back.
     """
 
     name: str
@@ -90,4 +91,4 @@ OF_STATE = {verb.state.value: verb for verb in VERBS.values() if verb.state}
 OF_SEVERAL = [verb for verb in VERBS.values() if verb.did]
 ANSWERS = [verb for verb in VERBS.values() if verb.is_answer]
 STATES = {verb.decision: verb.state for verb in VERBS.values() if verb.state}
-"""What a decision makes of a version; a flag leaves it as it is."""
+"""The new state of a version by decision; flags do not change it."""

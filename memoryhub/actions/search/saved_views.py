@@ -1,7 +1,7 @@
-"""Filters that people keep under a name.
+"""Filters that people save under a name.
 
-Sharing one with the members of a store is an act on that store: it, and whatever happens to a shared view, is an entry
-in the store's chain. What a person keeps for themselves alone is nobody's business, and no entry is written.
+Sharing a view with the members of a store is an act on that store: it, and each later change of the shared view, is an
+entry in the store's chain. Views that a person does not share are private and make no entries.
 """
 
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ from memoryhub.models import MemoryStore, SavedView, User
 
 
 class NameTaken(Exception):
-    """The person has a view of this name for this page."""
+    """The person already has a view with this name for this page."""
 
 
 class NoSuchView(Exception):
-    """It was deleted meanwhile."""
+    """The view was deleted in the meantime."""
 
 
 def save(
     owner: User, store: MemoryStore | None, page: str, name: str, query: str, act: Act, *, is_shared: bool = False
 ) -> SavedView:
-    """Keeps the query of a page; one that is shared needs a store. Raises NameTaken."""
+    """Save the query of a page; a shared view needs a store. Raises NameTaken."""
     with writing():
         if is_shared:
             if store is None:
@@ -48,7 +48,7 @@ def save(
 
 
 def rename(view_id: str, name: str, act: Act) -> None:
-    """Raises NameTaken and NoSuchView."""
+    """Rename a view; raises NameTaken and NoSuchView."""
     with writing():
         view, store = _locked(view_id, act)
         if view.name == name:
@@ -60,7 +60,7 @@ def rename(view_id: str, name: str, act: Act) -> None:
 
 
 def delete(view_id: str, act: Act) -> SavedView:
-    """Gives what it was; raises NoSuchView."""
+    """Delete a view and return it; raises NoSuchView."""
     with writing():
         view, store = _locked(view_id, act)
         if store:
@@ -70,7 +70,7 @@ def delete(view_id: str, act: Act) -> SavedView:
 
 
 def _locked(view_id: str, act: Act) -> tuple[SavedView, Tree | None]:
-    """The view as it is now; and its store, locked, where the view is shared."""
+    """Return the present view, and its locked store if the view is shared."""
     found = SavedView.objects.filter(pk=view_id)
     view = found.first()
     if view is None:
@@ -84,7 +84,7 @@ def _locked(view_id: str, act: Act) -> tuple[SavedView, Tree | None]:
 
 @contextmanager
 def _name_of_its_own(name: str) -> Iterator[None]:
-    """A person has one view of a name for a page; two windows may try at once."""
+    """Raise NameTaken if the person already has a view with this name for the page, even from another window."""
     try:
         with transaction.atomic():
             yield

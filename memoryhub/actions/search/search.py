@@ -1,7 +1,7 @@
-"""What a key looks for in the memories of a store: a part of the answer for a bounded time, and one audit entry.
+"""Searches the memories of a store for a key: bounded time, partial results, and one audit entry.
 
-There is no index of the texts: their folded forms are compared, as on the search page, so that both databases find the
-same. A key may read every text, so nothing is masked.
+The texts have no index: their folded forms are compared, as on the search page, so that both databases find the same. A
+key may read every text, so nothing is masked.
 """
 
 import re
@@ -21,7 +21,7 @@ from memoryhub.text.folding import MOST_COUNTED, Span, chosen_lines, fold, found
 
 LONGEST_QUERY, MOST_WORDS = 500, 8
 SECONDS = 0.1
-"""How long is looked for one answer."""
+"""The longest search, in seconds, for one answer."""
 
 MOST_LINES = 5
 FIRST_ROWS, MOST_ROWS = 25, 200
@@ -30,12 +30,12 @@ _WORD = re.compile(r'"([^"]*)"|(\S+)')
 
 
 class BadQuery(ValueError):
-    """What cannot be searched for; the message says why."""
+    """The query cannot be searched for; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, counted from 1, in which something was found; `text` begins at the column `start` of a long one."""
+    """A matching line, counted from 1; the `text` of a long line begins at its column `start`."""
 
     number: int
     text: str
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that was found; `more` further lines have what was looked for."""
+    """A matching memory; `more` is the number of further matching lines."""
 
     memory: Memory
     in_path: Sequence[Span]
@@ -55,14 +55,14 @@ class Match:
 
 @dataclass(slots=True)
 class Found:
-    """A part of what there is, by path; `goes_on` after this path, None at the end."""
+    """A part of the matches, by path; the search continues after the path `goes_on` (None: this is the end)."""
 
     matches: list[Match] = field(default_factory=list)
     goes_on: str | None = None
 
 
 def words_of(query: str) -> tuple[str, ...]:
-    """The folded words of a query, phrases in double quotes as one; raises BadQuery."""
+    """Return the folded words of a query, each phrase in double quotes as one word; raises BadQuery."""
     if len(query) > LONGEST_QUERY:
         raise BadQuery(f"`query` must have at most {LONGEST_QUERY} characters.")
     typed = ((match[2] if match[1] is None else match[1]).strip() for match in _WORD.finditer(query))
@@ -83,9 +83,10 @@ def search(
     limit: int,
     after: str | None = None,
 ) -> Found:
-    """The memories beneath a directory (the API's form of its path) that have all words in their path or text.
+    """Return the memories under a directory (the API's form of its path) with all words in their path or text.
 
-    There may be fewer than `limit`, even none, and still more to come. Raises BadQuery, and as `api_requests.on_store`.
+    There may be fewer than `limit`, even none, although more follow. Raises BadQuery, and the errors of
+    `api_requests.on_store`.
     """
     words = words_of(query)
     let_others()
@@ -117,7 +118,7 @@ def _look(store_id: str, words: Sequence[str], directory: str, limit: int, after
 
 
 def _texts(store_id: str, directory: str, after: str | None) -> Iterator[tuple[Memory, str]]:
-    """The live memories beneath a directory after a path, by path, with their texts, which are read a few at a time."""
+    """Yield the live memories under a directory after a path, by path, with their texts, read a few at a time."""
     memories = Memory.objects.under(directory).filter(store_id=store_id).order_by("path")
     size = FIRST_ROWS
     while True:
@@ -134,7 +135,7 @@ def _texts(store_id: str, directory: str, after: str | None) -> Iterator[tuple[M
 
 
 def _some(rows: Sequence[Memory]) -> list[str]:
-    """The texts of the first memories, as many as one reads at once."""
+    """Return the ids of the first memories' texts, as many as one query reads."""
     ids: list[str] = []
     size = 0
     for memory in rows:
@@ -146,7 +147,7 @@ def _some(rows: Sequence[Memory]) -> list[str]:
 
 
 def _has_all(words: Sequence[str], path: str, text: str) -> bool:
-    """Whether every word stands in the path or in the text."""
+    """Return whether every word is in the path or in the text."""
     folded = fold(path)
     left = [word for word in words if word not in folded]
     if left:

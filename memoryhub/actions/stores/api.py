@@ -1,4 +1,4 @@
-"""What keys do with memory stores through the API: made, edited, archived, deleted; each act in the store's chain."""
+"""What keys do with memory stores through the API: create, edit, archive and delete, each act in the store's chain."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,11 +16,11 @@ from memoryhub.protocol import results
 from memoryhub.protocol.errors import ToolError
 
 MOST_PAIRS = 16
-"""So many pairs of metadata may a store have."""
+"""The most metadata pairs of a store."""
 
 
 def create_store(asked: Asked, settings: StoreSettings, metadata: Mapping[str, str]) -> MemoryStore:
-    """A new, empty store, with the limits of the hub."""
+    """Create an empty store with the limits of the hub."""
     return together(lambda: _create(asked, settings, metadata), asked.caller.key)
 
 
@@ -37,9 +37,9 @@ def _create(asked: Asked, settings: StoreSettings, metadata: Mapping[str, str]) 
 def edit_store(
     store_id: str, asked: Asked, changes: Mapping[str, str], metadata: Mapping[str, str | None]
 ) -> MemoryStore:
-    """Gives a store another name or description, and its metadata the pairs in `metadata` (null: takes one away).
+    """Change a store's name, description and metadata pairs (None removes a pair).
 
-    Nothing is written where nothing changes. Raises a ToolError for an archived store and for too many pairs.
+    Without a change nothing is written. Raises ToolError for an archived store and for too many pairs.
     """
     told = Record("edit_store", input=audit.to_json({**changes, **({"metadata": metadata} if metadata else {})}))
     return asking.on_store(store_id, asked, told, lambda store: _edit(store, changes, metadata))
@@ -59,7 +59,7 @@ def _edit(
 
 
 def _patched(pairs: Mapping[str, str], patch: Mapping[str, str | None]) -> dict[str, str]:
-    """Metadata after a patch; raises a ToolError for more than MOST_PAIRS pairs."""
+    """Return the metadata after a patch; raises ToolError for more than MOST_PAIRS pairs."""
     after = {name: value for name, value in {**pairs, **patch}.items() if value is not None}
     if len(after) > MOST_PAIRS:
         raise ToolError(results.too_many_pairs(len(after), MOST_PAIRS))
@@ -67,12 +67,12 @@ def _patched(pairs: Mapping[str, str], patch: Mapping[str, str | None]) -> dict[
 
 
 def archive_store(store_id: str, asked: Asked) -> MemoryStore:
-    """Archives a store; nothing is written where it already is archived."""
+    """Archive a store; do nothing if it is archived."""
     return asking.on_store(store_id, asked, Record("archive_store"), lambda store: _archive(store, True))
 
 
 def unarchive_store(store_id: str, asked: Asked) -> MemoryStore:
-    """Takes a store out of the archive; nothing is written where it is in none."""
+    """Unarchive a store; do nothing if it is not archived."""
     return asking.on_store(store_id, asked, Record("unarchive_store"), lambda store: _archive(store, False))
 
 
@@ -82,12 +82,12 @@ def _archive(store: Tree, archived: bool) -> tuple[MemoryStore, Record | None]:
 
 
 def delete_store(store_id: str, asked: Asked) -> None:
-    """Deletes a store with its memories and versions. Raises a ToolError while a legal hold is on anything in it."""
+    """Delete a store with its memories and versions; raises ToolError while it has a legal hold."""
     asking.on_store(store_id, asked, Record(delete.COMMAND), lambda store: (None, delete.delete(store)))
 
 
 def _write(row: MemoryStore, store: Tree, values: Mapping[str, Any]) -> None:
-    """Gives the row of a locked store other values, and its `updated_at` the moment of the act."""
+    """Update the row of a locked store, and set its `updated_at` to the time of the act."""
     values = {**values, "updated_at": store.at}
     MemoryStore.objects.filter(pk=row.pk).update(**values)
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""Deleting a memory store: it is gone for everybody at once, then its rows go in pieces; its audit stays, closed."""
+"""Deletes a memory store: it is hidden at once, its rows are deleted in batches, and its audit stays, closed."""
 
 from django.db import models
 
@@ -33,20 +33,20 @@ from memoryhub.protocol.errors import ToolError
 
 COMMAND = "delete_store"
 PIECE = 500
-"""So many rows go in one short transaction."""
+"""The most rows that one short transaction deletes."""
 
 HEAVY: tuple[tuple[type[models.Model], str], ...] = (
     (ImportItem, "job__store"), (RunItem, "run__store"), (Review, "store"), (Finding, "store"),
     (MemoryVersion, "store"), (MemoryText, "store"), (Memory, "store"), (Directory, "store"),
     (IdempotentCall, "store"), (Activity, "store"), (Growth, "store"),
 )  # fmt: skip
-"""The tables that may have many rows of one store, and how each names it; the others go with the store's own row."""
+"""The tables that can have many rows of one store, with their path to it; others are deleted with the store's row."""
 
 
 def delete(store: Tree) -> Record:
-    """Deletes a locked store; the record of its last entry, which whoever locked it commits.
+    """Delete a locked store and return the record of its last entry, for the caller to commit.
 
-    Raises a ToolError while a legal hold is on anything in it.
+    Raises ToolError while anything in it has a legal hold.
     """
     held = sql.one(sql.LEGAL_HOLDS, store.store, store.now)
     if held is not None:
@@ -61,13 +61,13 @@ def delete(store: Tree) -> Record:
 
 
 def delete_store(store_id: str, *, act: Act) -> int:
-    """Deletes a store; gives the seq of the entry that closes its chain. Raises ToolError and tree.NoSuchStore."""
+    """Delete a store and return the seq of the entry that closes its chain; raises ToolError and tree.NoSuchStore."""
     with tree.locked(store_id, act) as store:
         return tree.commit(store, delete(store))
 
 
 def _place(store_id: str, memory: str | None, path: str | None) -> str:
-    """Where a hold is: on a path, or on a memory."""
+    """Return the path of a hold, or of its memory."""
     if memory is None:
         return path or ""
     return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")
@@ -77,15 +77,15 @@ def _place(store_id: str, memory: str | None, path: str | None) -> str:
 
 
 def deleted_stores() -> list[str]:
-    """Those whose rows are still there, the first to be deleted first."""
+    """Return the deleted stores that still have rows, the first deleted first."""
     gone = MemoryStore.every.filter(deleted_at__isnull=False)
     return list(gone.order_by("deleted_at", "pk").values_list("pk", flat=True))
 
 
 def step(store_id: str) -> bool:
-    """Removes the next rows of a deleted store in one short transaction; whether there may be more to do now.
+    """Delete the next rows of a deleted store in one short transaction; return whether more can be deleted now.
 
-    The store's own row goes last, and not before its webhooks have been told.
+    The store's own row is deleted last, after its webhooks got all their events.
     """
     for model, store in HEAVY:
         with writing():
@@ -93,7 +93,7 @@ def step(store_id: str) -> bool:
             if there:
                 named = {} if "__" in store else {store: store_id}
                 rows = model._default_manager.filter(**named, pk__in=there)
-                rows._raw_delete(rows.db)  # nothing hangs on these rows
+                rows._raw_delete(rows.db)  # no other rows depend on these rows
                 return True
     if not _told(store_id):
         return False
@@ -103,7 +103,7 @@ def step(store_id: str) -> bool:
 
 
 def _told(store_id: str) -> bool:
-    """Whether all events of the store have been sent to its webhooks, or never can be."""
+    """Return whether all events of the store were sent to its webhooks, or never can be."""
     if not Webhook.objects.filter(store_id=store_id, paused_at=None).exists():
         return True
     if Delivery.objects.filter(webhook__store=store_id, state=DeliveryState.WAITING).exists():

@@ -17,13 +17,13 @@ from memoryhub.models import Directory, Door, MemoryStore, Role, User
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """What a person sets of a store; a null limit is the hub's."""
+    """The settings of a store that a person makes; a limit of None means the hub's limit."""
 
     name: str
     description: str = ""
     overwrite_on_create: bool = False
     limits: Mapping[str, int | None] = field(default_factory=dict)
-    """By their columns; one that is missing is null."""
+    """Limits by column; a missing one counts as None."""
 
     @classmethod
     def of(cls, store: MemoryStore) -> "StoreSettings":
@@ -31,7 +31,7 @@ class StoreSettings:
         return cls(store.name, store.description, store.overwrite_on_create, limits)
 
     def as_json(self) -> dict[str, Any]:
-        """By the names of the columns."""
+        """Return the settings by column."""
         own = {"name": self.name, "description": self.description, "overwrite_on_create": self.overwrite_on_create}
         return own | {column: self.limits.get(column) for column in COLUMNS}
 
@@ -45,7 +45,7 @@ def create_store(
     admin: User | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> MemoryStore:
-    """A new, empty store with its root directory and its chain; `admin` gets the role of an admin in it."""
+    """Create an empty store with its root directory and its chain; `admin` becomes its admin."""
     act = Act(actor, door, at)
     with writing():
         store = add_store(settings, metadata or {}, at)
@@ -58,7 +58,7 @@ def create_store(
 
 
 def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime) -> MemoryStore:
-    """The rows of a new, empty store; its chain and first entry are for whoever makes it."""
+    """Add the rows of an empty store; the caller adds its chain and the first entry."""
     store = MemoryStore.objects.create(
         id=ids.new_id(ids.MEMORY_STORE, at),
         created_at=at,
@@ -71,7 +71,7 @@ def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime
 
 
 def creation(store: MemoryStore) -> Record:
-    """The first entry of a store."""
+    """Return the record of a store's first entry."""
     told = StoreSettings.of(store).as_json() | ({"metadata": store.metadata} if store.metadata else {})
     return Record("create_store", input=audit.to_json(told))
 
@@ -85,10 +85,10 @@ def edit_store(
     at: datetime,
     only: Collection[str] | None = None,
 ) -> None:
-    """Gives a store other settings, all or `only` those; the entry tells those that changed, before and after."""
+    """Change a store's settings, all or `only` these; the entry lists the changed ones, before and after."""
     after = {name: value for name, value in settings.as_json().items() if only is None or name in only}
     with tree.locked(store.id, Act(actor, door, at)) as locked:
-        before = StoreSettings.of(MemoryStore.objects.get(pk=store.pk)).as_json()  # not what the person opened
+        before = StoreSettings.of(MemoryStore.objects.get(pk=store.pk)).as_json()  # not what the person saw
         changes = {name: [before[name], after[name]] for name in after if before[name] != after[name]}
         if not changes:
             return
@@ -98,7 +98,7 @@ def edit_store(
 
 
 def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Archives a store (reads and deletes go on) or takes it back; nothing where it already is so."""
+    """Archive a store (reads and deletes stay possible) or unarchive it; do nothing if it is so already."""
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         record = archiving(locked, archived)
         if record is not None:
@@ -106,7 +106,7 @@ def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door
 
 
 def archiving(store: Tree, archived: bool) -> Record | None:
-    """Archives a locked store or takes it back; the record of that, none where it already is so."""
+    """Archive a locked store or unarchive it; return the record, or None if it is so already."""
     if store.archived == archived:
         return None
     MemoryStore.objects.filter(pk=store.store).update(archived_at=store.at if archived else None, updated_at=store.at)

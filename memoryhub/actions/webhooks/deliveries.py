@@ -1,7 +1,7 @@
-"""Reading the audit for webhooks: what has been committed becomes deliveries, in short transactions in the background.
+"""Makes webhook deliveries from committed audit entries, in short transactions in the background.
 
-The audit is the outbox: no act writes anything for a webhook. A cursor says up to which entry each chain has been
-read; it moves in the transaction that makes the deliveries, so that none is lost or made twice.
+The audit is the outbox: no act writes anything for a webhook. A cursor per chain has the last entry that was read. It
+moves in the transaction that creates the deliveries, so that none is lost or created twice.
 """
 
 import json
@@ -35,19 +35,19 @@ from memoryhub.webhook_rules import events as webhook_events
 from memoryhub.webhook_rules.events import Entry, Event, Found, Made
 
 ENTRIES = 250
-"""So many entries are read for one transaction."""
+"""The most entries that are read for one transaction."""
 
 _TELLING = [command for command, event in commands.EVENTS.items() if event in webhook_events.TELLING]
 
 ROWS = 12
-"""About so many deliveries are made in one transaction, unless a single entry makes more: tool calls wait for it."""
+"""About the most deliveries of one transaction, unless a single entry needs more: tool calls wait for it."""
 
 ROWS_IN_A_HURRY = 96
-"""And so many where much waits: a transaction of eight times as many takes about three times as long."""
+"""The same limit for a large backlog: eight times as many deliveries take about three times as long."""
 
 
 class Wants(NamedTuple):
-    """An active webhook, of a store or (null) of all, and the events that it wants."""
+    """An active webhook, of a store or (None) of all stores, with its events."""
 
     id: str
     store: str | None
@@ -56,9 +56,9 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Sets the cursors of what a webhook is about to be told of, and no other is told of already, to now.
+    """Move the cursors of chains, and of runs and imports, that only this webhook reads to the present.
 
-    Inside the transaction that makes it or lets it go on.
+    Call it in the transaction that creates or resumes the webhook.
     """
     active = Webhook.objects.active()
     if active.filter(store=None).exists():
@@ -81,10 +81,10 @@ def begin(store_id: str | None) -> None:
 
 
 def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
-    """Makes the deliveries of what is new, in at most so many transactions; whether all of it has been read.
+    """Create the deliveries of new entries in at most `most` transactions; return whether all entries were read.
 
-    With each `turn` it begins with another of the chains that have something new, so that a busy one holds up no other.
-    In a hurry it makes more deliveries in a transaction.
+    With each `turn` it begins with another chain that has new entries, so that a busy chain delays no other. In a hurry
+    it creates more deliveries per transaction.
     """
     wanting = _wanting()
     if not wanting:
@@ -100,7 +100,7 @@ def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) 
             with my_turn():
                 before, seq = seq, _read(chain, seq, last, wanting, at, rows)
             if seq == before:
-                return False  # somebody else has read it, or a webhook has changed: the next time
+                return False  # another process read it, or a webhook changed: next time
     return _tell_of_jobs(wanting, at)
 
 
@@ -110,7 +110,7 @@ def _wanting() -> list[Wants]:
 
 
 def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
-    """(chain, read up to, last entry) of those that somebody wants and that have not been read to their end."""
+    """Return (chain, last read entry, last entry) for chains with a webhook that were not read to their end."""
     read = WebhookCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     chains = AuditChain.objects.exclude(pk=HUB)
     if all(wants.store is not None for wants in wanting):
@@ -120,9 +120,9 @@ def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
 
 
 def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetime, most: int) -> int:
-    """Reads the next entries of a chain; gives the last of them, or `seq` where it was not for us to do so.
+    """Read the next entries of a chain; return the last one read, or `seq` if another process or a change was first.
 
-    Everything is read, and the events are made, before anything is locked.
+    Everything is read, and the events are made, before any lock.
     """
     mine = [wants for wants in wanting if wants.store in (None, chain)]
     end = _end(chain, seq, min(last, seq + ENTRIES), max(1, most // max(1, len(mine))))
@@ -149,7 +149,7 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
 
 
 def _moved(chain: str, seq: int, end: int) -> bool:
-    """Moves the cursor; false where it stands elsewhere than it was found to."""
+    """Move the cursor; return False if it is no longer at `seq`."""
     cursor = WebhookCursor.objects.filter(chain=chain)
     if cursor.filter(seq=seq).update(seq=end):
         return True
@@ -163,7 +163,7 @@ def _moved(chain: str, seq: int, end: int) -> bool:
 
 
 def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
-    """A delivery that holds up nobody; inside a transaction."""
+    """Add a delivery that delays no other, inside a transaction."""
     (row,) = _rows([(webhook.pk, event)], at)
     row.aside = True
     row.save(force_insert=True)
@@ -171,7 +171,7 @@ def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
 
 
 def _rows(events: Sequence[tuple[str, Event]], at: datetime) -> list[Delivery]:
-    """Deliveries to webhooks, whose ids are in the order of the events, whatever the clock does."""
+    """Return deliveries to webhooks; their ids have the order of the events, even if the clock is set back."""
     newest = {webhook: _newest(webhook, at) for webhook in {webhook for webhook, _ in events}}
     rows = []
     for position, (webhook, event) in enumerate(events):
@@ -197,7 +197,7 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _prepared(events: Sequence[tuple[str, Event]], at: datetime) -> tuple[list[Delivery], list[str]]:
-    """The deliveries, and the webhooks that only wait for what holds up nobody."""
+    """Return the deliveries, and the webhooks that only wait for deliveries which are aside."""
     if not events:
         return [], []
     rows = _rows(events, at)
@@ -208,7 +208,7 @@ def _prepared(events: Sequence[tuple[str, Event]], at: datetime) -> tuple[list[D
 
 
 def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> None:
-    """Whoever waits for nothing, or for nothing that others must wait for, is to be asked now."""
+    """Save the deliveries; a webhook without other waiting deliveries is due now."""
     if rows:
         Delivery.objects.bulk_create(rows, batch_size=ROWS)
         webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})
@@ -216,7 +216,7 @@ def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> Non
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """When something of a webhook is to be sent next: the first that nothing may pass, or one that is aside."""
+    """Return when a webhook's next delivery is due: the first one in order, or one that is aside."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
     aside = waiting.filter(aside=True).order_by("next_at", "id").values_list("next_at", flat=True).first()
@@ -227,14 +227,14 @@ def next_of(webhook_id: str) -> datetime | None:
 
 
 def _end(chain: str, seq: int, end: int, most: int) -> int:
-    """Up to which entry to read, so that the versions are at most so many; never before the next one."""
+    """Return the last entry to read, so that there are at most `most` versions; at least the next entry."""
     made = MemoryVersion.objects.filter(store_id=chain, seq__gt=seq).order_by("seq")
     last = made.values_list("seq", flat=True)[most : most + 1].first()
     return end if last is None else min(end, max(last - 1, seq + 1))
 
 
 def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
-    """What has been done, without views, repeated calls and what was refused."""
+    """Yield the entries of successful acts, without views and repeated calls."""
     found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).oldest()
     found = found.filter(ok=True, replay_of=None).exclude(command="view")
     input = Case(When(command__in=_TELLING, then=F("input")), output_field=CharField())
@@ -268,7 +268,7 @@ def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entr
 
 
 def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
-    """seq -> the versions that it made, compared with those before them."""
+    """Return the versions that each entry made, by seq, compared with their previous versions."""
     before = MemoryVersion.objects.filter(
         store_id=chain, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
     )
@@ -286,7 +286,7 @@ def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
 
 
 def _findings(chain: str, after: int, end: int, versions: Mapping[int, Sequence[Made]]) -> dict[int, list[Found]]:
-    """seq -> the findings that it brought."""
+    """Return the findings of each entry, by seq."""
     memories = {made.memory for listed in versions.values() for made in listed}
     found: dict[int, list[Found]] = {}
     for part in in_parts(sorted(memories)):
@@ -305,13 +305,13 @@ def _told(input: str) -> dict[str, Any]:
 
 
 def _named(told: Mapping[str, Any] | None) -> list[str]:
-    """The versions that an entry's input names; where it tells only how many, none."""
+    """Return the versions that an entry's input lists; none if it has only their number."""
     versions = (told or {}).get("versions")
     return [str(version) for version in versions] if isinstance(versions, list) else []
 
 
 def _memories(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[str, str]:
-    """version -> memory, of those that entries name."""
+    """Return the memory of each version that the entries list, by version id."""
     named = {version for told in inputs.values() for version in _named(told)}
     found: dict[str, str] = {}
     for part in in_parts(sorted(named)):
@@ -323,7 +323,7 @@ def _memories(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[str, 
 
 
 def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
-    """Makes the deliveries for retention runs and imports whose state has changed since the last ones."""
+    """Create the deliveries for retention runs and imports whose state has changed since their last delivery."""
     key = settings.MEMORYHUB_AUDIT_KEY
     for jobs in (Run.objects, Import.objects):
         stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})

@@ -1,4 +1,4 @@
-"""Webhooks: what people do with them; each act is an entry in the chain of their store, or of the hub."""
+"""What people do with webhooks; each act is an entry in the chain of their store, or of the hub."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,13 +21,13 @@ from memoryhub.webhook_rules import events as webhook_events, schedule, signing
 Tell = Callable[[Record], int]
 
 MOST = 20
-"""So many webhooks a memory store may have, and so many the hub."""
+"""The most webhooks of a memory store, and of the hub."""
 
 MOST_REPLAYED = 10_000
 
 
 class TooManyWebhooks(Exception):
-    """There are MOST already."""
+    """The store, or the hub, already has MOST webhooks."""
 
 
 class UnknownEvent(Exception):
@@ -35,16 +35,16 @@ class UnknownEvent(Exception):
 
 
 class NoSuchWebhook(Exception):
-    """It has been deleted meanwhile."""
+    """The webhook was deleted in the meantime."""
 
 
 class IsPaused(Exception):
-    """Nothing is sent to a webhook that is paused."""
+    """Nothing is sent to a paused webhook."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """What a person sets of a webhook."""
+    """The settings of a webhook that a person makes."""
 
     name: str
     url: str
@@ -56,7 +56,7 @@ class WebhookSettings:
         return cls(webhook.name, webhook.url, tuple(webhook.events), webhook.may_be_private)
 
     def as_json(self) -> dict[str, Any]:
-        """As the audit tells them: without the query of the address, in which some receivers have a secret."""
+        """Return the settings for the audit, without the address's query, which may contain a receiver's secret."""
         return {
             "name": self.name,
             "url": without_query(self.url),
@@ -72,7 +72,7 @@ def without_query(url: str) -> str:
 
 @contextmanager
 def place(store_id: str | None, act: Act) -> Iterator[Tell]:
-    """The locked store, or the hub, of a webhook; what is given writes the entry. Raises tree.NoSuchStore."""
+    """Lock the webhook's store, or the hub, and yield a function that writes the entry; raises tree.NoSuchStore."""
     if store_id is not None:
         with tree.locked(store_id, act) as store:
             yield lambda record: tree.commit(store, record)
@@ -86,7 +86,7 @@ def place(store_id: str | None, act: Act) -> Iterator[Tell]:
 
 
 def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> Webhook:
-    """A webhook of a store, or (null) of the hub for all stores, which is told of what happens from now on.
+    """Create a webhook of a store, or (None) of the hub for all stores, for events from now on.
 
     Raises outgoing.Refused, UnknownEvent, TooManyWebhooks and tree.NoSuchStore.
     """
@@ -110,7 +110,7 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
 
 
 def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
-    """Gives a webhook other settings; whether anything changed. What waits is sent to the new address."""
+    """Change a webhook's settings; return whether anything changed. Waiting deliveries go to the new address."""
     _check(wanted)
     with _of(webhook_id, act) as (webhook, tell):
         before, after = WebhookSettings.of(webhook).as_json(), wanted.as_json()
@@ -129,7 +129,7 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
 
 
 def pause(webhook_id: str, act: Act) -> bool:
-    """Stops a webhook: what waits stays, and what happens from now on it is not told of. Whether it was active."""
+    """Pause a webhook: deliveries keep waiting, later events are not sent. Return whether it was active."""
     with _of(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is not None:
             return False
@@ -139,7 +139,7 @@ def pause(webhook_id: str, act: Act) -> bool:
 
 
 def resume(webhook_id: str, act: Act) -> bool:
-    """Lets it go on, at once with what waits; it is told of what happens from now on. Whether it was paused."""
+    """Resume a webhook: send what waits at once, and events from now on. Return whether it was paused."""
     with _of(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is None:
             return False
@@ -159,7 +159,7 @@ def resume(webhook_id: str, act: Act) -> bool:
 
 
 def rotate(webhook_id: str, act: Act) -> Webhook:
-    """Gives it another secret; for a day both sign."""
+    """Give a webhook a new secret; for a day both secrets sign."""
     with _of(webhook_id, act) as (webhook, tell):
         before = webhook.generation
         _change(webhook, generation=before + 1, previous_until=act.at + schedule.ROTATION)
@@ -168,7 +168,7 @@ def rotate(webhook_id: str, act: Act) -> Webhook:
 
 
 def delete_webhook(webhook_id: str, act: Act) -> None:
-    """Deletes a webhook; the background work then takes away its deliveries, also those that wait."""
+    """Delete a webhook; the background then deletes its deliveries, even waiting ones."""
     with _of(webhook_id, act) as (webhook, tell):
         _change(webhook, deleted_at=act.at)
         _tell(tell, "delete_webhook", webhook, {"state": [WebhookSettings.of(webhook).as_json(), None]})
@@ -178,7 +178,7 @@ def delete_webhook(webhook_id: str, act: Act) -> None:
 
 
 def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
-    """Those that are valid at a moment, the current one first."""
+    """Return the secrets that are valid at a moment, the current one first."""
     generations = [webhook.generation]
     if webhook.previous_until is not None and webhook.previous_until > at:
         generations.append(webhook.generation - 1)
@@ -187,7 +187,7 @@ def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
 
 
 def reveal(webhook_id: str, act: Act) -> str:
-    """The current secret, with the entry that says who has seen it."""
+    """Return the current secret, and record who saw it."""
     with _of(webhook_id, act) as (webhook, tell):
         _tell(tell, "reveal_webhook", webhook, {"generation": webhook.generation})
     return secrets_of(webhook, act.at)[0]
@@ -197,7 +197,7 @@ def reveal(webhook_id: str, act: Act) -> str:
 
 
 def send_test(webhook_id: str, act: Act) -> Delivery:
-    """A delivery that says nothing but that it is a test; raises IsPaused."""
+    """Create a delivery of a test event; raises IsPaused."""
     with _of(webhook_id, act) as (webhook, tell):
         _require_active(webhook)
         seq = _tell(tell, "test_webhook", webhook, {})
@@ -210,7 +210,7 @@ def send_test(webhook_id: str, act: Act) -> Delivery:
 
 
 def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
-    """Sends one again, now, whatever became of it: the same event with the same id. Raises IsPaused."""
+    """Send a delivery again now, in any state, with the same event id; False if it is unknown. Raises IsPaused."""
     with _of(webhook_id, act) as (webhook, tell):
         _require_active(webhook)
         found = Delivery.objects.filter(webhook=webhook, pk=delivery_id)
@@ -223,8 +223,10 @@ def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
 
 
 def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
-    """Sends again what has failed for good of the events since a moment, the oldest first; how many (at most
-    MOST_REPLAYED). Raises IsPaused."""
+    """Send failed deliveries since a moment again, the oldest first; return their number (at most MOST_REPLAYED).
+
+    Raises IsPaused.
+    """
     with _of(webhook_id, act) as (webhook, tell):
         _require_active(webhook)
         failed = Delivery.objects.failed().filter(webhook=webhook, created_at__gte=since).order_by("id")
@@ -247,7 +249,7 @@ def _again(webhook: Webhook, deliveries: Any, at: datetime) -> None:
 
 @contextmanager
 def _of(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
-    """The webhook as it is once its place has been locked; raises NoSuchWebhook."""
+    """Lock the webhook's store or the hub, and yield the present webhook; raises NoSuchWebhook."""
     found = Webhook.objects.filter(pk=webhook_id).values_list("store_id").first()
     if found is None:
         raise NoSuchWebhook

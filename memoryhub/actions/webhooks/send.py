@@ -1,4 +1,4 @@
-"""Sending to webhooks: what is due is claimed, sent outside of any transaction, and what came of it written down."""
+"""Sends to webhooks: claims what is due, sends it outside of any transaction, and stores the result."""
 
 import json
 import random
@@ -18,30 +18,30 @@ from memoryhub.outgoing import Answer, Sender
 from memoryhub.webhook_rules import schedule, signing
 
 KEPT = timedelta(days=30)
-"""So long the log of deliveries is kept."""
+"""The time for which the log of deliveries is kept."""
 
 Clock = Callable[[], datetime]
 Rest = Callable[[float, bool], None]
 
 
 def no_rest(_: float, __: bool) -> None:
-    """Goes on at once."""
+    """Continue at once, without a pause."""
 
 
 def always() -> bool:
-    """Until all is done."""
+    """Return True: continue until all is done."""
     return True
 
 
 IN_ONE_GO = 50
 GO_FOR = timedelta(seconds=5)
-"""So many deliveries, or so long, one process sends before it writes down what came of them: where it is killed
-meanwhile, these are sent again."""
+"""The most deliveries, and the longest time, until a process stores the results: if it is killed first, they are
+sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivery as it goes out; `attempts` counts the tries of this round, `tries` all."""
+    """One delivery to send; `attempts` counts its tries since it was last reset, `tries` counts all of them."""
 
     webhook: str
     delivery: str
@@ -56,17 +56,17 @@ class Message:
 
 
 Result = tuple[Message, Answer, datetime]
-"""What was sent, what came back, and when."""
+"""What was sent, the answer, and the time."""
 
 
 def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
-    """(webhook, whether it has been failing) of those with something to be sent, the longest wait first."""
+    """Return (webhook, whether it has been failing) for webhooks with due deliveries, the longest wait first."""
     rows = Webhook.objects.due(at).values_list("pk", "failing_since")[:most]
     return [(webhook, failing is not None) for webhook, failing in rows]
 
 
 def claim(webhook_id: str, at: datetime, most: int = IN_ONE_GO) -> list[Message]:
-    """What is to be sent next to a webhook, which nobody else sends to for as long as the lease lasts."""
+    """Return the next deliveries of a webhook; no one else sends to it during the lease."""
     if not together(lambda: _lease(webhook_id, at)):
         return []
     with my_turn():
@@ -113,7 +113,7 @@ def _give_back(webhook_id: str) -> None:
 
 
 def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
-    """From the oldest that nothing may pass, in order, once it is due; else of those that are aside."""
+    """Return deliveries in order from the oldest, if that one is due; otherwise due ones that are aside."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = list(waiting.filter(aside=False).order_by("id")[:most])
     beyond = at + schedule.NO_WAIT_IS_LONGER
@@ -124,7 +124,7 @@ def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
 
 
 def send(message: Message, sender: Sender, at: datetime) -> Answer:
-    """Sends it, however long that takes: no transaction may be open, so that nobody waits for the receiver."""
+    """Send a message; RuntimeError inside a transaction, where others would wait for the receiver."""
     if is_open():
         raise RuntimeError("a webhook is being sent inside a transaction")
     body = message.payload
@@ -133,7 +133,7 @@ def send(message: Message, sender: Sender, at: datetime) -> Answer:
 
 
 def settle(results: Sequence[Result], chance: Callable[[], float] = random.random) -> None:
-    """Writes down what came of some tries of one webhook, and when it is to be asked next."""
+    """Store the results of some tries of one webhook, and when it is due next."""
     together(lambda: _settle(results, chance))
 
 
@@ -183,7 +183,7 @@ def _write_delivered(messages: Sequence[tuple[Message, datetime]]) -> None:
 def _write_failed(
     message: Message, answer: Answer, at: datetime, chance: Callable[[], float], *, give_up: bool
 ) -> None:
-    """Without `give_up` it goes on waiting, however often it has been tried: for the webhook to be resumed."""
+    """Store a failed try; without `give_up` the delivery keeps waiting until the webhook is resumed."""
     attempts = message.attempts + 1
     after = schedule.after_failure(attempts, answer.status, answer.retry_after, at, chance, aside=message.aside)
     values: dict[str, Any] = {"attempts": attempts, "aside": after.aside}
@@ -206,7 +206,7 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
 
 
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
-    """Why an answer pauses an active webhook, if it does; time in which the hub tried nothing does not count."""
+    """Return why an answer pauses an active webhook, or None; time in which the hub was stopped does not count."""
     if webhook.paused_at is not None or answer.is_delivered:
         return None
     if answer.status == 410:
@@ -215,7 +215,7 @@ def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
 
 
 def _pause(webhook: Webhook, why: Pause, at: datetime) -> None:
-    """An act of the hub itself; the chain of a store that has been deleted is closed, and tells nothing more."""
+    """Pause a webhook as an act of the hub; a deleted store's chain is closed and gets no entry."""
     Webhook.objects.filter(pk=webhook.pk).update(paused_at=at, paused_for=why)
     told = {"webhook": webhook.pk, "name": webhook.name, "state": ["active", "paused"], "for": why.value}
     try:
@@ -235,10 +235,10 @@ def work(
     chance: Callable[[], float] = random.random,
     may_go_on: Callable[[], bool] = always,
 ) -> int:
-    """Sends what is due to one webhook, one after the other, about so many; gives how many tries there were.
+    """Send the due deliveries of one webhook, one after the other, about `most` of them; return the number of tries.
 
-    After a failure it looks again at what is due. `rest` is called with the seconds that each try took and whether
-    much waits, `may_go_on` before each claim but the first.
+    After a failure, the due deliveries are read again. `rest` is called with the seconds of each try and whether many
+    wait; `may_go_on` is called before each claim except the first.
     """
     tries = 0
     while tries < most and (not tries or may_go_on()) and (messages := claim(webhook_id, clock())):
@@ -256,8 +256,10 @@ def work(
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Takes deliveries out of the log that are too old or of a deleted webhook, and then that, in one short
-    transaction; gives how many rows went (deliveries, at most `most`)."""
+    """Delete old deliveries, those of deleted webhooks, and then these webhooks, in one short transaction.
+
+    Returns the number of deleted rows (deliveries: at most `most`).
+    """
     old = Q(created_at__lt=at - KEPT)
     deleted = list(Webhook.every.filter(deleted_at__isnull=False).values_list("pk", flat=True))
     with writing():
