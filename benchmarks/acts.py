@@ -1,4 +1,4 @@
-"""What is done in a made-up store: each act changes the memories as they stand and writes its rows."""
+"""Acts in a synthetic store: each one changes the memories in Python and writes their rows."""
 
 import random
 from collections import deque
@@ -15,7 +15,7 @@ MOST_MOVED = 40
 
 
 class Acts:
-    """The memories as they stand, and what can be done with them; `live` are those that chance may meet."""
+    """The present memories and the acts on them; `live` are those that may be chosen at random."""
 
     def __init__(self, ledger: Ledger, chance: random.Random) -> None:
         self.ledger, self.chance, self.phrases = ledger, chance, Phrases(chance)
@@ -40,7 +40,7 @@ class Acts:
         return "".join(f"- {self.chance.choice(self.phrases.sentences)[:40]}\n" for _ in range(lines))
 
     def edit(self, by: By, memory: Made) -> None:
-        """Another line or several for one of the memory's lines, or a line more."""
+        """Replace a line of the memory by one or several, or insert a line."""
         lines = memory.text.content.split("\n")
         at = self.chance.randrange(len(lines) - 1)
         old, new = lines[at], self.phrases.line()
@@ -86,7 +86,7 @@ class Acts:
         ))  # fmt: skip
 
     def list(self, by: By, memory: Made) -> None:
-        """The view of a directory; its listing is shortened, as a store of this size has no directories on its way."""
+        """View the directory of a memory; the listing is shortened, because here no directory is read."""
         place = paths.parent(memory.path)
         here = sorted(self.in_directory[place], key=lambda made: made.path)[:100] if place != WIDE else [memory]
         shown = [rendering.Entry(made.path, made.text.size, False) for made in here]
@@ -115,7 +115,7 @@ class Acts:
         self.ledger.entry(by, Told("rename", input, answer, old, path, memory.id, version))
 
     def move_directory(self, by: By) -> None:
-        """A directory without others beneath it, as those of tickets and projects are, to another name."""
+        """Rename a directory without subdirectories, as those of tickets and projects are."""
         old = paths.parent(self.chance.choice(self.live).path)
         moved = sorted(self.in_directory[old], key=lambda made: made.path)
         if not old.startswith(("/tickets/20", "/projects/")) or not 1 < len(moved) <= MOST_MOVED:
@@ -138,7 +138,7 @@ class Acts:
         self.ledger.entry(by, Told("delete", input, answer, memory.path, memory=memory.id, version=version))
 
     def by_a_person(self, by: By) -> None:
-        """Approves most often; flags and downloads now and then."""
+        """Approve most often; sometimes flag or download."""
         memory, ledger = self.any(), self.ledger
         kind = self.chance.random()
         if kind < 0.1 and not memory.flagged:
@@ -167,7 +167,7 @@ class Acts:
         ledger.bulk.add(Review, (*row, by.author.id, moment(ledger.now)))
 
     def _enter(self, memory: Made) -> None:
-        """A memory is where its path says; chance never meets a subject."""
+        """Add a memory to its directory, and to the randomly chosen ones unless it is a subject."""
         if not memory.is_subject:
             memory.place = len(self.live)
             self.live.append(memory)

@@ -1,10 +1,10 @@
-"""What the blame of a memory costs against its plain page: 2,000 lines and 500 versions, in one process and one run.
+"""Compares the blame of a memory with its plain page: 2,000 lines and 500 versions, in one process and one run.
 
     .venv/bin/python -m benchmarks.blame [--lines 2000] [--versions 500] [--rounds 15]
 
 Makes the versions through the hub's own actions in a fresh SQLite database in a temporary directory: changes in one
-place, in several places, and with renames and restores between them. Prints the median of each page and their ratio;
-only the ratio says anything on a shared machine.
+place, in several places, and with renames and restores between them. Prints the median of each page and their ratio; on
+a shared machine only the ratio is meaningful.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from django.core.management import call_command
 
 @contextmanager
 def fresh_hub() -> Iterator[None]:
-    """A database that is this process's own."""
+    """Set up a database of this process's own."""
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     os.environ |= {"MEMORYHUB_DATA_DIR": directory, "MEMORYHUB_STATIC_ROOT": f"{directory}/static", "DATABASE_URL": ""}
     os.environ |= {"DJANGO_SETTINGS_MODULE": "memoryhub.settings", "MEMORYHUB_URL": "http://127.0.0.1:8000"}

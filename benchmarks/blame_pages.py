@@ -1,4 +1,4 @@
-"""Memories with long histories, and what their plain page and their blame cost."""
+"""Memories with long histories, and the costs of their plain page and their blame."""
 
 import random
 import statistics
@@ -20,7 +20,7 @@ LINE = "- {number}: the customer likes short answers"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a memory's versions come about: in how many places each changes, and every how many one only renames."""
+    """A kind of history: how many places each version changes, and every how many versions one only renames."""
 
     name: str
     places: int
@@ -36,7 +36,7 @@ KINDS = (
 
 
 def measure_all(lines: int, versions: int, rounds: int) -> float:
-    """Prints a line for each kind of history; gives the worst ratio."""
+    """Print a line for each kind of history; return the worst ratio."""
     actor = Actor.system("benchmark")
     user = people.create_user(
         "root@example.com", name="Root", password="x" * 20, is_superuser=True, actor=actor, door=Door.COMMAND,
@@ -61,7 +61,7 @@ def _measure(kind: Kind, user: User, memory: Memory, rounds: int) -> float:
 
 
 def memory_with_history(kind: Kind, lines: int, versions: int) -> Memory:
-    """The only memory of a new store, with so many lines and versions."""
+    """Return the only memory of a new store, with this many lines and versions."""
     chance, act = random.Random(1), Act(Actor.system("benchmark"), Door.COMMAND, timezone.now())
     settings = stores.StoreSettings(name=kind.name, limits={"limit_memory_bytes": 10_000_000})
     store = stores.create_store(settings, actor=act.actor, door=act.door, at=act.at).pk
@@ -82,7 +82,7 @@ def memory_with_history(kind: Kind, lines: int, versions: int) -> Memory:
 
 
 def change(text: list[str], places: int, version: int, chance: random.Random) -> None:
-    """Other lines in so many places; as many come as go."""
+    """Replace lines in several places by equally many others."""
     for place in range(places):
         at = chance.randrange(len(text) - 3)
         removed = chance.choice((1, 1, 1, 2))
@@ -90,7 +90,8 @@ def change(text: list[str], places: int, version: int, chance: random.Random) ->
 
 
 def medians(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Milliseconds of this process's own time, each after a first time that does not count; they take turns."""
+    """Return the median processor time of each function in milliseconds; they take turns, and the first round is left
+    out."""
     took: list[list[float]] = [[] for _ in works]
     for _ in range(rounds + 1):
         for work, times in zip(works, took, strict=True):

@@ -1,4 +1,4 @@
-"""Rows into tables by the hundred thousand: for benchmarks only, which make a store as if years had gone by."""
+"""Bulk inserts of hundreds of thousands of rows, only for benchmarks, which simulate years of use."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ Row = Sequence[Any]
 
 
 class Bulk:
-    """Rows that wait to be written, by model; the columns of each are in the order of the model's own."""
+    """Rows waiting to be written, by model; their columns are in the model's order."""
 
     def __init__(self) -> None:
         self._waiting: dict[type[models.Model], list[Row]] = {}
         self._vendor = connection.vendor
 
     def add(self, model: type[models.Model], row: Row) -> None:
-        """One row, written together with many others."""
+        """Add a row, to be written together with many others."""
         rows = self._waiting.setdefault(model, [])
         rows.append(row)
         if len(rows) >= CHUNK:
@@ -27,7 +27,7 @@ class Bulk:
             rows.clear()
 
     def flush(self) -> None:
-        """Writes what waits."""
+        """Write the waiting rows."""
         for model, rows in self._waiting.items():
             self._write(model, rows)
         self._waiting.clear()
@@ -47,17 +47,17 @@ class Bulk:
 
 
 def columns_of(model: type[models.Model]) -> list[str]:
-    """The columns of a model's rows, without a number that the database gives."""
+    """Return the columns of a model's rows, without a number that the database assigns."""
     fields = model._meta.concrete_fields
     return [field.column for field in fields if field.column and not isinstance(field, models.AutoField)]
 
 
 @contextmanager
 def loading(*tables: type[models.Model]) -> Iterator[None]:
-    """One transaction, in which the indexes of these tables are taken off, and put on again when the rows are there.
+    """Run the block in one transaction, without the indexes of these tables, and rebuild the indexes afterwards.
 
-    On SQLite nothing is safe from a power cut meanwhile. Afterwards PostgreSQL has looked at its tables, as it does by
-    itself when rows have come; the hub does not ask SQLite to.
+    On SQLite nothing is safe from a power cut in the meantime. Afterwards PostgreSQL's tables are analysed, as it does
+    by itself after many inserts; SQLite's are not, because the hub never does that.
     """
     sqlite = connection.vendor == "sqlite"
     if sqlite:

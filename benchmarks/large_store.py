@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.large_store DIRECTORY [--memories 100000] [--versions 1000000] [--entries 2000000]
 
 DIRECTORY becomes the hub's data directory; DATABASE_URL chooses the database, which must be empty. Rows are written in
-bulk, past the actions, with a true chain; what people decided in reviews has entries, but not the commitments that a
-decision of the hub's own has, so that `verify_audit` may complain about review states.
+bulk, bypassing the actions, with a valid chain. Reviewers' decisions have entries, but without the commitments of the
+hub's own decisions, so `verify_audit` may complain about review states.
 """
 
 import argparse
@@ -25,7 +25,7 @@ OTHER_STORES, AGENTS, PEOPLE = 3, 30, 3
 
 
 def prepare(directory: Path) -> None:
-    """Django on this data directory; nothing of the hub can be imported before."""
+    """Set up Django with this data directory; the hub's modules can only be imported afterwards."""
     os.environ["MEMORYHUB_DATA_DIR"] = str(directory)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
     import django
@@ -34,7 +34,7 @@ def prepare(directory: Path) -> None:
 
 
 def make(size: "Size", now: datetime, seed: int = 1) -> "MemoryStore":
-    """The people, agents and stores through the actions, then the large store's ninety days in bulk."""
+    """Make people, agents and stores through the actions, then ninety days of the large store in bulk."""
     from benchmarks.bulk import Bulk, loading
     from benchmarks.ledger import Ledger
     from benchmarks.story import DAYS, Story
@@ -53,7 +53,7 @@ def make(size: "Size", now: datetime, seed: int = 1) -> "MemoryStore":
 
 
 def _stage(at: datetime, seed: int) -> tuple["MemoryStore", Any]:
-    """An administrator with a password, people, agents, other small stores, and the store that will be large."""
+    """Make an administrator with a password, people, agents, small stores, and the store that will be large."""
     from benchmarks.ledger import Author
     from benchmarks.phrases import Phrases
     from benchmarks.story import Cast

@@ -1,4 +1,5 @@
-"""A made-up store's memories, versions and audit entries as rows, with a chain that is as true as one made by calls."""
+"""Writes a synthetic store's memories, versions and audit entries as rows, with a chain as valid as one of real
+calls."""
 
 import hashlib
 from collections.abc import Sequence
@@ -25,11 +26,11 @@ from memoryhub.models import (
 from memoryhub.protocol import paths
 
 MADE_BY, SUPERSEDED, REVIEW_STATE = 10, 11, 12
-"""Where these stand in the row of a version."""
+"""The positions of these columns in the row of a version."""
 
 
 class Author(NamedTuple):
-    """Who acts, as entries tell it."""
+    """An actor as entries record it."""
 
     kind: str
     id: str
@@ -38,7 +39,7 @@ class Author(NamedTuple):
 
 
 class By(NamedTuple):
-    """Who acts now, in which session and through which door."""
+    """The present actor, session and door."""
 
     author: Author
     door: str
@@ -46,7 +47,7 @@ class By(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A text's row."""
+    """The row of a text."""
 
     id: str
     content: str
@@ -55,7 +56,7 @@ class Text(NamedTuple):
 
 
 class Made:
-    """A memory as it stands, with the rows of its versions that may still change."""
+    """A memory in its present state, with the rows of its versions that may still change."""
 
     __slots__ = (
         "created", "deleted", "flagged", "head", "id", "is_subject", "last_read", "last_read_seq", "number", "path",
@@ -76,7 +77,7 @@ class Made:
 
 
 class Told(NamedTuple):
-    """What an entry says of an act."""
+    """The facts of an act for its entry."""
 
     command: str
     input: dict[str, Any]
@@ -93,7 +94,7 @@ class Told(NamedTuple):
 
 
 class Ledger:
-    """Writes the rows of one store; `now` is set by whoever tells the story."""
+    """Writes the rows of one store; its user sets `now`."""
 
     def __init__(self, bulk: Bulk, store: MemoryStore, tokens_from: datetime) -> None:
         head = AuditChain.objects.get(pk=store.id)
@@ -113,7 +114,7 @@ class Ledger:
         return text
 
     def version(self, by: By, memory: Made, operation: str) -> str:
-        """The next version of a memory, as its path and text are now."""
+        """Add the next version of a memory, with its present path and text; return the id."""
         gone = operation == "deleted"
         if memory.head:
             memory.head[SUPERSEDED] = self.next_seq
@@ -138,7 +139,7 @@ class Ledger:
         return version
 
     def entry(self, by: By, told: Told) -> int:
-        """The entry of what has been done since the last one; gives its seq."""
+        """Add the entry of the versions made since the last one; return its seq."""
         self.seq += 1
         author, at = by.author, moment(self.now)
         token = f"toolu_{self.seq:012}" if author.kind == "key" else None
@@ -173,7 +174,7 @@ class Ledger:
         self.bulk.add(Session, (id, agent, name, moment(first), moment(last)))
 
     def close(self, memories: Sequence[Made]) -> None:
-        """Writes the versions, the memories, their directories and the counters as they stand at the end."""
+        """Write the versions, the memories, their directories and the counters in their final state."""
         for row in self.versions:
             self.bulk.add(MemoryVersion, row)
         directories = self._directories([memory for memory in memories if memory.deleted is None])
@@ -190,7 +191,7 @@ class Ledger:
         AuditChain.objects.filter(pk=self.store).update(last_seq=self.seq, last_hash=self.hash)
 
     def _directories(self, live: Sequence[Made]) -> dict[str, str]:
-        """The id of each directory by its path; the root's row is there already."""
+        """Add the directories and return {path: id}; the root's row exists already."""
         root = Directory.objects.get(store=self.store, path="")
         counts: dict[str, list[Any]] = {"": [0, 0, root.changed_at]}
         for memory in live:

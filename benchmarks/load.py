@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 load generator: persistent connections, one request in flight on each, every latency kept."""
+"""A small HTTP/1.1 load generator: persistent connections with one request in flight each, recording every latency."""
 
 import json
 import selectors
@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Request = Callable[[int, int], bytes]
-"""The bytes of the n-th request of a run, on a connection counted from 0."""
+"""A function of the request's number and the connection's number, both from 0, that returns the request's bytes."""
 
 
 @dataclass(slots=True)
 class Measured:
-    """What a run took: operations a second, and the latencies in seconds."""
+    """The result of a run: its duration, and the latencies in seconds."""
 
     seconds: float
     latencies: list[float] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Measured:
 
 
 def http_request(method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> bytes:
-    """A request as bytes."""
+    """Return a request as bytes."""
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
@@ -42,7 +42,7 @@ class _Connection:
     received: bytes = b""
 
     def is_complete(self) -> bool:
-        """Whether a whole response (with Content-Length) has arrived."""
+        """Return whether a whole response (with Content-Length) has arrived."""
         head, separator, body = self.received.partition(b"\r\n\r\n")
         if not separator:
             return False
@@ -52,13 +52,13 @@ class _Connection:
         return len(body) >= length
 
     def check(self) -> None:
-        """Raises unless the response is a success, and for the tool no error."""
+        """Raise RuntimeError unless the response is a success and not an error of the tool."""
         if not self.received.startswith(b"HTTP/1.1 200") or b'"is_error":true' in self.received:
             raise RuntimeError(self.received[:2000].decode("utf-8", "replace"))
 
 
 def run(port: int, request: Request, connections: int, operations: int) -> Measured:
-    """Sends `operations` requests over so many connections as fast as answers come."""
+    """Send `operations` requests over this many connections, each as soon as the previous answer has arrived."""
     selector, sent = selectors.DefaultSelector(), 0
     start = time.perf_counter()
     measured = Measured(0.0)
@@ -92,7 +92,7 @@ def _send(connection: _Connection, request: bytes) -> None:
 
 
 def tool_call(store: str, key: str, id: str, input: dict[str, object]) -> bytes:
-    """A tool_use block as an HTTP request."""
+    """Return a tool_use block as an HTTP request."""
     body = json.dumps({"type": "tool_use", "id": id, "name": "memory", "input": input}).encode()
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     return http_request("POST", f"/v1/memory_stores/{store}/tool_calls", body, headers)

@@ -1,11 +1,11 @@
-"""What the memory_stores API costs, against a trivial view and the tool's own calls in one run, and its lists by size.
+"""Compares the memory_stores API with a trivial view and the tool's calls in one run, and its lists by store size.
 
     .venv/bin/python -m benchmarks.memory_stores [--operations 3000] [--threads 16] [--memories 100000]
 
 Starts the server on a fresh SQLite database (synchronous=FULL) in a temporary directory and drives it over HTTP
-keep-alive with 2 KB memories: retrieve and update at 1 and 16 connections beside view and str_replace, then pages of
-100 memories at the first, a middle and the last cursor of a store of so many memories, beside one of 1,000. Only the
-ratios say anything on a shared machine. Ends with 1 where one of the bounds is not kept.
+keep-alive with 2 KB memories: retrieve and update at 1 and 16 connections, compared with view and str_replace. Then it
+reads pages of 100 memories at the first, a middle and the last cursor of a store with `--memories` memories, compared
+with a store of 1,000. On a shared machine only the ratios are meaningful. Exits with 1 if a bound is missed.
 """
 
 import argparse
@@ -32,7 +32,7 @@ ROUNDS = 5
 
 @dataclass(slots=True)
 class Api:
-    """The requests of one run against one store, each on a memory of its connection's own."""
+    """The requests of one run against one store; each connection has its own memory."""
 
     store: str
     key: str
@@ -46,7 +46,7 @@ class Api:
         return load.http_request(method, f"/v1/memory_stores/{self.store}{path}", data, headers)
 
     def make(self, port: int, most: int) -> None:
-        """The memories that the run works on."""
+        """Create the memories that the run works on."""
         connection = http.client.HTTPConnection("127.0.0.1", port)
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
         for n in range(most):
@@ -66,7 +66,7 @@ class Api:
 
 @dataclass(slots=True)
 class Taken:
-    """The rounds of one kind of request, each with the rate of the trivial view just before it."""
+    """The rounds of one kind of request, each with the rate of the trivial view measured just before it."""
 
     rounds: list[tuple[load.Measured, float]] = field(default_factory=list)
 
@@ -83,8 +83,10 @@ class Taken:
 
 
 def measure(port: int, store: str, key: str, operations: int) -> dict[tuple[str, int], Taken]:
-    """Each kind of request at 1 and 16 connections in rounds, always after the trivial view: so that what else the
-    machine does at that moment disturbs both."""
+    """Measure each kind of request at 1 and 16 connections in rounds, always just after the trivial view.
+
+    So other load on the machine disturbs both.
+    """
     load.run(port, Hub(store, key).fill, 1, DIRECTORY_SIZE)
     load.run(port, trivial, 16, 2000)
     measured: defaultdict[tuple[str, int], Taken] = defaultdict(Taken)
@@ -106,7 +108,7 @@ def measure(port: int, store: str, key: str, operations: int) -> dict[tuple[str,
 
 
 def in_turn(request: load.Request) -> load.Request:
-    """The same with numbers that go on from one run to the next: each names a call that is made once."""
+    """Return a request whose numbers continue from one run to the next, because each number may be used once."""
     numbers = count()
     return lambda _, connection: request(next(numbers), connection)
 
@@ -115,7 +117,7 @@ def in_turn(request: load.Request) -> load.Request:
 
 
 class Lists:
-    """One connection that asks for pages."""
+    """A connection that requests pages."""
 
     def __init__(self, port: int, key: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port)
@@ -130,7 +132,7 @@ class Lists:
         return value
 
     def queries(self, store: str, query: str) -> dict[str, str]:
-        """The queries of the first, the middle and the last full page of a list."""
+        """Return the queries of the first, a middle and the last full page of a list."""
         found, page = [query], self.page(store, query)
         while page["next_page"] is not None:
             found.append(f"{query}&page={page['next_page']}")
@@ -139,7 +141,7 @@ class Lists:
         return {"first": full[0], "middle": full[len(full) // 2], "last": full[-1]}
 
     def seconds(self, queries: list[tuple[str, str]], times: int) -> list[float]:
-        """The median time of each (store, query), asked for in turns, so that what disturbs one disturbs all."""
+        """Return the median time of each (store, query), requested in turns so that other load disturbs all of them."""
         spent: list[list[float]] = [[] for _ in queries]
         for _ in range(times):
             for (store, query), own in zip(queries, spent, strict=True):
@@ -150,7 +152,7 @@ class Lists:
 
 
 def listing(lists: Lists, small: str, large: str, times: int) -> Iterator[tuple[str, str, float, float]]:
-    """(what, which page, seconds in the large store, in the small one)."""
+    """Yield (list, page, seconds in the large store, seconds in the small one)."""
     for what, query in {"all": "", "children": "depth=1", "in one directory": "depth=1&path_prefix=/0/"}.items():
         pages = lists.queries(large, query)
         beside = lists.queries(small, query)
@@ -166,7 +168,7 @@ def listing(lists: Lists, small: str, large: str, times: int) -> Iterator[tuple[
 
 
 def report(measured: dict[tuple[str, int], Taken]) -> Iterator[str]:
-    """Prints the table; gives what is not kept."""
+    """Print the table; yield the missed bounds."""
     titles = "".join(f"{title:>9}" for title in ("op/s", "p50 ms", "p99 ms"))
     print(f"{'request':<14}{'connections':>12}{titles}{'of trivial':>12}{'bound':>8}")
     bounds = {("retrieve", 16): RETRIEVE, ("update", 16): UPDATE}
@@ -182,7 +184,7 @@ def report(measured: dict[tuple[str, int], Taken]) -> Iterator[str]:
 
 
 def report_lists(memories: int, rows: Iterator[tuple[str, str, float, float]]) -> Iterator[str]:
-    """Prints the table; gives what is not kept."""
+    """Print the table; yield the missed bounds."""
     print(f"\n{PAGE} items of a list, p50 in ms\n{'list':<18}{'cursor':<10}{memories:>10,}{SMALL:>10,}{'ratio':>8}")
     for what, name, large, small in rows:
         ratio = large / small
@@ -204,7 +206,7 @@ def main() -> None:
 
 
 def run(port: int, command: Callable[..., str], arguments: argparse.Namespace) -> list[str]:
-    """Measures everything; gives what is not kept."""
+    """Measure everything; return the missed bounds."""
     store, small, large = (command("create_store", name) for name in ("Benchmark", "Small", "Large"))
     key = command("issue_key", "benchmark", "--all-stores", "--access", "write")
     broken = list(report(measure(port, store, key, arguments.operations)))

@@ -1,29 +1,30 @@
-"""A line of the list of pages that are measured: a page, who looks at it, and what is promised of it."""
+"""A line in the list of measured pages: a page, the person who opens it, and its bound."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PAGE, AUDIT = 1.5, 1.2
-"""What a page in the large store may cost, as often as in the small one."""
+"""How many times a page in the large store may cost what it costs in the small one."""
 KEYSTROKE, SEARCH, BLAME = 10.0, 40.0, 10.0
-"""What it may cost as often as the trivial page; blame, as often as the plain page of the same memory."""
+"""How many times it may cost the trivial page; for blame, the plain page of the same memory."""
 LONGEST_SEARCH = 0.3
-"""Seconds that any request of a search may work."""
+"""The longest time in seconds of any request of a search."""
 
 TRIVIAL = "trivial"
-"""The label of a page that only looks who is there."""
+"""The label of a page that only checks the sign-in."""
 
 BEN, ADA = "ben@example.com", "admin@example.com"
-"""A curator of the large store alone, and the administrator of everything."""
+"""A curator of only the large store, and the administrator of the hub."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A page: its route with the parts of its address, its query, who looks at it, and what is promised of it.
+    """A page: its route with the parts of its address, its query, the person who opens it, and its bound.
 
-    Values are names of what `page_subjects` finds in a store, and the query may hold such names in braces. `against`
-    names the line, in the same store, that `bound` compares with; else it is the same line in the small store. A page
-    that `goes_on` is followed to what it asks for by itself; no request may take longer than `longest` seconds.
+    Values are names of what `page_subjects` finds in a store; the query may contain such names in braces. `against`
+    names the line, in the same store, that `bound` compares with; without it that is the same line in the small store.
+    For a page that `goes_on`, the requests that it makes by itself are followed; none may take longer than `longest`
+    seconds.
     """
 
     label: str
@@ -73,7 +74,7 @@ def search(query: str, called: str = "", **options: object) -> Line:
 
 
 def keystroke(route: str, query: str, called: str = "", **parts: str) -> Line:
-    """What a script asks for while somebody types."""
+    """Return a line for what a script requests while a person types."""
     return Line(f"{route}: {called or query}", route, parts, query, bound=KEYSTROKE, against=TRIVIAL, htmx=True)
 
 

@@ -1,4 +1,4 @@
-"""Every page of the people's door that is measured: one line each, and why the other routes have none."""
+"""The measured pages of the people's door, one line each, and the reasons why other routes have no line."""
 
 from benchmarks.page_line import (
     ADA,
@@ -69,7 +69,7 @@ MEMORY = (
     version("restore_version", "typical_middle"),
 )  # fmt: skip
 
-# Each filter alone, first and last pages, and pairs of them that meet seldom or never.
+# Each filter alone, first and last pages, and pairs of filters that few or no entries match.
 FILTERS = (
     "", "agent:{agent}", "agent:{rare_agent}", "person:{ben}", "session:{session}", "session:{large_session}",
     "command:view", "command:delete", "command:rename", "command:never", "path:{typical_path}", "path:{wide_path}/",
@@ -210,4 +210,4 @@ NOT_PAGES = {
     "export_audit", "export_trash", "export_versions", "export_agents", "export_overview", "export_store_overview",
     "export_rehearsal",
 ), "POST, streams")  # fmt: skip
-"""Routes without a line, and why."""
+"""Routes without a line, with the reason."""

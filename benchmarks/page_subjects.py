@@ -1,4 +1,4 @@
-"""What a page's address needs of a made-up store: ids, paths, places and days, by the names that the lines use."""
+"""Finds ids, paths, positions and days in a synthetic store, under the names that the lines of pages use."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -22,7 +22,7 @@ from memoryhub.models import (
 
 
 def subjects() -> dict[str, str]:
-    """All of them, as they stand in addresses and queries."""
+    """Return {name: value as it stands in addresses and queries}."""
     store = MemoryStore.objects.get(name=STORE)
     found = {
         "store": store.id, "agent": Agent.objects.order_by("folded_name")[0].id,
@@ -47,7 +47,7 @@ def _memories(store: MemoryStore) -> dict[str, str]:
 
 
 def _places(store: MemoryStore) -> dict[str, str]:
-    """Directories, without their first slash, and names in the middle and near the end of the large ones."""
+    """Return directories, without their first slash, and names in the middle and near the end of the large ones."""
     wide = Directory.objects.filter(store=store).at(WIDE).get()
     names = list(Memory.objects.in_directory(wide).values_list("name", flat=True))
     deep = Directory.objects.filter(store=store, path__startswith="/archive/").order_by("-path")[0]
@@ -62,18 +62,18 @@ def _places(store: MemoryStore) -> dict[str, str]:
 
 
 def _usual(directory: Directory) -> str:
-    """The memory in a directory whose number of versions is nearest to ten."""
+    """Return the memory in a directory whose number of versions is nearest to ten."""
     versions = dict(Memory.objects.in_directory(directory).values_list("id", "version_count"))
     return min(versions, key=lambda memory: abs(versions[memory] - 10))
 
 
 def _middle(rows: Sequence[object]) -> int:
-    """A place that a whole page follows."""
+    """Return a position in the middle that is followed by at least one whole page."""
     return max(0, min(len(rows) // 2, len(rows) - 210))
 
 
 def _entries(store: MemoryStore) -> dict[str, str]:
-    """Seqs: of the ends and the middle, and of the first entries of some kinds in the second half."""
+    """Return seqs: of the ends and the middle, and of the first entries of some kinds in the second half."""
     entries = AuditEntry.objects.of_chain(store.id)
     last = entries.newest()[0].seq
     later = entries.filter(seq__gt=last // 2).oldest()
@@ -96,6 +96,6 @@ def _sessions() -> dict[str, str]:
 
 
 def _days(store: MemoryStore) -> dict[str, str]:
-    """`day_n`: n days before the last entry."""
+    """Return {`day_n`: the moment n days before the last entry}."""
     newest = AuditEntry.objects.of_chain(store.id).newest()[0].at
     return {f"day_{n}": quote((newest - timedelta(days=n)).isoformat()) for n in range(DAYS)}

@@ -1,12 +1,11 @@
-"""What each page costs in a large store and in one with a hundredth of it, in one run.
+"""Compares each page's cost in a large store with that in a hundred times smaller one, in one run.
 
     .venv/bin/python -m benchmarks.pages [--keep DIR] [--rounds 9] [--only WORD] [--json]
 
-Two processes have a hub each, which `benchmarks.large_store` has made (kept in DIR, and used again). They answer the
-same requests in turn, through Django's test client: with the middleware, the session and the database of a page that is
-served, but without HTTP, whose costs would hide a part of what grows. Pages take turns too, so that none finds the
-database's cache as it left it. A line that misses its bound is measured again,
-three times as often, unless it misses it by far.
+Two processes each have a hub made by `benchmarks.large_store` (kept in DIR and reused). They answer the same requests
+in turn through Django's test client, which includes middleware, session and database but not HTTP, whose cost would
+hide part of the growth. Pages alternate, so that none finds the database's cache as it left it. A line that misses its
+bound is measured again with three times as many rounds, unless it misses it by far.
 """
 
 import argparse
@@ -34,11 +33,11 @@ _GOES_ON = re.compile(r'hx-get="([^"]*)" hx-trigger="load')
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 SIZES = {"small": (1_000, 10_000, 20_000), "large": (100_000, 1_000_000, 2_000_000)}
 FOLLOWED, WARM = 40, 2
-"""So many of the requests that a page goes on with are made, when it is asked for the second time."""
+"""How many of a page's further requests are made, and at which request of the page they are made."""
 
 
 class Hub:
-    """A process with a hub, which answers requests one at a time; a cost is in seconds."""
+    """A process with a hub, which answers requests one at a time; costs are in seconds."""
 
     def __init__(self, directory: Path, environment: dict[str, str], clock: str) -> None:
         command = [sys.executable, "-m", "benchmarks.pages", "--serve", str(directory), "--clock", clock]
@@ -47,7 +46,8 @@ class Hub:
         )
 
     def cost(self, line: Line) -> tuple[float, float]:
-        """Of the page, and the longest of the requests by which it went on. Exits where it does not answer."""
+        """Return the cost of a page, and of the longest of its further requests. Raises SystemExit if it does not
+        answer."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(line.label + "\n")
         self._process.stdin.flush()
@@ -66,7 +66,7 @@ class Hub:
 
 
 def serve(directory: Path, clock: Callable[[], float]) -> None:
-    """Answers the labels of lines with what their pages cost."""
+    """Answer labels of lines from standard input with the costs of their pages."""
     prepare(directory)
     from django.conf import settings
     from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -102,7 +102,7 @@ def serve(directory: Path, clock: Callable[[], float]) -> None:
 
 
 def _follow(url: str, body: str, client: Any, clock: Callable[[], float]) -> float:
-    """The seconds of the longest of the requests by which a page goes on."""
+    """Return the seconds of the longest of a page's further requests."""
     longest = 0.0
     for _ in range(FOLLOWED):
         found = _GOES_ON.search(body)
@@ -115,7 +115,7 @@ def _follow(url: str, body: str, client: Any, clock: Callable[[], float]) -> flo
 
 
 def _answer(line: Line, client: Any, names: dict[str, str], clock: Callable[[], float]) -> dict[str, object]:
-    """What a page costs until its last byte; of one that is streamed, until its first."""
+    """Return the cost of a page up to its last byte; for a streamed page, up to its first chunk."""
     url, headers = _address(line, names), {"HX-Request": "true"} if line.htmx else {}
     began = clock()
     response = client.get(url, headers=headers) if line.method == "GET" else client.post(url, headers=headers)
@@ -141,7 +141,7 @@ def _address(line: Line, names: dict[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A line's costs in seconds (medians; `longest` of all requests in the large store), and its ratio and bound."""
+    """A line's costs in seconds (medians; `longest` of all requests in the large store), its ratio and its bound."""
 
     label: str
     small: float
@@ -154,7 +154,7 @@ class Found:
 
 
 class Costs:
-    """What was measured of each line in each store, in seconds."""
+    """The measured seconds of each line in each store."""
 
     def __init__(self, hubs: dict[str, Hub], lines: Sequence[Line]) -> None:
         self.hubs, self.lines = hubs, lines
@@ -162,7 +162,7 @@ class Costs:
         self.longest: dict[tuple[str, str], float] = {}
 
     def rounds(self, lines: Iterable[Line], rounds: int) -> None:
-        """Every line in turn, in both stores one after the other."""
+        """Measure every line in turn, in both stores one after the other."""
         for turn in range(rounds):
             for line in lines:
                 for size in sorted(SIZES, reverse=bool(turn % 2)):
@@ -183,7 +183,7 @@ class Costs:
 
 
 def measure(hubs: dict[str, Hub], lines: Sequence[Line], rounds: int) -> list[Found]:
-    """Warmed up, measured, and measured again where a bound is missed, but not by far; a single round is only a try."""
+    """Warm up, measure, and measure again the lines that narrowly miss their bound; a single round is only a trial."""
     costs = Costs(hubs, lines)
     if rounds > 1:
         Costs(hubs, lines).rounds(lines, 1)
@@ -196,7 +196,7 @@ def measure(hubs: dict[str, Hub], lines: Sequence[Line], rounds: int) -> list[Fo
 
 
 def without_a_line(lines: Iterable[Line] = LINES) -> list[str]:
-    """The routes of the people's door that nobody measures and of which nobody says why; Django has to be set up."""
+    """Return the routes of the people's door that are neither measured nor excluded; Django must be set up."""
     from django.urls import get_resolver
 
     from memoryhub.web import urls
@@ -207,7 +207,7 @@ def without_a_line(lines: Iterable[Line] = LINES) -> list[str]:
 
 
 def report(found: Sequence[Found]) -> None:
-    """Prints the table, the worst of its bound first."""
+    """Print the table, sorted by ratio to bound, worst first."""
     print(f"{'page':<60}{'small ms':>9}{'large ms':>9}{'longest':>9}{'ratio':>7}{'bound':>7}")
     for row in sorted(found, key=lambda row: -row.ratio / row.bound):
         mark = "  MISSED" if row.missed else ""
@@ -221,7 +221,7 @@ def report(found: Sequence[Found]) -> None:
 
 
 def made(directory: Path, size: Sequence[int], environment: dict[str, str]) -> Path:
-    """A hub's data directory with a store of this size; made where it is not there yet."""
+    """Return a hub's data directory with a store of this size, making it first if necessary."""
     if not (directory / "made").exists():
         amounts = zip(("--memories", "--versions", "--entries"), map(str, size), strict=True)
         options = [word for pair in amounts for word in pair]
@@ -232,7 +232,7 @@ def made(directory: Path, size: Sequence[int], environment: dict[str, str]) -> P
 
 
 def _environments(arguments: argparse.Namespace) -> dict[str, dict[str, str]]:
-    """On PostgreSQL each hub has a database, named for its size."""
+    """Return the environment of each hub; on PostgreSQL each has a database named for its size."""
     url = arguments.database_url
     return {size: {"DATABASE_URL": url.replace("{size}", size) if url else ""} for size in SIZES}
 

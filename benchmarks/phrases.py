@@ -1,4 +1,4 @@
-"""Texts and paths of made-up memories: lines like those that agents write, in places where they would put them."""
+"""Texts and paths of synthetic memories, similar to those that agents write."""
 
 import random
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ TOPICS = ("deploy", "billing", "refunds", "parser", "search", "backup", "hiring"
 
 
 class Phrases:
-    """Lines and texts, the same for the same seed."""
+    """Generates lines and texts, the same for the same seed."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -33,11 +33,11 @@ class Phrases:
         self.numbers = count(1)
 
     def line(self) -> str:
-        """A line that no other memory has."""
+        """Return a line that no other memory has."""
         return f"- {self.chance.choice(self.sentences)} ({next(self.numbers)})"
 
     def text(self, lines: int | None = None) -> str:
-        """A memory's first text; most have some hundred bytes, a few have some thousand."""
+        """Return a memory's first text; most have some hundred bytes, a few have some thousand."""
         if lines is None:
             lines = 3 + int(self.chance.paretovariate(1.6) * 5)
         numbers = (
@@ -47,7 +47,8 @@ class Phrases:
 
 
 class Places:
-    """Free paths for new memories: one wide directory, days of tickets, projects, Japanese ones, a deep one."""
+    """Generates unused paths: in a wide directory, in days of tickets, in projects, with Japanese names, and in a deep
+    directory."""
 
     def __init__(self, chance: random.Random, memories: int) -> None:
         self.chance = chance
@@ -58,7 +59,7 @@ class Places:
         self.days = max(10, memories // 60)
 
     def free(self) -> str:
-        """A path that was not given before."""
+        """Return a path that was not returned before."""
         number, draw = next(self.numbers), self.chance.random()
         if self.wide_left and draw < 0.3:
             self.wide_left -= 1
@@ -76,6 +77,6 @@ class Places:
 
 
 def sessions() -> Iterator[str]:
-    """Names as agents give them."""
+    """Yield names of sessions."""
     for number in count(1):
         yield f"run-{number:06}"

@@ -1,10 +1,10 @@
-"""What retention costs: a rehearsal against a plain ordered read, and tool calls while a run expires memories.
+"""Compares a rehearsal with a plain ordered read, and times tool calls while a run expires memories.
 
     .venv/bin/python -m benchmarks.retention [--memories 100000] [--expire 10000] [--operations 4000]
 
 Makes a hub with one large memory store in a temporary directory. The rehearsal and a plain read of the same rows in the
-same order take turns in this process; then the server is started, and the same views and edits are timed while it is
-idle and while its background work expires memories. Only the ratios say anything on a shared machine.
+same order alternate in this process. Then the server is started, and the same views and edits are timed while it is
+idle and while its background work expires memories. On a shared machine only the ratios are meaningful.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def rehearsals(store_id: str, now: datetime) -> None:
-    """Prints what rehearsals of some policies take, and a plain read of all live memories by path."""
+    """Print the times of rehearsals of some policies, and of a plain read of all live memories by path."""
     from memoryhub.actions.retention import rehearsal
     from memoryhub.actions.retention.policies import PolicySettings
 
@@ -74,7 +74,7 @@ def rehearsals(store_id: str, now: datetime) -> None:
 
 @contextmanager
 def server(directory: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """The hub of a directory in a process of its own."""
+    """Serve the hub of a directory in its own process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -96,7 +96,7 @@ def server(directory: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
 
 
 def calls(port: int, hub: Hub, connections: int, operations: int) -> load.Measured:
-    """Views and edits in turn, as agents mix them."""
+    """Measure alternating views and edits, as agents mix them."""
     hub = Hub(hub.store, hub.key)
     load.run(port, hub.start_edits, 1, connections)
 
@@ -107,7 +107,7 @@ def calls(port: int, hub: Hub, connections: int, operations: int) -> load.Measur
 
 
 def while_it_runs(directory: Path, store_id: str, key: str, now: datetime, wanted: int, operations: int) -> None:
-    """Prints the percentiles of tool calls, idle and while so many memories expire, for each number of connections."""
+    """Print the percentiles of tool calls, idle and while `wanted` memories expire, for each number of connections."""
     from memoryhub.actions.retention import runs
 
     hub = Hub(store_id, key)
@@ -133,7 +133,7 @@ def while_it_runs(directory: Path, store_id: str, key: str, now: datetime, wante
 
 
 def expiring(store_id: str, now: datetime, wanted: int) -> str:
-    """Starts a run of about so many memories, which the server's background work then does; gives its id."""
+    """Start a run of about `wanted` memories, which the server's background work continues; return its id."""
     from memoryhub.actions.core.audit import Act, Actor
     from memoryhub.actions.retention import policies, rehearsal, runs
     from memoryhub.actions.retention.policies import PolicySettings

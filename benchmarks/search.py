@@ -1,10 +1,10 @@
-"""What finding costs in a large store, over HTTP, against a trivial view of the same server.
+"""Compares search in a large store with a trivial view of the same server, over HTTP.
 
     .venv/bin/python -m benchmarks.search [--keep DIR] [--memories 100000] [--rounds 200]
 
-Makes a hub with `benchmarks.large_store` (kept in DIR, and used again), starts the server on it, and asks on one
-connection: keystrokes of the path finder, the first part of searches, and whole searches, request by request, as a
-browser would. Prints times and how often the trivial view's they are: only the ratios say anything on a shared machine.
+Makes a hub with `benchmarks.large_store` (kept in DIR and reused), serves it, and sends requests on one connection:
+keystrokes of the path finder, the first part of searches, and whole searches, request by request, as a browser would.
+Prints times and their ratio to the trivial view's; on a shared machine only the ratios are meaningful.
 """
 
 import argparse
@@ -51,12 +51,12 @@ SEARCHES: tuple[dict[str, str], ...] = (
     {"q": "顧客 nothing-has-this"},
 )
 WHOLE = 120
-"""So many requests of a search are made at most."""
+"""The most requests for one whole search."""
 
 
 @contextmanager
 def server(directory: Path) -> Iterator[int]:
-    """The hub of a data directory, served: its port."""
+    """Serve the hub of a data directory; yield its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -82,9 +82,9 @@ def server(directory: Path) -> Iterator[int]:
 
 
 def signed_in(directory: Path) -> tuple[str, str]:
-    """The cookie of the administrator, and the id of the large store."""
+    """Return the administrator's cookie, and the id of the large store."""
     prepare(directory)
-    # Nothing of the hub can be imported before.
+    # The hub's modules can only be imported after `prepare`.
     from django.test import Client
 
     from memoryhub.models import MemoryStore, User
@@ -102,7 +102,7 @@ class Browser:
         self.headers = {"Cookie": cookie}
 
     def get(self, address: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> tuple[str, float]:
-        """The page and the seconds that it took."""
+        """Return the page and the seconds that it took."""
         body = b"{}" if method == "POST" else None
         began = time.perf_counter()
         self.connection.request(method, address, body, self.headers | dict(headers or {}))
@@ -120,7 +120,7 @@ class Browser:
 
 
 def whole(browser: Browser, query: Mapping[str, str]) -> tuple[list[float], str]:
-    """The seconds of each request of a search that goes on until it ends, and the last line of its progress."""
+    """Return the seconds of each request of a whole search, and the last line of its progress."""
     page, seconds = browser.get(f"/search?{urlencode(query)}")
     taken = [seconds]
     while (following := re.search(r'hx-get="(\?[^"]*)"\s+hx-trigger="load', page)) and len(taken) < WHOLE:
@@ -131,7 +131,7 @@ def whole(browser: Browser, query: Mapping[str, str]) -> tuple[list[float], str]
 
 
 def measure(browser: Browser, store: str, rounds: int) -> None:
-    """Prints the tables."""
+    """Print the tables."""
     trivial = browser.median("/v1/benchmark/trivial", 5 * rounds, method="POST")
     first = browser.get(f"/stores/{store}/find?q=a", {"HX-Request": "true"})[1]
     print(f"trivial view {trivial * 1000:.2f} ms; the first keystroke, which reads the paths, {first:.1f} s\n")

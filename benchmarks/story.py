@@ -1,4 +1,4 @@
-"""What happens in a made-up store: agents and people read, write, move and delete memories for ninety days.
+"""The story of a synthetic store: agents and people read, write, move and delete memories for ninety days.
 
 Some memories, sessions, agents and doors are the same in a store of any size, so that their pages can be compared.
 """
@@ -20,13 +20,13 @@ DAYS = 90
 HANDBOOK, TYPICAL, MOVED = "/handbook.md", "/reference/typical.md", "/reference/moved.md"
 HANDBOOK_VERSIONS = 500
 NEEDLES = (("quokka", 5), ("axolotl", 3), ("pangolin", 3))
-"""Rare words: in live memories, in old versions alone, in the trash."""
+"""Rare words and how many memories have them: live memories, only old versions, only the trash."""
 RARE = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much there is to be: live memories (about), versions and entries."""
+    """The size of the store: about this many live memories, and this many versions and entries."""
 
     memories: int
     versions: int
@@ -35,7 +35,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who takes part: the last agent is rare, the one before it comes through the rare door."""
+    """The actors: the last agent is rare, the one before it comes through the rare door."""
 
     agents: tuple[Author, ...]
     people: tuple[Author, ...]
@@ -43,7 +43,7 @@ class Cast:
 
 @dataclass(slots=True)
 class Run:
-    """One agent's session: how many calls are left, and the memories that it is about."""
+    """One agent's session: how many calls are left, and the memories that it works on."""
 
     id: str
     name: str
@@ -55,7 +55,7 @@ class Run:
 
 
 class Story(Acts):
-    """Tells the whole of it, one entry at a time."""
+    """Generates the whole story, one entry at a time."""
 
     def __init__(self, size: Size, cast: Cast, ledger: Ledger, start: datetime, end: datetime, seed: int = 1) -> None:
         super().__init__(ledger, random.Random(seed))
@@ -71,7 +71,7 @@ class Story(Acts):
     # -------------------------------------------------------------------------------------------- the plan
 
     def tell(self) -> None:
-        """Everything, to the last row."""
+        """Generate everything, to the last row."""
         ledger, size = self.ledger, self.size
         planned = deque(sorted(self._planned(), key=lambda plan: plan[0]))
         self.runs = [self._new_run() for _ in range(8)]
@@ -87,7 +87,7 @@ class Story(Acts):
         ledger.close(self.memories)
 
     def _planned(self) -> Iterator[tuple[int, Callable[[], object]]]:
-        """What happens at certain entries whatever the size."""
+        """Yield the acts that happen at certain entries in a store of any size."""
         everywhere = self._moments()
         agents = self.cast.agents
         rare, other_door = By(agents[-1], "tool"), By(agents[-2], "mcp")
@@ -106,7 +106,7 @@ class Story(Acts):
         yield next(everywhere(0.95, 0.96, 0, 1)), partial(self._end, told, True)
 
     def _moments(self) -> Callable[[float, float, int, int], Iterator[int]]:
-        """Entries between two parts of the whole, none of them twice."""
+        """Return a function that yields entries between two fractions of the whole, each only once."""
         taken: set[int] = set()
 
         def moments(low: float, high: float, number: int, count: int) -> Iterator[int]:
@@ -138,7 +138,7 @@ class Story(Acts):
     # -------------------------------------------------------------------------------------------- by chance
 
     def _something(self) -> None:
-        """One act of somebody: a write as often as versions are wanting."""
+        """Do one random act: a write as often as versions are still missing, else a read or a person's act."""
         entries = self.size.entries - self.ledger.seq
         versions = self.size.versions - len(self.ledger.versions)
         draw = self.chance.random() * entries
@@ -150,7 +150,7 @@ class Story(Acts):
             self._read(self._run())
 
     def _write(self, draw: float, versions: int) -> None:
-        """A memory more where too few have been made for the versions that are wanting; else a change."""
+        """Create a memory if too few exist for the missing versions; otherwise make a change."""
         if draw < self.left["created"] or len(self.live) < 10:
             self.left["created"] -= 1
             run = self._run()
@@ -181,7 +181,7 @@ class Story(Acts):
             self.view(run.by, self._target(run))
 
     def _run(self) -> Run:
-        """The session that goes on; one very large one for a while."""
+        """Return the session for the next call; one session in the middle of the story is very large."""
         part = self.ledger.seq / self.size.entries
         if 0.4 < part < 0.6 and self.chance.random() < 0.25:
             if self.large is None:
@@ -206,14 +206,14 @@ class Story(Acts):
         return Run(id, name or next(self.names), By(author, door, id), min(length, 400), now, now)
 
     def _end(self, run: Run, is_planned: bool = False) -> None:
-        """Writes a session's row; a planned one takes the turn of an entry."""
+        """Write a session's row; a planned one also makes a read, because it uses the turn of an entry."""
         last = self.ledger.now if is_planned else run.last
         self.ledger.session(run.id, run.by.author.author_id, run.name, run.first, last)
         if is_planned:
             self._read(self._run())
 
     def _target(self, run: Run) -> Made:
-        """One of the few memories that a session is about; the very large session is about all."""
+        """Return one of the few memories that a session works on; the very large session works on all."""
         run.targets = [memory for memory in run.targets[-6:] if memory.deleted is None]
         if len(run.targets) < 3 or self.chance.random() < 0.1 or run is self.large:
             run.targets.append(self.any())
@@ -235,7 +235,7 @@ class Story(Acts):
             self.delete(by, memory)
 
     def _scripted(self, run: Run, number: int) -> None:
-        """The calls of a session that reads a lot and writes each fifth time."""
+        """Make the next call of a session that reads a lot and writes every fifth time."""
         run.first = self.ledger.now if number == 0 else run.first
         if number < 4:
             run.targets.append(self.create(run.by, f"/tickets/7001/step-{number}.md", 20, subject=True))
@@ -247,7 +247,7 @@ class Story(Acts):
             self.view(run.by, run.targets[number % 4])
 
     def _review(self) -> None:
-        """Most of what is old has been approved, as it would be when somebody looks every day."""
+        """Approve most of the old versions, as if a person reviewed every day."""
         for row in self.ledger.versions:
             if (
                 row[REVIEW_STATE] == "unreviewed"

@@ -1,10 +1,10 @@
-"""What a tool call costs, against a trivial view, the bare database and the SDK's own tool, in one run.
+"""Compares a tool call with a trivial view, the bare database and the SDK's own tool, in one run.
 
     .venv/bin/python -m benchmarks.tool_calls [--operations 3000] [--threads 16]
 
 Starts the server on a fresh SQLite database (synchronous=FULL) in a temporary directory and drives it over HTTP
-keep-alive with 2 KB memories at 1 and 16 connections. Prints operations a second, p50, p99 and ratios; only the ratios
-say anything on a shared machine.
+keep-alive with 2 KB memories at 1 and 16 connections. Prints operations per second, p50, p99 and ratios; on a shared
+machine only the ratios are meaningful.
 """
 
 import argparse
@@ -34,7 +34,7 @@ DIRECTORY_SIZE = 1000
 
 @contextmanager
 def server(threads: int) -> Iterator[tuple[int, str, str]]:
-    """A fresh hub in a process of its own: (port, store id, key)."""
+    """Serve a fresh hub in its own process; yield (port, store id, key)."""
     with running(threads) as (port, command):
         store = command("create_store", "Benchmark")
         yield port, store, command("issue_key", "benchmark", "--store", store)
@@ -42,7 +42,10 @@ def server(threads: int) -> Iterator[tuple[int, str, str]]:
 
 @contextmanager
 def running(threads: int) -> Iterator[tuple[int, Callable[..., str]]]:
-    """A fresh hub in a process of its own: its port, and what runs a management command and gives its last word."""
+    """Serve a fresh hub in its own process; yield its port, and a function that runs a management command.
+
+    The function returns the last word of the command's output.
+    """
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -94,7 +97,7 @@ class Hub:
         return load.tool_call(self.store, self.key, f"toolu_{self.turn}_{n}", input)
 
     def fill(self, n: int, _: int) -> bytes:
-        """The memories that the runs work on: those of a wide directory."""
+        """Return a request that creates a memory of the wide directory that the runs work on."""
         return self.call(n, command="create", path=f"/memories/wide/{n}.md", file_text=TEXT)
 
     def create(self, n: int, _: int) -> bytes:
@@ -107,7 +110,7 @@ class Hub:
         return self.call(n, command="create", path=f"/memories/{self.turn}/{n}.md", file_text=TEXT)
 
     def str_replace(self, n: int, connection: int) -> bytes:
-        """Each connection edits a memory of its own, so that each edit finds what the one before it left."""
+        """Return an edit; each connection has its own memory, so each edit finds the text of the previous one."""
         turn = self.edits[connection]
         self.edits[connection] += 1
         old, new = f"Counter: {turn}\n", f"Counter: {turn + 1}\n"
@@ -123,7 +126,7 @@ def trivial(*_: int) -> bytes:
 
 
 def bare_sqlite(seconds: float = 1.5) -> float:
-    """Writes a second of the bare transaction of a str_replace's shape: select, version, memory, entry, commit."""
+    """Return the rate of bare transactions like a str_replace's: select, version, memory, entry, commit."""
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     database = sqlite3.connect(f"{directory}/bare.sqlite3", isolation_level=None)
     database.executescript(
@@ -149,7 +152,7 @@ def bare_sqlite(seconds: float = 1.5) -> float:
 
 
 def sdk_tool(operations: int) -> dict[str, float]:
-    """Operations a second of the SDK's local tool in this process."""
+    """Return the operations per second of the SDK's local tool in this process."""
     # Importing it costs a second and 70 MB, and only this function needs it.
     from anthropic.tools import BetaLocalFilesystemMemoryTool
 
@@ -184,7 +187,7 @@ def _rate(operations: int, operation: Callable[[int], object]) -> float:
 
 
 def measure(hub: tuple[int, str, str], operations: int) -> dict[tuple[str, int], load.Measured]:
-    """Every kind of request at 1 and 16 connections, each after a warm-up, with the trivial view around them."""
+    """Measure every kind of request at 1 and 16 connections, after a warm-up, with the trivial view for comparison."""
     port, store, key = hub
     load.run(port, Hub(store, key).fill, 1, DIRECTORY_SIZE)
     load.run(port, trivial, 16, 2000)
@@ -202,7 +205,7 @@ def measure(hub: tuple[int, str, str], operations: int) -> dict[tuple[str, int],
 
 
 def report(measured: dict[tuple[str, int], load.Measured], sdk: dict[str, float], bare: float) -> None:
-    """Prints the tables."""
+    """Print the tables."""
     titles = "".join(f"{title:>9}" for title in ("op/s", "p50 ms", "p99 ms", "p99/p50"))
     print(f"{'request':<14}{'connections':>12}{titles}{'of trivial':>12}{'of SDK':>9}")
     for (name, connections), run in sorted(measured.items(), key=lambda item: (item[0][1], item[0][0])):

@@ -1,10 +1,10 @@
-"""What webhooks cost tool calls: percentiles without any, and with three of which one hangs and one is down.
+"""Compares tool calls without webhooks and with three, one of which hangs and one of which is down.
 
     .venv/bin/python -m benchmarks.webhooks [--operations 3000] [--rounds 5] [--connections 16]
 
-Starts the server on a fresh hub in a temporary directory, and receivers in a process of their own. The same views and
-edits are timed in turns, with the webhooks paused and with all three active and wanting every event. Only the ratios
-say anything on a shared machine.
+Starts the server on a fresh hub in a temporary directory, and receivers in another process. The same views and edits
+are timed in turns, with the webhooks paused and with all three active for every event. On a shared machine only the
+ratios are meaningful.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from benchmarks.tool_calls import Hub
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
-    """Answers at once, or at `/hangs` not at all."""
+    """Answers at once, or at `/hangs` only after a minute."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -36,7 +36,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 def receive(port: int) -> None:
@@ -50,7 +50,7 @@ def free_port() -> int:
 
 
 def webhooks_to(store: Any, port: int, down: int) -> list[str]:
-    """Three that are told of everything; the last one's receiver is not there."""
+    """Create three webhooks for every event; nothing listens at the last one's address."""
     from memoryhub.actions.webhooks import manage as webhooks
     from memoryhub.actions.webhooks.manage import WebhookSettings
     from memoryhub.webhook_rules.events import EVENTS
@@ -109,7 +109,8 @@ def measure(directory: Path, arguments: argparse.Namespace) -> None:
 
 
 def turn(port: int, hub: Hub, made: list[str], arguments: argparse.Namespace) -> tuple[float, float]:
-    """Prints both; the ratios of p50 and p99. What is left over is sent before the next turn begins."""
+    """Print both measurements; return the ratios of p50 and p99. Waiting deliveries are sent before the next turn
+    begins."""
     without = calls(port, hub, arguments.connections, arguments.operations)
     set_active(made, True)
     told = calls(port, hub, arguments.connections, arguments.operations)

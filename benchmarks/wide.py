@@ -1,4 +1,4 @@
-"""A store of many memories for benchmarks of lists: at the root, in a wide directory, and beneath many directories."""
+"""Fills a store for benchmarks of lists: at the root, in a wide directory, and in many directories."""
 
 from django.utils import timezone
 
@@ -10,7 +10,7 @@ TOGETHER = 1000
 
 
 def fill(store_id: str, memories: int) -> None:
-    """So many short memories: a third at the root, a third in /0/, a third each in a directory of its own."""
+    """Create short memories: a third at the root, a third in /0/, and a third each in its own directory."""
     for start in range(0, memories, TOGETHER):
         act = Act(Actor.system("benchmark"), Door.COMMAND, timezone.now())
         with tree.locked(store_id, act) as store:

@@ -25,7 +25,7 @@ _lock: list[int] = []
 
 
 class NotStarted(CommandError):
-    """The reason why the hub does not start or a command does not run, in one or two sentences."""
+    """The hub does not start, or a command does not run; the message says why in one or two sentences."""
 
 
 def before_migrating() -> None:

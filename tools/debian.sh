@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes sure that a program is there, from Debian's packages where apt-get may be used without asking; 1 where it is not.
+# Ensures that a program is installed, from Debian's packages if apt-get may be used without asking; exits with 1 if it
+# is not.
 set -eu
 
 present() {
@@ -37,7 +38,7 @@ install() {
     [ "$(id -u)" = 0 ] || sudo -n true >/dev/null 2>&1 || return 1
     echo "Installing $1 with apt-get ..."
     as_root apt-get update -qq </dev/null >/dev/null || return 1
-    # Some programs are two packages.
+    # Some programs consist of two packages.
     # shellcheck disable=SC2086
     as_root apt-get install -y -qq --no-install-recommends $1 </dev/null >/dev/null
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .venv and installs the given locked requirement files into it, once for each state of these files; a package whose
-# file is not one of those that were locked is refused.
+# Makes .venv and installs the given locked requirement files into it, once for each state of these files. A package is
+# refused if its hash is not in the lock file.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,8 @@
-"""Prints what hides meaning in the code: names that stand many times, small helpers with one caller, and exceptions.
+"""Prints what may obscure the code: names used in many modules, small functions with one caller, exceptions to rules.
 
     .venv/bin/python tools/house.py
 
-It is for seeing, and no test asks it: a number that is left may have a good reason.
+It is for information, and no test uses it: each remaining case may have a good reason.
 """
 
 import ast
@@ -18,7 +18,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def modules() -> Iterator[tuple[Path, str, ast.Module]]:
-    """(path, source, tree) of the hub's modules, migrations apart."""
+    """Yield (path, source, tree) of the hub's modules without the migrations."""
     for path in sorted((ROOT / "memoryhub").rglob("*.py")):
         if "migrations" not in path.parts:
             source = path.read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ def modules() -> Iterator[tuple[Path, str, ast.Module]]:
 
 
 def small_helpers() -> list[str]:
-    """The private functions of fewer than SMALL lines that their module names once besides."""
+    """Return the private functions of fewer than SMALL lines that their module uses only once."""
     helpers = []
     for path, source, tree in modules():
         for node in tree.body:
@@ -39,7 +39,7 @@ def small_helpers() -> list[str]:
 
 
 def repeated_names() -> list[tuple[str, int]]:
-    """The names of classes and functions at the top of more than MANY modules, with how many."""
+    """Return the classes and functions defined in more than MANY modules, with the number of modules."""
     names: Counter[str] = Counter()
     for _, _, tree in modules():
         names.update({node.name for node in tree.body if isinstance(node, (*Function.__args__, ast.ClassDef))})
@@ -47,7 +47,7 @@ def repeated_names() -> list[tuple[str, int]]:
 
 
 def single_parts() -> list[str]:
-    """The template parts that one other template or module names, of fewer than nine lines."""
+    """Return the template parts of fewer than nine lines that only one other template or module includes."""
     users: defaultdict[str, set[Path]] = defaultdict(set)
     templates = sorted((ROOT / "templates").rglob("*.html"))
     for path in [*templates, *(ROOT / "memoryhub").rglob("*.py")]:
@@ -61,7 +61,7 @@ def single_parts() -> list[str]:
 
 
 def main() -> None:
-    """Prints the counts, and the first of each list."""
+    """Print the counts, and the first items of each list."""
     sources = [source for _, source, _ in modules()]
     helpers, parts = small_helpers(), single_parts()
     print(f"modules: {len(sources)}, lines: {sum(source.count(chr(10)) for source in sources)}")

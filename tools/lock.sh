@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes each requirements*.txt of its .in: every package that it brings, at one version, with the hashes of all its files.
-# For Python 3.11 and later on every machine; a version stays as it is until its line is removed or --upgrade is given.
+# Writes each requirements*.txt from its .in: every package that it needs, at one version, with the hashes of all its
+# files. It holds for Python 3.11 and later on every machine; a version is kept until its line is removed or --upgrade
+# is given.
 set -eu
 cd "$(dirname "$0")/.."
 

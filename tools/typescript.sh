@@ -9,7 +9,8 @@ sh tools/debian.sh nodejs || { echo "Node.js 18 or later with npm is missing and
 stamp="$place/installed-$(cat $source/package.json $source/package-lock.json | cksum | tr ' ' '-')"
 [ -e "$stamp" ] && exit 0
 echo "Installing the TypeScript SDK into $place ..."
-# Made beside its place: what stands there is whole, whoever else installs it at the same time.
+# Installed in a temporary directory and then renamed, so that a complete copy is in place even if two runs install at
+# once.
 scratch=$(mktemp -d .venv/typescript.XXXXXX)
 trap 'rm -rf "$scratch"' EXIT INT TERM
 cp $source/package.json $source/package-lock.json "$scratch/"

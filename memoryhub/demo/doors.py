@@ -1,4 +1,4 @@
-"""What came and went through other doors in the demo: an import, one that waits for a decision, and a webhook."""
+"""The demo's imports, one of which waits for a decision, and its webhook."""
 
 import io
 import zipfile
@@ -26,14 +26,14 @@ TEMPLATES = {
 
 
 def bring_in(workshop: MemoryStore, mina: User, at: datetime) -> None:
-    """What the scraper's repository said to its agents."""
+    """Import what the scraper's repository told its agents."""
     job = _prepared(workshop, mina, "scraper-main.zip", HANDBOOK, "/handbook", at)
     importing.start(job.pk, Act(Actor.person(mina), Door.WEB, at + timedelta(minutes=2)))
     _go_on(job, at + timedelta(minutes=2))
 
 
 def look_at(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Templates of the help desk, one of which is not what the hub knows: nobody has decided yet."""
+    """Prepare an import of help desk templates, one of which conflicts; no one has decided yet."""
     _prepared(service, mina, "help-desk-templates.zip", TEMPLATES, "", at)
 
 
@@ -58,7 +58,7 @@ def _go_on(job: Import, at: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed(Sender):
-    """Sends nothing: the help desk of the demo does not exist."""
+    """A sender that sends nothing: the help desk of the demo does not exist."""
 
     answer: Answer = Answer(204, duration=84_000)  # noqa: RUF009 - frozen
 
@@ -70,12 +70,12 @@ DOWN = Rehearsed(answer=Answer(503, "status", duration=1_200_000))
 
 
 def subscribe(service: MemoryStore, mina: User, at: datetime) -> None:
-    """The help desk wants to hear what its assistant learns."""
+    """Create the help desk's webhook."""
     manage.create_webhook(service.id, HELP_DESK, Act(Actor.person(mina), Door.WEB, at))
 
 
 def tell(service: MemoryStore, mina: User, at: datetime) -> None:
-    """It is told what is new, with one bad minute."""
+    """Deliver the new events, with one failed attempt."""
     webhook = Webhook.objects.get(store=service)
     while not deliveries.gather(at):
         pass
@@ -84,7 +84,7 @@ def tell(service: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def pause(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Nothing of a demo leaves the machine."""
+    """Pause the webhook, so that nothing of the demo leaves the machine."""
     manage.pause(Webhook.objects.get(store=service).pk, Act(Actor.person(mina), Door.WEB, at))
 
 

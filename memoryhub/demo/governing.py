@@ -1,4 +1,4 @@
-"""What an administrator has done in the demo: policies with a run of each, a hold and a pin, an erasure, a scan."""
+"""An administrator's acts in the demo: policies with a run of each, a hold and a pin, an erasure, a scan."""
 
 from datetime import datetime, timedelta
 
@@ -20,7 +20,7 @@ ASKED_TO_BE_FORGOTTEN = ("Robin Ashby", "robin.ashby@bay-cycles.example")
 
 
 def decide(service: MemoryStore, workshop: MemoryStore, mina: User, at: datetime) -> None:
-    """Policies for both stores; what a dispute needs is held, and what every agent reads is pinned."""
+    """Save policies for both stores, place a hold for a dispute, and pin what every agent reads."""
     act = Act(Actor.person(mina), Door.WEB, at)
     policies.save_policy(service.id, TICKETS, act)
     policies.save_policy(workshop.id, SHOPS, act)
@@ -33,13 +33,13 @@ def decide(service: MemoryStore, workshop: MemoryStore, mina: User, at: datetime
 
 
 def remember(service: MemoryStore, mina: User, at: datetime) -> None:
-    """A customer's contact, by name."""
+    """Create a memory with a customer's contact and name."""
     act = Act(Actor.person(mina), Door.WEB, at, note="From the first call")
     curation.create(service.id, "/customers/bay_cycles.md", texts.BAY_CYCLES, act, override="A customer's contact")
 
 
 def forget(service: MemoryStore, mina: User, at: datetime) -> None:
-    """The contact has asked to be forgotten; afterwards the history is looked through for what else there is."""
+    """Erase a contact who asked to be forgotten, and scan the history for other sensitive text."""
     act = Act(Actor.person(mina), Door.WEB, at, note="Request 2025-118")
     found = erasure.search(service.id, ASKED_TO_BE_FORGOTTEN, at)
     erasure.erase(service.id, ASKED_TO_BE_FORGOTTEN, found.digest, act)
@@ -49,7 +49,7 @@ def forget(service: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def run(store: MemoryStore, at: datetime) -> None:
-    """What the policies did by themselves."""
+    """Run the policies of a store."""
     started = runs.start(store.id, Act(Actor.system("retention"), Door.COMMAND, at), at)
     while runs.step(started.pk, at):
         pass

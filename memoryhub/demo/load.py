@@ -1,4 +1,4 @@
-"""Fills an empty hub with the demo, through the code that real calls go through and with every moment passed in."""
+"""Fills an empty hub with the demo, through the same code as real calls, with every moment passed in."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Loaded:
 
 
 def load(now: datetime) -> Loaded | None:
-    """The demo in a hub without stores; None where there already is one."""
+    """Load the demo into a hub without stores and return what was made; None if there is a store."""
     if MemoryStore.objects.exists():
         return None
     start = now - timedelta(days=story.DAYS + 1)
@@ -76,7 +76,7 @@ def load(now: datetime) -> Loaded | None:
 
 
 def _person(email: str, name: str, at: datetime) -> User:
-    """Somebody who cannot sign in: the password is known to nobody."""
+    """Create a person who cannot sign in, because no one knows the password."""
     return people.create_user(email, name=name, password=token_urlsafe(24), actor=SYSTEM, door=Door.COMMAND, at=at)
 
 
@@ -92,7 +92,7 @@ def _agent(name: str, description: str, at: datetime) -> Agent:
 
 
 def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) -> dict[tuple[str, str], str]:
-    """The secret of each key that the story uses, in the store that it works in."""
+    """Return the secret of each key that the story uses, for its store."""
     keys = {}
     for agent, store, name in sorted({(run.agent, run.store, run.key) for run in story.runs()}):
         by: dict[str, Any] = {"actor": SYSTEM, "door": Door.COMMAND, "at": at, "name": name}
@@ -102,7 +102,7 @@ def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) 
 
 
 def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
-    """Makes a session's calls, 40 seconds apart; gives how many were answered with an error."""
+    """Make a session's calls, 40 seconds apart; return how many were answered with an error."""
     errors = 0
     for position, input in enumerate(run.calls):
         moment = at + timedelta(seconds=40 * position)
@@ -118,7 +118,7 @@ def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
 def _acts_of_mina(
     made: dict[str, MemoryStore], mina: User, now: datetime
 ) -> list[tuple[datetime, Callable[[datetime], None]]]:
-    """What a person did between the sessions, in order: the work of the last days still awaits review."""
+    """Return what a person did between the sessions, in order; the work of the last days still awaits review."""
     reviews = [(now - timedelta(days=days, hours=3), partial(_review, made, mina)) for days in (18, 14, 11, 7, 3)]
     curated = (now - timedelta(days=6, hours=2), partial(_curate, made[story.SERVICE], mina))
     flagged = (now - timedelta(days=3, hours=2), partial(_flag, made[story.SERVICE], mina))
@@ -143,7 +143,7 @@ def _acts_of_mina(
 
 
 def _review(made: dict[str, MemoryStore], mina: User, at: datetime) -> None:
-    """All that awaits review in either store."""
+    """Approve everything that awaits review in both stores."""
     for store in made.values():
         waiting = MemoryVersion.objects.filter(store=store).unreviewed().values_list("pk", flat=True)
         decisions.approve_many(store.id, list(waiting), Act(Actor.person(mina), Door.WEB, at))
@@ -156,14 +156,14 @@ def _flag(store: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def _dismiss(store: MemoryStore, mina: User, at: datetime) -> None:
-    """What the rules flag and is no secret."""
+    """Dismiss the findings that are no secrets."""
     found = Finding.objects.of_store(store.id).open().values_list("pk", flat=True)
     note = "Our own account: it is printed on every invoice"
     findings.decide(store.id, list(found), FindingState.DISMISSED, note, Act(Actor.person(mina), Door.WEB, at))
 
 
 def _curate(store: MemoryStore, mina: User, at: datetime) -> None:
-    """What a person did in between: corrected a memory and deleted another."""
+    """Correct one memory and delete another."""
     memory = Memory.objects.filter(store=store).at("/customer_service_guidelines.xml").get()
     act = Act(Actor.person(mina), Door.WEB, at, note="Agreed in the team meeting")
     better = texts.GUIDELINES.replace("- Use empathetic language", "- Use empathetic language, but do not overdo it")

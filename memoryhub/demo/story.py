@@ -1,4 +1,4 @@
-"""The demo's story: which agent made which calls in which session, over three weeks that end now."""
+"""The demo's story: the agents' sessions and calls, over three weeks that end now."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ DAYS = 21
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One session of an agent: how long before now it began, and its calls, a minute or so apart."""
+    """One session of an agent: how long ago it began, and its calls, about a minute apart."""
 
     agent: str
     store: str
@@ -53,7 +53,7 @@ def delete(path: str) -> Input:
 
 
 def runs() -> list[Run]:
-    """All sessions, the oldest first."""
+    """Return all sessions, the oldest first."""
     return sorted([*_service(), *_workshop(), *_research()], key=lambda run: run.ago, reverse=True)
 
 
@@ -94,7 +94,7 @@ def _service() -> Iterator[Run]:
 
 
 def _tickets(random: Random) -> Iterator[Run]:
-    """The ordinary days: read the guidelines, write the ticket down, note it with the customer."""
+    """Yield ordinary sessions: read the guidelines, write down a ticket, note it with the customer."""
     for number, day in enumerate(range(DAYS - 1, 2, -1)):
         ticket = 4410 + number * 4
         topic, what = texts.TOPICS[number % len(texts.TOPICS)]
@@ -183,5 +183,5 @@ def _research() -> Iterator[Run]:
 
 
 def _run(agent: str, store: str, session: str, day: int, hour: int, calls: list[Input]) -> Run:
-    """`day` days ago; the hour only spreads the sessions over a day."""
+    """Return a session `day` days ago; `hour` only spreads the sessions over a day."""
     return Run(agent, store, session, timedelta(days=day, hours=(20 - hour) if day else 0, minutes=hour * 7), calls)

@@ -1,4 +1,4 @@
-"""What the demo's agents know in the beginning."""
+"""The texts of the demo's memories."""
 
 GUIDELINES = """<guidelines>
 <addressing_customers>

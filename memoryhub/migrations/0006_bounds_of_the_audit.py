@@ -9,7 +9,7 @@ ENTRY_BYTES = 500
 
 
 def count_bytes(apps, schema_editor):
-    """What is there already is counted as new entries are."""
+    """Count the bytes of existing entries as those of new ones are counted."""
     entries = apps.get_model("memoryhub", "AuditEntry").objects
     chains = apps.get_model("memoryhub", "AuditChain").objects
     size = ENTRY_BYTES

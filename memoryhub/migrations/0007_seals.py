@@ -1,4 +1,4 @@
-"""Seals of governing rows; rows that are there already get their first one by an audit entry of the hub itself."""
+"""Seals of governing rows; existing rows get their first seal by an audit entry of the hub itself."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ KINDS: dict[str, tuple[str | None, tuple[str, ...]]] = {
         "store_id", ("failing_since", "problem", "status", "delivered_at", "next_at", "leased_until"),
     ),
 }  # fmt: skip
-"""By table: the column that names the store at home in whose chain a row is, and what no seal covers."""
+"""By table: the column that names the store whose chain seals a row, and the columns that no seal covers."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def seal_rows(apps: Any, schema_editor: Any) -> None:
-    """One entry in the chain of each store, and in the hub's, with a seal of every governing row."""
+    """Append one entry to the chain of each store, and to the hub's, with a seal of every governing row."""
     found = defaultdict(list)
     for kind, (home_column, outside) in KINDS.items():
         model = apps.get_model("memoryhub", kind)
@@ -81,7 +81,7 @@ def _write(apps: Any, head: Any, rows: list[tuple[str, str, bool, dict[str, Any]
 
 
 def _append(apps: Any, head: Any, seq: int, digest: str | None, count: int) -> None:
-    """The entry, in the form that entries have had since the first version of the hub."""
+    """Append the entry, in the form that entries have had since the first version of the hub."""
     at, label, input = datetime.now(UTC), "memoryhub", _encode({"rows": count})
     given = dict.fromkeys(chain.COMMITTED) | {"label": label, "input": input}
     salts, commitments = chain.seal(given)

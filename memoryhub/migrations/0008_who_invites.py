@@ -1,4 +1,4 @@
-"""Who made each invitation. Those from before name nobody and work no more: they are made again."""
+"""Who made each invitation. Older invitations name no one and stop working: they must be made again."""
 
 import django.db.models.deletion
 from django.conf import settings

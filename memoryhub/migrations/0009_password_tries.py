@@ -1,4 +1,4 @@
-"""Counters of tried passwords; and the rows of browsers' sessions under a hash of their key, so that they go on."""
+"""Counters of password attempts; and browser sessions stored under a hash of their key, so that they stay valid."""
 
 import hashlib
 

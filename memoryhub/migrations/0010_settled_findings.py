@@ -6,7 +6,7 @@ from django.db import migrations, models
 LOOK_ONCE_MORE = """
     update memoryhub_finding set is_settled = false where state = 'resolved' and fingerprint is not null
 """
-"""What people called resolved may still stand: the background looks at each text, and the audit tells what it does."""
+"""Marks resolved findings, whose text may still stand, for a check by the background work, which audits its changes."""
 
 
 class Migration(migrations.Migration):

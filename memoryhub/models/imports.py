@@ -57,7 +57,7 @@ class Import(models.Model):
 
 
 class ImportItem(models.Model):
-    """One memory of an import: the obstacle to it (`found`), the person's choice, and the outcome.
+    """One memory of an import: how it compares with the store (`found`), the person's choice, and the outcome.
 
     `met` is the version that was the newest at its path when it was checked; `memory` is the id that the source names.
 

@@ -1,4 +1,5 @@
-"""Reviewers' decisions about versions that agents wrote, and claims of the reviewers at work."""
+"""Reviewers' decisions about versions that agents wrote, and claims of reviewers on the memories that they are
+reviewing."""
 
 from __future__ import annotations
 

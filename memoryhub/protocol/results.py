@@ -65,7 +65,7 @@ def path_outside(path: object) -> str:
 
 
 def path_relative(path: str) -> str:
-    """The API's error; its paths begin at the root of the memory store."""
+    """Return the API's error for a path that does not begin at the root of the memory store."""
     return f"Error: Path must start with /, got: {echo(path)}"
 
 
@@ -101,17 +101,17 @@ def renamed(path: str, new_path: str) -> str:
 
 
 def path_not_found(path: str) -> str:
-    """The error of str_replace."""
+    """Return the error of str_replace."""
     return f"Error: The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
 def view_not_found(path: str) -> str:
-    """The error of view, which has no `Error: `."""
+    """Return the error of view, which has no `Error: `."""
     return f"The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
 def does_not_exist(path: str) -> str:
-    """The error of insert, delete and rename."""
+    """Return the error of insert, delete and rename."""
     return f"Error: The path {ROOT}{path} does not exist"
 
 
@@ -218,7 +218,7 @@ def store_archived() -> str:
 
 
 def too_many_pairs(count: int, most: int) -> str:
-    """The API's error for a patch that would make the metadata too large."""
+    """Return the API's error for a patch that would make the metadata too large."""
     return f"Error: this memory store would have {count} pairs of metadata; {most} are the most"
 
 
@@ -231,7 +231,7 @@ def held_in(path: str, directory: str) -> str:
 
 
 def frozen(path: str, reason: str) -> str:
-    """The error at every door; `reason` is the text on one line of the person who froze the memory."""
+    """Return the error at every door; `reason` is the text on one line of the person who froze the memory."""
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 
@@ -250,7 +250,7 @@ def store_too_large(size: int, limit: int) -> str:
 
 
 def precondition_failed(path: str) -> str:
-    """The API's error for a write that expects another text."""
+    """Return the API's error for a write that expects another text."""
     return f"Error: the precondition failed: {ROOT}{path} has another text than the request expects"
 
 
@@ -262,7 +262,7 @@ def too_many_versions(path: str, count: int) -> str:
 
 
 def cannot_redact_newest() -> str:
-    """The error for a person, or a key with `manage`: the present text is erased by writing another."""
+    """Return the error for a person, or a key with `manage`: writing another text erases the present one."""
     return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
 
 
@@ -299,7 +299,7 @@ def kind_name(kind: str) -> str:
 
 
 def blocked(path: str, kind: str, line: int) -> str:
-    """The error names the kind and the line, never the value."""
+    """Return an error that names the kind and the line, but not the value."""
     return (
         f"Error: line {line} of {ROOT}{path} would hold {kind_name(kind)}, which this memory store does not keep. "
         "Leave it out."
@@ -307,7 +307,7 @@ def blocked(path: str, kind: str, line: int) -> str:
 
 
 def path_blocked(kind: str) -> str:
-    """The error leaves out the path, because the path is what would be sensitive."""
+    """Return an error without the path, because the path is the sensitive text."""
     return f"Error: this path would hold {kind_name(kind)}, which this memory store does not keep. Choose another path."
 
 
@@ -320,27 +320,27 @@ def masked(kinds: Sequence[str]) -> str:
 
 
 def cannot_erase(term: str, least: int) -> str:
-    """The error for a text to erase that is too short, or that is part of the mark which would replace it."""
+    """Return the error for a text to erase that is too short, or part of the mark that would replace it."""
     if len(term) < least:
         return f"Error: a text to erase needs at least {least} characters"
     return "Error: this text is a part of the mark that would stand in its place"
 
 
 def nothing_to_restore() -> str:
-    """The error for people and the API if the version has no text or belongs to another memory."""
+    """Return the error, for people and the API, for a version without a text or of another memory."""
     return "Error: this memory version has no text that could be restored"
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """The API's error: only a deleted memory can be restored to another path."""
+    """Return the API's error for another path: only a deleted memory can be restored to another path."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 
 def choice_missing(path: str) -> str:
-    """The error for a person who must choose, because a memory of a plan has later changes."""
+    """Return the error for a person who must choose, because a memory of a plan has later changes."""
     return f"Error: choose what is to become of {ROOT}{path}"
 
 
 def redacted() -> str:
-    """Replaces a text that was redacted since, in an answer that would show it."""
+    """Return the replacement for a text that was redacted since, in an answer that would show it."""
     return "[redacted]"

@@ -109,7 +109,7 @@ def cards(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether the length fits: only Maestro numbers have fewer than fourteen digits, and at least twelve."""
+    """Return whether the number of digits fits: at least twelve for Maestro, at least fourteen for other cards."""
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1

@@ -84,7 +84,7 @@ def _line_around(text: str, start: int, end: int) -> str:
 
 
 def invisible(text: Text) -> Iterator[Place]:
-    """Yield invisible characters, except where a script or an emoji needs them and at the start of the text."""
+    """Yield invisible characters, except where a script or an emoji needs them, and a byte order mark at the start."""
     if text.text.isascii() or not _UNSEEN.search(text.text):
         return
     start, end = 0, 0

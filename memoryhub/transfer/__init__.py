@@ -1,1 +1,1 @@
-"""Memories on their way between hubs: what is carried, how each format writes it and how it is read again."""
+"""Formats in which memories move between hubs: the data they carry, and a writer and a reader for each."""

@@ -1,7 +1,7 @@
-"""A ZIP archive, read by its own directory and held against every byte of it: nothing is trusted twice.
+"""Reads a ZIP archive strictly by its central directory, checked against every byte of the file.
 
-What a careful reader would read in two ways is refused: overlapping entries, data before, between or behind them,
-sizes and sums that do not fit, ZIP64, encryption, links and devices.
+Anything that two programs could read differently is refused: overlapping entries, data before, between or after them,
+sizes and checksums that do not match, ZIP64, encryption, links and devices.
 """
 
 import stat
@@ -25,11 +25,11 @@ _FOLLOWED = 0x8
 _ZIP64, _UNICODE_NAME, _AES, _STRONG = 0x0001, 0x7075, 0x9901, 0x0017
 _REPARSE = 0x400
 OWN_ENTRIES = 2
-"""The manifest and the history of an export are no memories, and not counted as such."""
+"""The manifest and the history of an export, which do not count as memories."""
 
 
 class Entry(NamedTuple):
-    """One entry as the archive's directory has it; `name` is the bytes that stand there too."""
+    """One entry of the central directory; `name` is its name as raw bytes."""
 
     place: str
     name: bytes
@@ -43,7 +43,8 @@ class Entry(NamedTuple):
 
 
 def files(data: Data, bounds: Bounds) -> Iterator[tuple[str, bytes]]:
-    """(place, bytes) of each entry that is no directory, in their order; raises Refused, perhaps late."""
+    """Yield (place, bytes) of each entry that is not a directory, in order; raises Refused, possibly after some
+    entries."""
     reading.require_size(data, bounds)
     entries, end = _entries(data, bounds)
     reading.require_apart(entry.place for entry in entries)
@@ -66,7 +67,7 @@ def _too_tight(bounds: Bounds) -> str:
 
 
 def _entries(data: Data, bounds: Bounds) -> tuple[list[Entry], int]:
-    """The entries, and where the archive's directory begins."""
+    """Return the entries, and the offset of the central directory; raises Refused."""
     at = _end_of(data)
     _, disk, first_disk, here, count, size, offset, _ = _END.unpack_from(data, at)
     if data[max(0, at - 20) : at].startswith(_ZIP64_LOCATOR) or 0xFFFF in (here, count) or 0xFFFFFFFF in (size, offset):
@@ -89,7 +90,7 @@ def _entries(data: Data, bounds: Bounds) -> tuple[list[Entry], int]:
 
 
 def _end_of(data: Data) -> int:
-    """Where the end record stands: the last of its marks, with a comment that ends where the data does."""
+    """Return the offset of the end record, the last one in the file, whose comment must end where the data does."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - 0xFFFF))
     if at < 0:
         if data.find(_END_MARK) >= 0:
@@ -106,7 +107,7 @@ def _end_of(data: Data) -> int:
 
 
 def _central(data: Data, place: int, end: int) -> tuple[Entry, int]:
-    """The entry of the directory at a place, and the place behind it."""
+    """Return the entry of the central directory at an offset, and the offset after it."""
     if place + _CENTRAL.size > end or data[place : place + 4] != _CENTRAL_MARK:
         raise Refused("The archive's directory is broken.")
     values = _CENTRAL.unpack_from(data, place)
@@ -138,7 +139,7 @@ def _central(data: Data, place: int, end: int) -> tuple[Entry, int]:
 
 
 def _require_kind(name: str, attributes: int, is_directory: bool) -> None:
-    """Raises Refused for what is neither a text nor a directory."""
+    """Raise Refused for an entry that is neither a regular file nor a directory."""
     kind = stat.S_IFMT(attributes >> 16)
     if kind == stat.S_IFLNK or attributes & _REPARSE:
         raise Refused(f"The entry {visible(name)} is a symbolic link.")
@@ -160,7 +161,7 @@ def _name(name: bytes, extra: dict[int, bytes]) -> str:
 
 
 def _extra(data: bytes) -> dict[int, bytes]:
-    """What stands beside a name, by its kind; broken ends are how some programs pad."""
+    """Return the extra fields of an entry by kind; an incomplete field at the end is padding of some programs."""
     found, place = {}, 0
     while place + 4 <= len(data):
         kind, length = struct.unpack_from("<2H", data, place)
@@ -173,7 +174,8 @@ def _extra(data: bytes) -> dict[int, bytes]:
 
 
 def _starts(data: Data, entries: list[Entry], end: int) -> dict[int, int]:
-    """Where the data of each entry begins, by its offset; every byte before the directory is of exactly one entry."""
+    """Return {entry's offset: where its data begins}; every byte before the central directory must belong to one
+    entry."""
     starts, place = {}, 0
     ordered = sorted(entries, key=lambda entry: entry.offset)
     for entry in ordered:
@@ -193,7 +195,7 @@ def _starts(data: Data, entries: list[Entry], end: int) -> dict[int, int]:
 
 
 def _local(data: Data, entry: Entry, end: int) -> int:
-    """Where an entry's data begins, if the head that stands before it says what the directory says."""
+    """Return where an entry's data begins; its local header must match the central directory."""
     if entry.offset + _LOCAL.size > end or data[entry.offset : entry.offset + 4] != _LOCAL_MARK:
         raise Refused(f"The entry {visible(entry.place)} is not where the archive says.")
     values = _LOCAL.unpack_from(data, entry.offset)
@@ -211,7 +213,7 @@ def _local(data: Data, entry: Entry, end: int) -> int:
 
 
 def _descriptor(data: Data, place: int, entry: Entry) -> int:
-    """The length of what follows an entry's data and says again what its directory says."""
+    """Return the length of the data descriptor after an entry, which must repeat the central directory's values."""
     mark = 4 if data[place : place + 4] == _DESCRIPTOR_MARK else 0
     for kind in ("<3L", "<LQQ"):
         length = struct.calcsize(kind)
@@ -222,7 +224,7 @@ def _descriptor(data: Data, place: int, entry: Entry) -> int:
 
 
 def _unpacked(data: Data, entry: Entry, start: int, most: int) -> bytes:
-    """An entry's bytes, at most so many; counted while they come."""
+    """Return an entry's bytes, at most `most`, counted while they are unpacked."""
     packed = data[start : start + entry.packed]
     if entry.method == _STORED:
         content = packed

@@ -1,4 +1,4 @@
-"""Memories as a ZIP archive, written piece by piece: their texts at their paths, and beside them which is which."""
+"""Writes memories as a ZIP archive, piece by piece: their texts at their paths, and a manifest that lists them."""
 
 import hashlib
 import zipfile
@@ -12,19 +12,19 @@ from memoryhub.transfer.written import About, WrittenVersion, header, line
 
 FORMAT = "memoryhub-files"
 OWN = ".memoryhub"
-"""The directory of what the archive says of itself; a memory's path that begins so has another name."""
+"""The directory of the archive's own files; a memory's path that begins with it gets another name."""
 MANIFEST = f"{OWN}/manifest.jsonl"
 HISTORY = f"{OWN}/history.jsonl"
 
 _FIRST_YEAR = 1980
-"""A ZIP archive knows no earlier one, and none after 2107."""
+"""The ZIP format has no year before 1980 and none after 2107."""
 _LAST_YEAR = 2107
 _IN_MEMORY = 1_000_000
 _PIECE = 64 * 1024
 
 
 def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[bytes] | None) -> Iterator[bytes]:
-    """`heads` are the newest versions of the live memories, in the order of their paths; `history` is JSON Lines."""
+    """Yield the archive. `heads` are the newest versions of the live memories, by path; `history` is JSON Lines."""
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as opened, SpooledTemporaryFile(_IN_MEMORY) as manifest:
         manifest.write(line(header(about, FORMAT)))
@@ -41,7 +41,7 @@ def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[byt
 
 
 def _member(opened: zipfile.ZipFile, name: str, head: WrittenVersion, about: About) -> bytes:
-    """Writes a text; gives its line of the manifest."""
+    """Write a text, and return its line of the manifest."""
     version = head.version
     data = (version.content or "").encode("utf-8", "surrogatepass")
     opened.writestr(_info(name, version.at or about.at), data)
@@ -70,7 +70,7 @@ def _streamed(
 
 
 def _info(name: str, at: datetime) -> zipfile.ZipInfo:
-    """Readable by everybody whom the person lets."""
+    """Return the header of an entry with permissions 0644."""
     if at.year < _FIRST_YEAR:
         date = (_FIRST_YEAR, 1, 1, 0, 0, 0)
     elif at.year > _LAST_YEAR:
@@ -83,7 +83,7 @@ def _info(name: str, at: datetime) -> zipfile.ZipInfo:
 
 
 class _Pipe:
-    """What `zipfile` writes to, which cannot go back: `taken` gives what has been written since."""
+    """A file object for `zipfile` that cannot seek; `taken` returns the bytes written since its last call."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -93,10 +93,10 @@ class _Pipe:
         return len(piece)
 
     def flush(self) -> None:
-        """There is nothing to wait for."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nor to close."""
+        """Do nothing."""
 
     def taken(self) -> Iterator[bytes]:
         pieces, self._pieces = self._pieces, []

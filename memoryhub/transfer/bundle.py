@@ -1,18 +1,18 @@
-"""What an export carries and an import brings: memories with their versions, as plain values."""
+"""The content of an export or import: memories with their versions, as plain values."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 
 class Refused(ValueError):
-    """What was brought is not taken; the message is a sentence for people."""
+    """The data cannot be imported; the message is a sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote a version: the API's form of an actor, and what they were called then.
+    """The author of a version: the API's form of an actor, and the actor's name at that time.
 
-    `type` is `api_actor`, `session_actor`, `user_actor`, `service_account_actor`, or "" where nobody is known. `id` is
+    `type` is `api_actor`, `session_actor`, `user_actor`, `service_account_actor`, or "" for an unknown author. `id` is
     visible ASCII of at most 128 characters; `label` is any text.
     """
 
@@ -23,10 +23,10 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class BundledVersion:
-    """One version; what a plain text at a path does not tell is null.
+    """One version; facts that a plain text at a path lacks are None.
 
-    `path` is the API's form (`/notes/todo.md`), `""` where a redaction took it. `content` is null where the operation
-    was `deleted` and where the version is `redacted`. `at` is aware UTC, to the microsecond.
+    `path` is the API's form (`/notes/todo.md`), or `""` if it was redacted. `content` is None for the operation
+    `deleted` and for a `redacted` version. `at` is aware UTC, to the microsecond.
     """
 
     id: str | None
@@ -41,9 +41,9 @@ class BundledVersion:
 
 @dataclass(frozen=True, slots=True)
 class BundledMemory:
-    """A memory and its versions, oldest first: one for a plain text; where the last is `deleted`, it is in the trash.
+    """A memory and its versions, oldest first. A plain text has one version; after a `deleted` one it is in the trash.
 
-    `path` is where it is, or was last. The first number is above 1 where retention has removed the oldest versions.
+    `path` is its present or last path. The first number is above 1 if retention removed the oldest versions.
     """
 
     id: str | None
@@ -53,7 +53,7 @@ class BundledMemory:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Everything that was brought; `source` says for people where it comes from."""
+    """The whole import; `source` names its format."""
 
     source: str
     memories: tuple[BundledMemory, ...]

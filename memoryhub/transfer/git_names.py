@@ -1,4 +1,4 @@
-"""Paths in a git tree: names that git refuses, or that a program obeys, are escaped so that each comes back."""
+"""Paths in a git tree: names that git refuses or a program obeys are escaped reversibly."""
 
 from itertools import pairwise
 from urllib.parse import unquote
@@ -8,15 +8,15 @@ from memoryhub.transfer.names import escape
 
 
 def safe_path(path: str) -> str:
-    """A path in the tree, without a first slash, of the API's form of a path."""
+    """Return a path in the tree, without a first slash, for a path in the API's form."""
     names = path.split("/")
     return "/".join(safe_name(name, above) for above, name in pairwise(names))
 
 
 def safe_name(name: str, directory: str = "") -> str:
-    """The name, escaped where git would refuse it, a program obey it, or where it looks as if it had been escaped.
+    """Return the name, escaped if git would refuse it, a program obey it, or if it already looks escaped.
 
-    The escape can be taken back: every `%` of an escaped name is one of the escape's own.
+    The escape is reversible: every `%` of an escaped name belongs to the escape.
     """
     at = _to_escape(name, directory)
     if not at:
@@ -28,7 +28,7 @@ def safe_name(name: str, directory: str = "") -> str:
 
 
 def _to_escape(name: str, directory: str) -> frozenset[int]:
-    """Also of what would need it with some escapes taken away: no two names become the same."""
+    """Return the positions to escape, also for a name that would need it once unescaped: no two names become equal."""
     whole = name
     while True:
         if at := _obeyed(name, directory):
@@ -39,7 +39,7 @@ def _to_escape(name: str, directory: str) -> frozenset[int]:
 
 
 def _obeyed(name: str, directory: str) -> frozenset[int]:
-    """Also of each of the names that Windows reads where a backslash stands, and of `.` and `..`."""
+    """Return the positions to escape, considering each name between backslashes as Windows does, and `.` and `..`."""
     found: set[int] = set()
     start = 0
     for part in name.split("\\"):

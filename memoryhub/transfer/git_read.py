@@ -1,4 +1,4 @@
-"""A `git fast-import` stream: our own export, which comes back whole, or one straight history of any repository."""
+"""Reads a `git fast-import` stream: the hub's own export, completely, or a linear history of any repository."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from memoryhub.transfer.reading import Bounds, Data, Left, Read, visible
 
 FORMAT = "memoryhub-git"
 MOST_LOOKED_AT = 500_000
-"""So many texts, each time that each is looked at, may the moves and removals of directories go through."""
+"""How many texts all moves and removals of directories may examine in total."""
 _PERSON = re.compile(rb"(?:author|committer) ?(?P<name>[^<>\n]*?) ?<(?P<mail>[^<>\n]*)> (?P<at>-?\d{1,12}) [+-]\d{4}")
 _TRAILER = re.compile(r"Memoryhub-([A-Z][a-z]+): (.*)")
 _MODES = {b"100644", b"644", b"100755", b"755"}
@@ -23,7 +23,7 @@ _WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b
 
 @dataclass(slots=True)
 class Commit:
-    """One commit, as far as the stream has been read; `changed` maps each path to the bytes written there."""
+    """One commit; `changed` maps each path to the bytes written there."""
 
     author: Author | None = None
     at: datetime | None = None
@@ -33,7 +33,7 @@ class Commit:
 
 @dataclass(slots=True)
 class _Told:
-    """What is known of a memory: its versions so far, and why it cannot be taken."""
+    """What is known of a memory so far: its versions, and why it cannot be imported."""
 
     id: str | None
     path: str
@@ -42,7 +42,7 @@ class _Told:
 
 
 def read(data: Data, bounds: Bounds) -> Read:
-    """The memories of a stream with their versions."""
+    """Return the memories of a stream with their versions; raises Refused."""
     reading.require_size(data, bounds)
     stream = _Stream(data, bounds)
     stream.run()
@@ -58,7 +58,7 @@ def read(data: Data, bounds: Bounds) -> Read:
 
 
 class _Stream:
-    """Walks through a stream; `ours` once it has said that a hub wrote it."""
+    """A reader of one stream; `ours` is true once a comment says that a hub wrote it."""
 
     def __init__(self, data: Data, bounds: Bounds) -> None:
         self.lines, self.bounds = Lines(data), bounds
@@ -76,7 +76,7 @@ class _Stream:
         self.directories: Counter[str] = Counter()
 
     def run(self) -> None:
-        """Reads all of it; raises Refused."""
+        """Read the whole stream; raises Refused."""
         verbs: dict[bytes, Callable[[bytes], None]] = {
             b"blob": self._blob,
             b"commit": self._commit,
@@ -109,7 +109,7 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- its commands
 
     def _pass(self, rest: bytes) -> None:
-        """Nothing of it is a memory's."""
+        """Ignore a command that concerns no memory."""
 
     def _comment(self, line: bytes) -> None:
         if not line.startswith(b"# memoryhub "):
@@ -190,7 +190,7 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- what a commit changes
 
     def _changes(self, commit: Commit, *, tells: bool) -> None:
-        """Each change up to the commit's end; of our own streams only what was written, the trailers tell the rest."""
+        """Read each change of a commit. In the hub's own streams only the texts count; the trailers say the rest."""
         while (line := self.lines.peek()) is not None:
             word = line[:2]
             if word not in (b"M ", b"D ", b"R ", b"C ") and line != b"deleteall":
@@ -213,7 +213,7 @@ class _Stream:
         mode, _, rest = rest.partition(b" ")
         reference, _, name = rest.partition(b" ")
         place = unquoted(name)[0]
-        if tells:  # in our own streams a trailer has the path, and the place in the tree is escaped
+        if tells:  # in the hub's own streams the path is in a trailer, and the place in the tree is escaped
             place = reading.require_place(place, posix=True)
         if mode in _WRONG_MODES:
             raise Refused(f"The place {visible(place)} of the stream is {_WRONG_MODES[mode]}.")
@@ -236,7 +236,7 @@ class _Stream:
             raise Refused(f"Its texts have more than {self.bounds.unpacked:,} bytes.")
 
     def _write(self, place: str, content: bytes, commit: Commit) -> None:
-        """A text at a place; it takes the place of a directory there, and of texts where its directories must be."""
+        """Write a text at a place, replacing a directory there, and texts where its parent directories must be."""
         parts = place.split("/")
         for above in ("/".join(parts[:end]) for end in range(1, len(parts))):
             if above in self.there:
@@ -283,7 +283,7 @@ class _Stream:
         return self.there.pop(place)
 
     def _beneath(self, place: str) -> list[str]:
-        """The places of the texts at or beneath a place."""
+        """Return the places of the texts at or under a place."""
         if place in self.there:
             self.looked_at += 1
             return [place]
@@ -321,7 +321,7 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- our own commits
 
     def _tell(self, commit: Commit, trailers: dict[str, str]) -> None:
-        """The version that a commit of ours is, by what stands at the end of its message."""
+        """Add the version of a commit in the hub's own stream, from the trailers of its message."""
         try:
             memory, number = trailers["Memory"], int(trailers["Number"][:12])
             path = strict_json.loads(trailers["Path"].encode())
@@ -348,7 +348,7 @@ class _Stream:
 
 
 def _only(commit: Commit) -> str | None:
-    """The one text that a commit of ours writes."""
+    """Return the only text that a commit of the hub's own stream writes."""
     if len(commit.changed) != 1:
         raise Refused("A commit of the stream writes not one text, as it says.")
     (content,) = commit.changed.values()
@@ -359,7 +359,7 @@ def _only(commit: Commit) -> str | None:
 
 
 def _trailers(message: str) -> dict[str, str]:
-    """What the last lines of a message say; each once."""
+    """Return the trailers of a message; raises Refused if one is repeated."""
     found: dict[str, str] = {}
     for line in message.rstrip("\n").rpartition("\n\n")[2].split("\n"):
         if match := _TRAILER.fullmatch(line):
@@ -382,7 +382,7 @@ def _person(line: bytes) -> tuple[Author | None, datetime]:
 
 
 def is_one(data: Data) -> bool:
-    """Whether bytes look like a stream."""
+    """Return whether bytes look like a fast-import stream."""
     return bool(
         re.match(
             rb"# memoryhub |(?:#[^\n]*\n|\n)*(?:blob|commit |reset |feature |tag |option |progress |done|checkpoint)",

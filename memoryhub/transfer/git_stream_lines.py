@@ -1,4 +1,4 @@
-"""The lines of a `git fast-import` stream, the data between them, and git's way to quote a path."""
+"""The lines and data of a `git fast-import` stream, and git's quoting of paths."""
 
 import re
 
@@ -12,13 +12,14 @@ _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 
 class Lines:
-    """Where a reader stands in a stream."""
+    """A reader's position in a stream."""
 
     def __init__(self, data: Data) -> None:
         self.data, self.at = data, 0
 
     def peek(self) -> bytes | None:
-        """The next line without its end; null at the end of the stream. Raises Refused where it was cut."""
+        """Return the next line without its end, or None at the end of the stream; raises Refused for an incomplete
+        line."""
         if self.at >= len(self.data):
             return None
         end = self.data.find(b"\n", self.at)
@@ -27,7 +28,7 @@ class Lines:
         return self.data[self.at : end]
 
     def next(self) -> bytes | None:
-        """The next line, and on behind it."""
+        """Return the next line and move past it."""
         line = self.peek()
         if line is not None:
             self.at += len(line) + 1
@@ -37,7 +38,7 @@ class Lines:
         return self.data[self.at :]
 
     def optional(self, word: bytes, *, whole: bool = False) -> bytes | None:
-        """What follows a word (with `whole` the line), if the next line begins with it."""
+        """Return the rest of the next line (with `whole` all of it) if it begins with a word, else None."""
         line = self.peek()
         if line is None or not line.startswith(word):
             return None
@@ -45,7 +46,7 @@ class Lines:
         return line if whole else line[len(word) :]
 
     def blob(self) -> bytes:
-        """The data that a `data` line announces by its length."""
+        """Return the data that a `data` line announces by its length; raises Refused."""
         line = self.next()
         if line is None:
             raise Refused("The stream is cut off: data is missing.")
@@ -66,7 +67,7 @@ class Lines:
 
 
 def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
-    """(path, what follows it): quoted as git quotes, or up to `ends` (to the end of the line where that is empty)."""
+    """Return (path, what follows it): quoted as by git, or up to `ends` (if empty, up to the end of the line)."""
     match = _QUOTED.match(rest)
     if match is not None:
         raw, behind = _ESCAPE.sub(_letter, match[1]), rest[match.end() :]

@@ -1,4 +1,4 @@
-"""Memories as a stream for `git fast-import`: one commit a version, by its author, at its time."""
+"""Writes memories as a stream for `git fast-import`: one commit per version, by its author, at its time."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,19 +15,19 @@ BRANCH = "refs/heads/main"
 HOST = "memoryhub.invalid"
 COMMITTER = f"MemoryHub <hub@{HOST}>"
 REDACTED = "This version was redacted.\n"
-"""Stands where a redacted text was; the trailer says so too."""
+"""Replaces a redacted text; a trailer marks it too."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f<>]+")
 _CRUD = " \t.,:;<>\"\\'"
-"""What git takes off both ends of a name."""
+"""Characters that git strips from both ends of a name."""
 _NOT_IN_ADDRESSES = re.compile(r"[^A-Za-z0-9._+-]")
 
 
 def stream(about: About, versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
-    """The versions in the order in which they were made; those of one entry follow each other.
+    """Yield the stream of the versions, which are in order of creation; versions of one audit entry are adjacent.
 
-    Within one entry several memories may change places: a path that one of them has taken is not removed for another.
+    Within one entry, memories may exchange paths: a path that one of them took is not removed for another.
     """
     yield f"feature done\n# memoryhub {to_json(header(about, FORMAT))}\n".encode()
     yield f"# memoryhub {to_json({'type': 'store', **about.store})}\n".encode()
@@ -57,7 +57,7 @@ def _commit(written: WrittenVersion, taken: set[str]) -> bytes:
 
 
 def _changes(written: WrittenVersion, taken: set[str]) -> Iterator[bytes]:
-    """A deletion removes the path, a rename the old one, everything else sets a text."""
+    """Yield the changes of a version: a deletion removes its path, a rename the old path, any other sets a text."""
     version, old = written.version, written.old_path
     is_deleted = version.operation == "deleted"
     if old and (is_deleted or old != version.path) and old not in taken:
@@ -71,7 +71,7 @@ def _changes(written: WrittenVersion, taken: set[str]) -> Iterator[bytes]:
 
 
 def _subject(version: BundledVersion) -> str:
-    """The operation and the path, in one line."""
+    """Return the operation and the path in one line."""
     what = f"{version.operation} {version.path or 'a redacted path'}" + (" (redacted)" if version.redacted else "")
     return re.sub(r"\s+", " ", what).encode("utf-8", "replace").decode()
 
@@ -96,7 +96,7 @@ def _trailers(written: WrittenVersion) -> str:
 
 
 def _person(who: Author | None) -> str:
-    """A name that git takes, and an address that says who it is and reaches nobody."""
+    """Return a name that git accepts, and an address that identifies the author and cannot receive mail."""
     told = author(who) or {}
     label = _NOT_IN_NAMES.sub(" ", str(told.get("label") or "")).strip(_CRUD)
     name = label.encode("utf-8", "replace").decode() or "unknown"
@@ -106,7 +106,7 @@ def _person(who: Author | None) -> str:
 
 
 def _when(at: datetime | None) -> str:
-    """Whole seconds since 1970; git knows none before."""
+    """Return the time in whole seconds since 1970; git supports none before."""
     return f"{max(0, ((at or _EPOCH) - _EPOCH) // timedelta(seconds=1))} +0000"
 
 
@@ -115,6 +115,6 @@ def _data(data: bytes) -> bytes:
 
 
 def _quoted(path: str) -> str:
-    """A path as the stream writes it: always quoted, so that no character means anything."""
+    """Return a path always quoted, so that no character has a special meaning."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Histories that were brought, held against what a history can be."""
+"""Checks the consistency of imported histories."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ MOST_NUMBER = 1_000_000_000
 
 
 def checked(memories: Iterable[BundledMemory], bounds: Bounds) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """The memories that can be taken, and those that cannot; raises Refused for what contradicts itself."""
+    """Return the memories that can be imported, and those that cannot; raises Refused for contradictions."""
     all_of_them = list(memories)
     require_bounds(all_of_them, bounds)
     _require_ids(all_of_them)
@@ -29,12 +29,12 @@ def checked(memories: Iterable[BundledMemory], bounds: Bounds) -> tuple[tuple[Bu
 
 
 def is_live(memory: BundledMemory) -> bool:
-    """Whether it is not in the trash."""
+    """Return whether a memory is not in the trash."""
     return memory.versions[-1].operation != "deleted"
 
 
 def require_bounds(memories: Sequence[BundledMemory], bounds: Bounds) -> None:
-    """Raises Refused for more memories, versions or bytes than are taken."""
+    """Raise Refused for too many memories, versions or bytes."""
     if len(memories) > bounds.entries:
         raise Refused(f"It has {len(memories):,} memories; at most {bounds.entries:,} are taken.")
     versions = sum(len(memory.versions) for memory in memories)
@@ -61,7 +61,7 @@ def _require_ids(memories: Sequence[BundledMemory]) -> None:
 
 
 def _require_order(memory: BundledMemory) -> None:
-    """Raises Refused where the versions do not follow each other."""
+    """Raise Refused if the versions of a memory cannot follow one another."""
     if not memory.versions:
         raise Refused(f"The memory {visible(memory.path)} has no version.")
     last: BundledVersion | None = None
@@ -87,7 +87,7 @@ def _require_order(memory: BundledMemory) -> None:
 
 
 def _why_not(memory: BundledMemory) -> str | None:
-    """Why a memory cannot be taken."""
+    """Return why a memory cannot be imported, or None."""
     last = memory.versions[-1]
     if is_live(memory) and last.content is None:
         return "Its newest version has no text."
@@ -113,6 +113,6 @@ def _is_no_text(content: str) -> bool:
 
 
 def newest_alone(memory: BundledMemory) -> BundledMemory:
-    """A memory as a first version that has what its newest has."""
+    """Return a memory with its newest version as its first and only one."""
     last = memory.versions[-1]
     return BundledMemory(None, memory.path, (replace(last, id=None, number=1, operation="created"),))

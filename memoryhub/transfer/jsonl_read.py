@@ -1,4 +1,4 @@
-"""JSON Lines as the hub's own export writes them, read line by line."""
+"""Reads the hub's own export in JSON Lines, line by line."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ Line = dict[str, Any]
 
 
 def read(data: Data, bounds: Bounds) -> Read:
-    """The memories of an export; its audit stays what it is there, the audit of another hub."""
+    """Return the memories of an export. Its audit belongs to the other hub and is not imported."""
     reading.require_size(data, bounds)
     lines = objects(data)
     header = header_of(next(lines, None), FORMAT)
@@ -32,7 +32,7 @@ def read(data: Data, bounds: Bounds) -> Read:
 
 
 def objects(data: Data) -> Iterator[Line]:
-    """The object of each line; raises Refused."""
+    """Yield the object of each line; raises Refused."""
     if not len(data):
         raise Refused("There is nothing in it.")
     if data[-1:] != b"\n":
@@ -48,7 +48,7 @@ def objects(data: Data) -> Iterator[Line]:
 
 
 def _lines(data: Data) -> Iterator[bytes]:
-    """One after the other: a list of all would take the memory of the whole once more."""
+    """Yield one line after the other: a list of all would need as much memory again as the data."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         yield data[start:end]
@@ -56,7 +56,7 @@ def _lines(data: Data) -> Iterator[bytes]:
 
 
 def header_of(line: Line | None, format: str) -> Line:
-    """The first line, if it is of a format that is read here."""
+    """Return the first line if it is the header of the right format; raises Refused."""
     if line is None or line["type"] != "header" or not isinstance(line.get("format"), str):
         raise Refused("It does not begin with the header of an export.")
     if line["format"] != format:
@@ -67,7 +67,7 @@ def header_of(line: Line | None, format: str) -> Line:
 
 
 class _Reader:
-    """Takes one line after the other."""
+    """Collects the memories from the lines, taken in order."""
 
     def __init__(self, history: bool) -> None:
         self.history = history
@@ -114,7 +114,7 @@ class _Reader:
         self.count += 1
 
     def _close(self) -> None:
-        """The memory is whole."""
+        """Finish the present memory."""
         if self.memory is None:
             return
         memory = BundledMemory(self.memory["id"], self.memory["path"], tuple(self.versions))
@@ -133,7 +133,7 @@ class _Reader:
 
 
 def version_of(line: Line) -> BundledVersion:
-    """A version's line as a version."""
+    """Return the version of a line; raises Refused."""
     number, redacted = line.get("number"), line.get("redacted", False)
     if not isinstance(number, int) or isinstance(number, bool) or not isinstance(redacted, bool):
         raise Refused("A version's number or redacted is not of its kind.")
@@ -162,7 +162,7 @@ def _require_sum(content: str, sha256: object) -> None:
 
 
 def author_of(value: object) -> Author | None:
-    """An author as the export names them."""
+    """Return an author in the export's form; raises Refused."""
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -176,7 +176,7 @@ def author_of(value: object) -> Author | None:
 
 
 def moment_of(value: str) -> datetime:
-    """A moment in UTC."""
+    """Return a moment in UTC; raises Refused."""
     try:
         at = datetime.fromisoformat(value)
         if at.tzinfo is None:
@@ -187,7 +187,7 @@ def moment_of(value: str) -> datetime:
 
 
 def text(line: Line, name: str) -> str:
-    """A text of an object; raises Refused where it is none."""
+    """Return a string of an object; raises Refused if it is missing or of another type."""
     value = line.get(name)
     if not isinstance(value, str):
         raise Refused(f"A {line.get('type') if isinstance(line.get('type'), str) else 'value'}'s {name} is not a text.")

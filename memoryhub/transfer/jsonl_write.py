@@ -1,4 +1,4 @@
-"""Memories, their versions and their audit as JSON Lines; docs/export.md says what stands in each line."""
+"""Writes memories, their versions and their audit as JSON Lines; docs/export.md describes the lines."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ class Counts:
 
 
 def opening(about: About) -> Iterator[bytes]:
-    """The header and the store."""
+    """Yield the lines of the header and the store."""
     yield line(header(about, FORMAT))
     yield line({"type": "store", **about.store})
 
 
 def memories(versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
-    """Those of each memory stand together, the oldest first."""
+    """Yield the lines of memories and versions; `versions` are grouped by memory, oldest first."""
     memory = None
     for written in versions:
         if written.memory != memory:
@@ -56,7 +56,7 @@ def _version(written: WrittenVersion) -> Told:
 
 
 def audit(kind: str, rows: Iterable[Told]) -> Iterator[bytes]:
-    """Lines of `entry`, `redaction` or `proof`."""
+    """Yield the lines of one kind: `entry`, `redaction` or `proof`."""
     for row in rows:
         yield line({"type": kind, **row})
 

@@ -1,4 +1,4 @@
-"""Names that memories have outside the hub: what some file system cannot hold is escaped, and all are different."""
+"""Unique file names for memories, in which characters that some file system refuses are escaped."""
 
 import hashlib
 import re
@@ -9,12 +9,15 @@ from memoryhub.transfer import obeyed_names
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)", re.IGNORECASE)
 _FORBIDDEN = frozenset('<>:"\\|?*%')
 _LONGEST = 200
-"""Bytes of a name: beneath what every file system takes, with room for a mark."""
+"""The most bytes of a name: less than every file system's limit, with room for a hash."""
 
 
 def safe_name(name: str, directory: str = "") -> str:
-    """One name, escaped as `%41` where a character cannot stand there on Linux, macOS or Windows, or where a program
-    would obey what stands at that name in the directory."""
+    """Return a file name for one name of a path.
+
+    A character is escaped as `%41` if Linux, macOS or Windows cannot store it there, or if a program would obey a file
+    of that name in the directory.
+    """
     obeyed = obeyed_names.to_escape(name, directory)
     escaped = "".join(
         escape(character) if at in obeyed or _is_forbidden(character) else character
@@ -32,12 +35,12 @@ def _is_forbidden(character: str) -> bool:
 
 
 def escape(character: str) -> str:
-    """A character as the bytes of its UTF-8, each as `%41`."""
+    """Return a character as its UTF-8 bytes, each as `%41`."""
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
 def _marked(safe: str, whole: str) -> str:
-    """A unique name: shortened, with a hash of the full name before its extension."""
+    """Return a unique name: shortened, with a hash of the full name before its extension."""
     stem, dot, ending = safe.rpartition(".") if "." in safe[1:] else (safe, "", "")
     if len(ending) > 20:
         stem, dot, ending = safe, "", ""
@@ -47,7 +50,7 @@ def _marked(safe: str, whole: str) -> str:
 
 
 class Names:
-    """Gives each path of an archive its name. File systems that fold case, or compose marks, see each of them once.
+    """Assigns each path of an archive a name, unique even for file systems that ignore case or compose marks.
 
     No path gets a name that begins with `reserved`.
     """
@@ -57,7 +60,7 @@ class Names:
         self._directories: set[bytes] = set()
 
     def of(self, path: str) -> str:
-        """The name, without a first slash, of a path that has not been asked for before."""
+        """Return the name, without a first slash, of a path that has not been passed before."""
         place, whole, within = "", "", ""
         *above, last = path.split("/")[1:]
         for name in above:
@@ -70,7 +73,11 @@ class Names:
         return place[1:]
 
     def _beneath(self, directory: str, safe: str, whole: str, *, is_directory: bool) -> str:
-        """Directories that are folded into one hold the memories of both; everything else needs a name of its own."""
+        """Return the place of a name in a directory.
+
+        Directories whose names fold to one share a place and hold the memories of both; a memory always gets its own
+        name.
+        """
         place = f"{directory}/{safe}"
         folded = _folded(place)
         is_taken = folded in self._memories or (not is_directory and folded in self._directories)
@@ -78,6 +85,6 @@ class Names:
 
 
 def _folded(place: str) -> bytes:
-    """Sixteen bytes that are the same for two paths that some file system takes for one."""
+    """Return sixteen bytes that are equal for two paths that some file system treats as one."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", place).casefold())
     return hashlib.blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()

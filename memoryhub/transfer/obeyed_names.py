@@ -1,7 +1,7 @@
-"""File names that a program obeys as soon as a directory is entered, listed or opened: an export never writes them.
+"""File names that a program obeys when a directory is entered, listed or opened: an export never writes them.
 
-An unpacked archive or a checked-out repository is data. A memory named `/.git/config` would make `git status` run what
-it says, so the formats escape such a name, and an import takes the escape back.
+An unpacked archive or a checked-out repository is data. A memory named `/.git/config` would make `git status` run
+commands from it, so the formats escape such a name, and an import reverses the escape.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Reason(NamedTuple):
-    """Why some names are escaped, as docs/export.md says it, and the names, folded."""
+    """A group of names that are escaped (case-folded), with the reason as docs/export.md gives it."""
 
     why: str
     names: frozenset[str]
@@ -71,30 +71,34 @@ BENEATH: Mapping[str, frozenset[str]] = {
     ".gemini": frozenset({"settings.json"}),
     ".codex": frozenset({"config.toml", "hooks.json"}),
 }
-"""Names that a coding agent obeys in its own directory, whose other contents are memories."""
+"""Names that a coding agent obeys in its own directory, whose other files are ordinary memories."""
 
 ENDINGS: frozenset[str] = _words(
     "lnk url scf pif library-ms search-ms searchconnector-ms website theme themepack desktop webloc inetloc fileloc"
     " code-workspace exe com scr bat cmd hta vbs vbe jse wsf wsh msc cpl reg application appref-ms settingcontent-ms"
     " terminal command workflow mobileconfig"
 )
-"""Endings that a file manager follows when it shows a directory, or runs at a double click without being text."""
+"""Extensions of files that a file manager follows when it shows a directory, or runs on a double click without being
+text."""
 
 _SHORT_NAME = re.compile(r"[^~.]{1,6}~[0-9]{1,6}(\.[^.]{0,3})?")
-"""How Windows spells a long name that it also has in short: `git~1` is `.git`."""
+"""Windows' short form of a long name: `git~1` is `.git`."""
 _ALL_NAMES: frozenset[str] = frozenset().union(*(reason.names for reason in NAMES))
 
 
 def folded(name: str) -> str:
-    """The name as the most generous file system compares it: without case and characters that are not shown, in one
-    Unicode form, and without what Windows cuts off (a stream after a colon, dots and spaces at the end)."""
+    """Return the name as the most tolerant file system compares it.
+
+    That is without case and invisible characters, in one Unicode form, and without what Windows cuts off: a stream
+    after a colon, and dots and spaces at the end.
+    """
     seen = "".join(character for character in name if unicodedata.category(character) not in ("Cf", "Cc"))
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).upper().casefold())
     return plain.replace("i\u0307", "i").split(":")[0].rstrip(". ")
 
 
 def to_escape(name: str, directory: str = "") -> frozenset[int]:
-    """The positions of the characters without which no program obeys the name; empty for an ordinary one."""
+    """Return the positions to escape so that no program obeys the name; empty for an ordinary name."""
     plain = folded(name)
     found: set[int] = set()
     if plain in _ALL_NAMES or plain in BENEATH.get(folded(directory), ()):
@@ -107,5 +111,5 @@ def to_escape(name: str, directory: str = "") -> frozenset[int]:
 
 
 def _positions(name: str, sign: str) -> set[int]:
-    """Where the sign stands, or what folds into it."""
+    """Return where the sign, or a character that folds into it, stands."""
     return {at for at, character in enumerate(name) if unicodedata.normalize("NFKC", character) == sign}

@@ -1,4 +1,4 @@
-"""What every reader of brought bytes keeps to: how much it takes, which places it takes, and what it leaves."""
+"""Rules that all readers of imported bytes share: limits, allowed places, and what cannot become a memory."""
 
 import mmap
 import re
@@ -12,13 +12,14 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Refused
 
 Data = bytes | mmap.mmap
-"""What was brought: bytes in memory, or a file that is read as if it were (which has no methods of texts)."""
+"""The imported bytes: in memory, or a mapped file, which lacks the methods of bytes for texts."""
 
 MARKED = "The name .anthropic-memory-store is reserved."
-"""Why the marker that the SDK puts into its own copies is left; a memory of an export that has this name is taken."""
+"""Why the SDK's marker in its own copies is not imported; a memory of an export with this name is."""
 
 MOST_PLACE = 4_096
-"""Bytes of a place: more than a path has, for an export escapes characters and shortens each name to 200."""
+"""The most bytes of a place: more than of a path, because an export escapes characters and shortens names to 200
+bytes."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ARCHIVES = (
@@ -34,9 +35,11 @@ _ARCHIVES = (
 
 
 class Bounds(NamedTuple):
-    """So many bytes come in and so many go out at most, of so many entries with so many versions; `ratio` is how many
-    times its own size something may unpack to that has more than `small` bytes then: a full store of equal lines packs
-    as well as a bomb."""
+    """The most bytes in and out, entries, and versions.
+
+    `ratio` limits how many times its own size data may unpack to, if it unpacks to more than `small` bytes: a full
+    store of equal lines compresses as well as a decompression bomb.
+    """
 
     packed: int = 256 * 1024 * 1024
     unpacked: int = 512 * 1024 * 1024
@@ -47,7 +50,7 @@ class Bounds(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What was brought and is not taken, and why, as a sentence."""
+    """A file or memory that is not imported, with the reason as a sentence."""
 
     path: str
     why: str
@@ -55,23 +58,23 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reader made of it: `left` is what no memory can be made of."""
+    """The result of a reader; `left` lists what cannot become a memory."""
 
     bundle: Bundle
     left: tuple[Left, ...] = ()
 
 
 def require_size(data: Data, bounds: Bounds) -> None:
-    """Raises Refused for more bytes than are taken."""
+    """Raise Refused for more bytes than allowed."""
     if len(data) > bounds.packed:
         raise Refused(f"It has {len(data):,} bytes; at most {bounds.packed:,} are taken.")
 
 
 def require_place(name: str, *, posix: bool = False) -> str:
-    """The relative place that an archive or a stream names; raises Refused for one that leads anywhere else.
+    """Return the relative place in an archive or stream in NFC; raises Refused for one that leads elsewhere.
 
-    `posix` says that only a slash divides names, as in git's trees and in a directory here: `a: b.md` is a name there,
-    and in an archive perhaps a drive.
+    `posix` says that only a slash separates names, as in git's trees and in a directory here: there `a: b.md` is a
+    name, whereas in an archive `a:` may be a drive.
     """
     shown = visible(name)
     if not name:
@@ -97,7 +100,7 @@ def require_place(name: str, *, posix: bool = False) -> str:
 
 
 def require_apart(names: Iterable[str]) -> None:
-    """Raises Refused where two things have one name, or one is both a text and a directory."""
+    """Raise Refused if a name occurs twice, or as both a text and a directory."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -111,7 +114,7 @@ def require_apart(names: Iterable[str]) -> None:
 
 
 def refusal_of(path: str) -> str | None:
-    """Why no memory can be at a path in the API's form; null: one can."""
+    """Return why no memory can have this path in the API's form, or None if one can."""
     try:
         accepted = paths.from_tool(paths.to_tool(path), creates=True)
     except ToolError as error:
@@ -121,12 +124,12 @@ def refusal_of(path: str) -> str | None:
 
 
 def is_marker(path: str) -> bool:
-    """Whether it is the SDK's marker, which it puts into each of its copies, so into any directory, or beneath one."""
+    """Return whether a path is the SDK's marker, which is in any directory that it copied, or is under one."""
     return paths.is_sync_marker(path) or path.endswith(paths.SYNC_MARKER)
 
 
 def text_of(content: bytes) -> str | None:
-    """The text of some bytes; null where they are none: not UTF-8, or with a NUL."""
+    """Return the text of some bytes; None if they are not UTF-8 or contain a NUL."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -135,7 +138,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def why_no_text(content: bytes) -> str:
-    """Why bytes that are no text are left."""
+    """Return why bytes that are not a text are not imported."""
     if content.startswith(_ARCHIVES):
         return "It is an archive, and archives inside are not unpacked."
     return "It is not a text, and memories are texts."
@@ -144,9 +147,9 @@ def why_no_text(content: bytes) -> str:
 def memories_of(
     texts: Iterable[tuple[str, bytes]], exported: Container[str] = ()
 ) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Memories of (place, bytes), and what is left of them; a byte order mark stays what it is, a character.
+    """Return memories from (place, bytes), and what cannot become one; a byte order mark stays a character.
 
-    `exported` are the paths that an export says its memories have: these are no marker, whatever their name is.
+    `exported` are the memories' paths that an export lists: none of them counts as a marker, whatever its name.
     """
     memories: list[BundledMemory] = []
     left: list[Left] = []
@@ -164,12 +167,12 @@ def memories_of(
 
 
 def plain(path: str, content: str) -> BundledMemory:
-    """A memory of which nothing is known but its text."""
+    """Return a memory of which only the text is known."""
     return BundledMemory(None, path, (BundledVersion(None, 1, "created", path, content, None, None),))
 
 
 def require_some(read: Read) -> Read:
-    """Raises Refused where nothing is left that could be a memory."""
+    """Return the result; raises Refused if it has no memory."""
     if read.bundle.memories:
         return read
     if read.left:
@@ -179,13 +182,13 @@ def require_some(read: Read) -> Read:
 
 
 def visible(name: str) -> str:
-    """A name from outside as it may stand in a sentence: short, without what cannot be seen."""
+    """Return a foreign name for use in a sentence: short, without invisible characters."""
     shown = "".join(c if c.isprintable() else "\ufffd" for c in name[:120])
     return f"“{shown}{'…' if len(name) > 120 else ''}”"
 
 
 def sizes(read: Read) -> Iterator[int]:
-    """The bytes of every text of what was read."""
+    """Yield the bytes of every text that was read."""
     for memory in read.bundle.memories:
         for version in memory.versions:
             yield len(version.content.encode()) if version.content else 0

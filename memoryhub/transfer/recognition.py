@@ -1,4 +1,4 @@
-"""Which of the formats some bytes are of."""
+"""Recognises the format of imported bytes."""
 
 from memoryhub.transfer import git_read, jsonl_read, reading, tree_read
 from memoryhub.transfer.bundle import Bundle, Refused
@@ -7,7 +7,10 @@ from memoryhub.transfer.tree_read import DEFAULT, Exclude
 
 
 def read(data: Data, name: str, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """The memories of brought bytes, whatever their name says; one text alone is one memory. Raises Refused."""
+    """Return the memories of imported bytes, recognised by content before name; a single text is one memory.
+
+    Raises Refused.
+    """
     reading.require_size(data, bounds)
     if not len(data):
         raise Refused("There is nothing in it.")

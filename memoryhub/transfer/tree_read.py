@@ -1,4 +1,4 @@
-"""Texts at places, of a directory or an archive: which of them are memories, by themselves or by the hub's manifest."""
+"""Selects the memories among the texts of a directory or an archive, by rules or by the hub's manifest."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,30 +13,30 @@ MANIFEST, HISTORY = ".memoryhub/manifest.jsonl", ".memoryhub/history.jsonl"
 MANIFEST_FORMAT = "memoryhub-files"
 
 MEMORY_NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "MEMORY.md", "AGENTS.md"})
-"""What coding agents read at the start of their work, wherever in a project it lies."""
+"""Files that coding agents read at the start of their work, anywhere in a project."""
 MEMORY_DIRECTORIES = frozenset({"memory", "memories", "agent-memory", "agent-memory-local", "rules"})
-"""Directories beneath a `.claude` whose Markdown is memory, as is that of `memory` beside a MEMORY.md."""
+"""Directories under a `.claude` whose Markdown files are memories."""
 
 NEVER = (
     ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "__MACOSX", ".obsidian", ".trash", ".vscode",
     ".idea", ".DS_Store", "Thumbs.db", "desktop.ini", "*.sqlite", "*.sqlite3", "*.sqlite3-*", "*.sqlite-*", "*.db",
     "*.db-wal", "*.db-shm", "*.lock", "*.pyc",
 )  # fmt: skip
-"""Patterns of names that hold no memories: what tools keep for themselves, and databases."""
+"""Patterns of names that are no memories: files that tools keep for themselves, and databases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """What is passed over: shell patterns, each of one name anywhere or, with a slash in it, of a whole place."""
+    """Shell patterns of what is ignored: of one name anywhere or, with a slash, of a whole place."""
 
     patterns: tuple[str, ...] = NEVER
 
     def has_name(self, name: str) -> bool:
-        """Whether nothing of that name is taken, wherever it lies."""
+        """Return whether a file or directory of that name is ignored everywhere."""
         return any(fnmatchcase(name, pattern) for pattern in self.patterns if "/" not in pattern)
 
     def has(self, place: str) -> bool:
-        """Whether a place, or a directory above it, is passed over."""
+        """Return whether a place, or a directory above it, is ignored."""
         parts = place.split("/")
         if any(map(self.has_name, parts)):
             return True
@@ -49,7 +49,7 @@ DEFAULT = Exclude()
 
 
 def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
-    """Whether agents keep a memory at a place; `beside` are the directories that have a MEMORY.md."""
+    """Return whether agents keep a memory at a place; `beside` are the directories with a MEMORY.md."""
     parts = place.split("/")
     if parts[-1] in MEMORY_NAMES:
         return True
@@ -64,15 +64,17 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
 
 
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """The memories of a ZIP: those of its history, where it is an export as it was written, else its texts."""
+    """Return the memories of a ZIP: those of its history if it is an unchanged export, else its texts."""
     return read_texts(dict(archive_read.files(data, bounds)), bounds, only_memory_files, "zip", exclude)
 
 
 def read_texts(
     texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str, exclude: Exclude = DEFAULT
 ) -> Read:
-    """The memories of (place: bytes), which is emptied by it, so that no text is there twice; of an export, packed or
-    unpacked, at the paths that its manifest says."""
+    """Return the memories of {place: bytes}, emptying the dictionary so that no text is in memory twice.
+
+    The texts of an export, packed or unpacked, are at the paths in its manifest.
+    """
     if MANIFEST in texts and not only_memory_files:
         read = reading.require_some(_of_export(texts, bounds))
         return replace(read, bundle=replace(read.bundle, source=source))
@@ -93,7 +95,7 @@ def read_texts(
 
 
 def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
-    """What an export of the hub holds."""
+    """Return the memories of a hub's export."""
     lines = list(jsonl_read.objects(texts.pop(MANIFEST)))
     jsonl_read.header_of(lines[0] if lines else None, MANIFEST_FORMAT)
     told = {
@@ -113,7 +115,7 @@ def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
 
 
 def _by_manifest(texts: Mapping[str, bytes], told: Mapping[str, tuple[str, object]]) -> Read:
-    """The texts at the paths that the manifest says."""
+    """Return the memories at the paths in the manifest."""
     at = [(told[name][0] if name in told else "/" + name, content) for name, content in sorted(texts.items())]
     for path, _ in at:
         if not path.startswith("/"):

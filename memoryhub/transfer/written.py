@@ -1,4 +1,4 @@
-"""What the writers of all formats are given, and how they spell it."""
+"""The input of all writers, and the JSON that they share."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from memoryhub.transfer.bundle import Author, BundledVersion
 
 FORMATS = ("zip", "jsonl", "git")
 VERSION = 1
-"""Of the formats. A reader refuses a higher one."""
+"""The version of the formats; a reader refuses any other one."""
 
 to_json = json.JSONEncoder(ensure_ascii=True, separators=(", ", ": ")).encode
 Told = Mapping[str, object]
@@ -18,7 +18,8 @@ Told = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is exported: `store` are the facts of its line, `path` a directory, `seq` the export's own audit entry."""
+    """The facts about an export: `store` for the line of the store, `path` a directory, `seq` the export's audit
+    entry."""
 
     hub: str
     store: Told
@@ -32,11 +33,10 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class WrittenVersion:
-    """A version, its memory, the SHA-256 of its text, and what the audit needs to know of it (null: not exported).
+    """A version, its memory, the SHA-256 of its text, and the audit's proof of it (None: not exported).
 
-    `memory_path` is where its memory is, or was last ("": redacted), and `deleted` says whether it is in the trash.
-    `old_path` is where the memory was before this version, if it was somewhere; versions of one act have the same
-    `at_once`.
+    `memory_path` is the memory's present or last path ("": redacted), and `deleted` says whether it is in the trash.
+    `old_path` is the memory's path before this version, if it had one; versions of one act have the same `at_once`.
     """
 
     version: BundledVersion
@@ -50,7 +50,7 @@ class WrittenVersion:
 
 
 def header(about: About, form: str) -> Told:
-    """The first line of everything that is exported."""
+    """Return the first line of every export."""
     return {
         "type": "header",
         "format": form,

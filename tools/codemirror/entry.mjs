@@ -1,5 +1,5 @@
-// Everything of CodeMirror that static/js/memories/editor.js uses, as one module. `markdownLanguage` rather than `markdown()`: that
-// would bring the languages of HTML, CSS and JavaScript with it, a third of the whole.
+// Everything of CodeMirror that static/js/memories/editor.js uses, as one module. It uses `markdownLanguage` instead of
+// `markdown()`, which would include HTML, CSS and JavaScript, a third of the total size.
 export { EditorState, StateField } from "@codemirror/state";
 export {
   Decoration,

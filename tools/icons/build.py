@@ -14,7 +14,7 @@ _INNER = re.compile(r"<svg[^>]*>(.*)</svg>", re.DOTALL)
 
 
 def symbol(name: str, svg: str) -> str:
-    """One icon as a symbol; colours and strokes are left to CSS."""
+    """Return one icon as a symbol; colours and strokes are left to CSS."""
     found = _INNER.search(svg)
     if found is None:
         raise ValueError(f"{name} is not an SVG picture")
@@ -23,7 +23,7 @@ def symbol(name: str, svg: str) -> str:
 
 
 def main(package: Path) -> None:
-    """Writes the sprite, and the licence of the icons beside it."""
+    """Write the sprite, and the licence of the icons next to it."""
     names = (HERE / "names.txt").read_text().split()
     symbols = [symbol(name, (package / "icons" / f"{name}.svg").read_text()) for name in names]
     sprite = '<svg xmlns="http://www.w3.org/2000/svg">\n' + "\n".join(symbols) + "\n</svg>\n"

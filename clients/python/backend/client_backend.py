@@ -1,4 +1,4 @@
-"""Builds the client's package, with nothing to install first: its modules are those of memoryhub/client."""
+"""Builds the client's package without other packages installed; its modules are those of memoryhub/client."""
 
 import base64
 import hashlib
@@ -13,11 +13,11 @@ from typing import Any
 HERE = Path(__file__).resolve().parent.parent
 PACKAGE = "hub_memory_tool"
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
-"""The same sources give the same wheel, byte for byte."""
+"""A fixed date, so that the same sources give the same wheel, byte for byte."""
 
 
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
-    """The name of the wheel that was written."""
+    """Write the wheel and return its file name."""
     project = _project()
     about = f"{_file_name(project)}.dist-info"
     files = {f"{PACKAGE}/{name}": text for name, text in _modules()}
@@ -37,7 +37,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
 
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
-    """The name of the archive that was written; it holds the modules, and builds without the checkout."""
+    """Write the source archive and return its file name; it contains the modules, so it builds without the checkout."""
     project = _project()
     root = _file_name(project)
     files = {f"{PACKAGE}/{name}": text for name, text in _modules()}
@@ -53,7 +53,7 @@ def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
 
 
 def _modules() -> Iterator[tuple[str, bytes]]:
-    """Of the checkout or, in an unpacked archive, of the archive."""
+    """Yield the name and content of each module, from the checkout or from an unpacked source archive."""
     unpacked = HERE / PACKAGE
     source = unpacked if unpacked.is_dir() else HERE.parent.parent / "memoryhub" / "client"
     for path in sorted(source.iterdir()):
@@ -84,7 +84,8 @@ def _metadata(project: dict[str, Any]) -> bytes:
 
 
 def _record(files: dict[str, bytes], itself: str) -> bytes:
-    """What an installer checks: path, hash and size of each file, and of this one the path alone."""
+    """Return the list that an installer checks: path, hash and size of each file, and only the path of the list
+    itself."""
     lines = [f"{path},sha256={_digest(content)},{len(content)}" for path, content in files.items()]
     return "\n".join([*lines, f"{itself},,", ""]).encode()
 

@@ -1,4 +1,4 @@
-"""Says that SECRET_KEY was changed on purpose."""
+"""Accepts a SECRET_KEY that was changed on purpose."""
 
 from typing import Any
 

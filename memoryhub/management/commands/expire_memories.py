@@ -1,4 +1,4 @@
-"""Runs the retention policies now, or tells what they would remove."""
+"""Runs the retention policies now, or prints what they would remove."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Command(HubCommand):
         self.stdout.write(f"{store_id or 'hub'}: {_sentence(counted)} would go.")
 
     def _told(self, items: Iterator[Item]) -> Iterator[Item]:
-        """The items, each printed as it is counted."""
+        """Yield the items, and print each one."""
         for item in items:
             what = item.path or "audit entries"
             self.stdout.write(
@@ -50,7 +50,7 @@ class Command(HubCommand):
             yield item
 
     def _run(self, store_id: str | None, at: datetime, allow: bool) -> list[str]:
-        """Runs to the end; gives the sentence of the guard that stopped it."""
+        """Run to the end; return the sentence of the guard that stopped the run, if one did."""
         act = Act(Actor.system("expire_memories"), Door.COMMAND, at)
         try:
             run = runs.start(store_id, act, at)

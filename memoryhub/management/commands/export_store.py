@@ -20,7 +20,7 @@ from memoryhub.starting import HubCommand
 
 PIPE = "-"
 STEP = 1000
-"""So many versions go by between two lines of progress."""
+"""How many versions are written between two lines of progress."""
 
 
 class Command(HubCommand):
@@ -56,7 +56,7 @@ class Command(HubCommand):
         self.stderr.write(f"{told}{counts.versions} versions, {size} bytes: {target}")
 
     def _write(self, export: exporting.Export, target: str) -> int:
-        """How many bytes were written; all of them are of one moment."""
+        """Write the export, all of it as of one moment, and return its bytes."""
         size = 0
         try:
             with snapshot(), _opened(target) as written:
@@ -68,7 +68,7 @@ class Command(HubCommand):
         return size
 
     def _told(self, export: exporting.Export, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The pieces; every so many versions a line says how far it is."""
+        """Yield the pieces, and print progress after every STEP versions."""
         last = 0
         for piece in pieces:
             yield piece
@@ -79,7 +79,7 @@ class Command(HubCommand):
 
 @contextmanager
 def _opened(target: str) -> Iterator[BinaryIO]:
-    """The output, readable by its owner alone; one that was not written to its end does not stay under its name."""
+    """Open the output, readable only by its owner; an incomplete file does not keep the final name."""
     if target == PIPE:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -61,11 +61,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 OWN_KEY = "ANTHROPIC_API_KEY"
-"""It is sent to Anthropic alone, unless somebody says otherwise."""
+"""The key's default variable for Anthropic's API; it is sent nowhere else unless `--key-env` names it."""
 
 
 def _bounds(more: dict[str, Any]) -> Bounds:
-    """The limits of an import: from the settings, or from the command's options."""
+    """Return the limits of an import: from the settings, or from the command's options."""
     usual, given = importing.bounds(), more["max_bytes"]
     return usual._replace(
         packed=given or usual.packed,
@@ -76,7 +76,7 @@ def _bounds(more: dict[str, Any]) -> Bounds:
 
 
 def printable(line: str) -> str:
-    """A line without what a terminal would take for a command."""
+    """Return a line without control characters, which a terminal could obey."""
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
@@ -150,7 +150,7 @@ class Command(HubCommand):
         return Act(Actor.system("import_store"), Door.COMMAND, timezone.now())
 
     def _go_on(self, job: Import) -> None:
-        """To the end of what the hub has to do, with a bar where somebody looks on."""
+        """Finish the hub's part of the import, with a progress bar on a terminal."""
         more = True
         while more:
             more = importing.step(job.pk, timezone.now())
@@ -162,7 +162,7 @@ class Command(HubCommand):
             self.stderr.write("")
 
     def _show(self, job: Import) -> None:
-        """The preview: one line a memory, then how many meet what."""
+        """Print the preview: one line per memory, then the number of memories per outcome."""
         found: Counter[str] = Counter()
         for item in ImportItem.objects.filter(job=job).order_by("number").defer("content", "history"):
             found[item.found] += 1
@@ -188,7 +188,7 @@ class Command(HubCommand):
             importing.choose(job.pk, CHOICES[answer], [number])
 
     def _asked(self, job: Import, question: str) -> str:
-        """What somebody types; the end of the input ends the import, of which nothing was done."""
+        """Return what the person typed; the end of input cancels the import, of which nothing was done."""
         try:
             return input(question).strip()
         except EOFError:

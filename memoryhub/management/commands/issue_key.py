@@ -43,7 +43,7 @@ class Command(HubCommand):
 
 
 def issue(name: str, stores: list[MemoryStore], all_stores: bool, level: Access, days: int | None) -> tuple[Any, str]:
-    """Finds or makes the agent and gives it a key; CommandError where several have the name."""
+    """Find or create the agent and issue a key to it; raises CommandError if several agents have the name."""
     by: dict[str, Any] = {"actor": Actor.system("issue_key"), "door": Door.COMMAND, "at": timezone.now()}
     found = Agent.objects.filter(pk=name) or Agent.objects.named(access.fold_name(name)).by_name()[:MOST_NAMED]
     if len(found) > 1:

@@ -25,7 +25,7 @@ BACKLOG = 4096
 
 
 class Command(BaseCommand):
-    requires_system_checks: Any = ()  # they come when the files are as they should be
+    requires_system_checks: Any = ()  # they run after the files are prepared
     help = "Migrates the database and serves the hub with its background work until it is stopped."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         sqlite = connection.vendor == "sqlite"
         connection.close()
         if not sqlite:
-            connection.close_pool()  # type: ignore[attr-defined]  # workers are forks: none may share a connection
+            connection.close_pool()  # type: ignore[attr-defined]  # workers are forked and may not share a connection
         options.for_workers(port, threads or (16 if sqlite else 4))
         server = Server(
             "memoryhub.rsgi:application",
@@ -86,7 +86,7 @@ class Command(BaseCommand):
 
 
 def write_last_checkpoint() -> None:
-    """At the end, of what the workers have written; the next start writes it where the disk or the database refuses."""
+    """Write a last checkpoint when the server stops; if that fails, the next start writes one."""
     try:
         checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now())
     except (Error, OSError) as error:
@@ -94,7 +94,7 @@ def write_last_checkpoint() -> None:
 
 
 def require_writable() -> None:
-    """Raises a CommandError, in one sentence, where the database is a replica or read-only: a hub writes every call."""
+    """Raise CommandError if the database is a replica or read-only: a hub writes every call."""
     if not sql.is_writable():
         raise CommandError(
             "The database takes no writes: it is a replica, or read-only. Name the primary in DATABASE_URL, or all"
@@ -103,7 +103,7 @@ def require_writable() -> None:
 
 
 def settle_address(host: str, port: int) -> None:
-    """Where nobody has said what the hub's address is, links and snippets lead to where it answers, in workers too."""
+    """If MEMORYHUB_URL is not set, use the address that the hub listens on for links, in workers too."""
     names = {host: host for host in ("127.0.0.1", "::1", "localhost")} | {"0.0.0.0": "127.0.0.1", "::": "::1"}
     if os.environ.get("MEMORYHUB_URL") or host not in names:
         return

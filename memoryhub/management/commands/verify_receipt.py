@@ -1,4 +1,4 @@
-"""Holds the receipt of an erasure against its signature."""
+"""Verifies the signature of an erasure's receipt."""
 
 import sys
 from argparse import ArgumentParser

@@ -2,7 +2,7 @@
 
 const place = document.getElementById("api");
 
-// The page has its own title: of what Swagger UI says of the whole document only the description is drawn.
+// The page has its own title, so only the description of Swagger UI's information block is drawn.
 function description(_original, system) {
   const element = system.React.createElement;
   return function Description() {
@@ -27,7 +27,7 @@ function draw() {
   });
 }
 
-// Swagger UI leaves some of what it draws without a name.
+// Swagger UI draws some elements without an accessible name.
 function name(control, text) {
   if (!control.hasAttribute("aria-label")) control.setAttribute("aria-label", text);
 }

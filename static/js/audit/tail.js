@@ -1,13 +1,13 @@
-// What is new in a list, without anything jumping: [data-tail] asks every few seconds while the page is looked at. New rows
-// go into the list only while its reader is at its top and does nothing with it; else a link says how many there are.
-// [data-news] asks in the same way who has changed the memory that is being edited.
+// Shows new rows of a list without moving the page: [data-tail] asks every few seconds while the page is visible. New
+// rows are inserted only while the reader is at the top of the list and is not using it; otherwise a link shows their
+// number. [data-news] asks in the same way who has changed the memory that is being edited.
 
 const TAIL_EVERY = 4000;
 const NEWS_EVERY = 15000;
 const SLOWEST = 120000;
 const MOST_ROWS = 500;
 
-// Calls `ask` again and again: later after each failure, never twice at once, and not while the page is hidden.
+// Calls `ask` repeatedly: after a longer pause for each failure, one call at a time, and not while the page is hidden.
 function poll(every, ask, tell = () => {}) {
   let wait = every;
   let timer = null;
@@ -37,7 +37,7 @@ function poll(every, ask, tell = () => {}) {
   return { start: run, pause: (on) => ((paused = on), tell(on ? "paused" : "live"), plan(0)) };
 }
 
-// 204 is null. Whoever has been signed out meanwhile is sent elsewhere, which is no answer.
+// Returns the headers and the content, which is null for 204. A redirect, as after signing out, is an error.
 async function fetchPart(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" }, redirect: "error" });
   if (!answer.ok) throw new Error(String(answer.status));
@@ -63,7 +63,7 @@ function tail(box) {
   let next = "";
   let paused = false;
 
-  // Whether new rows would move what somebody reads, points at or has chosen.
+  // Returns whether new rows would move something that the person reads, points at or has selected.
   const edge = () => Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingBlockStart) || 0;
   const beneathEdge = () => list.closest("table").getBoundingClientRect().top - edge();
   const inUse = () => {
@@ -108,7 +108,7 @@ function tail(box) {
     button.textContent = paused ? button.dataset.resume : button.dataset.pause;
     polling.pause(paused);
   });
-  // Asked for, the rows are put in at once, and the first of them gets the focus.
+  // On request the rows are inserted at once, and the first of them gets the focus.
   link.addEventListener("click", (event) => {
     if (!rows.length || !list || link.textContent.includes("+") || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

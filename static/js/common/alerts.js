@@ -1,6 +1,6 @@
-// What htmx could not do is said in the page's alert region, which a screen reader reads out.
+// Reports failed htmx requests in the page's alert region, which a screen reader reads out.
 
-// A page that answers a form is opened again by its address, never by sending the form once more.
+// A page that answered a form is opened again by its address, so the form is never sent twice.
 if (document.body.dataset.posted !== undefined) history.replaceState(history.state, "", location.href);
 
 const region = () => document.getElementById("alerts");

@@ -1,5 +1,6 @@
-// From change to change of the page's comparisons: [data-step="1"] and [data-step="-1"] are links that step from the change
-// in the address or, if there is none, from what is in view. Without this script they lead to the first and to the last.
+// Steps between the changes of the page's comparisons: [data-step="1"] and [data-step="-1"] are links to the next and
+// the previous change, counted from the one in the address or in view. Without this script they lead to the first and
+// the last change.
 
 const all = () => [...document.querySelectorAll(".diff tr[id]")].filter((row) => row.checkVisibility());
 

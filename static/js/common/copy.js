@@ -1,4 +1,4 @@
-// Copy buttons: [data-copy="#id"] copies the text of an element, [data-copy-text="…"] a text of its own.
+// Copy buttons: [data-copy="#id"] copies the text of an element, [data-copy-text="…"] the given text.
 
 const SHOWN_FOR = 2000; // milliseconds
 const before = new WeakMap();
@@ -9,7 +9,7 @@ function textOf(button) {
   return source?.value ?? source?.textContent ?? "";
 }
 
-// Without a secure context there is no clipboard API; a selection and the old command still work there.
+// Without a secure context there is no clipboard API; a selection and the old copy command still work.
 async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = Object.assign(document.createElement("textarea"), { value: text });
@@ -31,7 +31,7 @@ function announce(sentence) {
   region.textContent = sentence;
 }
 
-// The button says so for a moment: in its text, or for an icon in its name and picture.
+// The button confirms for a moment: in its text or, for an icon, in its name and picture.
 function show(button, sentence) {
   if (before.has(button)) return;
   const label = button.querySelector("span");

@@ -1,7 +1,8 @@
-// Links to lines: #L10 and #L10-L20 are marked and shown; shift-click, or Shift with the arrow keys, chooses a range.
+// Links to lines: #L10 and #L10-L20 are marked and scrolled to; shift-click, or Shift with the arrow keys, selects a
+// range.
 
 const ADDRESS = /^#L(\d+)(?:-L(\d+))?$/;
-let anchor = null; // the line from which a range is measured
+let anchor = null; // the line at which a range starts
 
 const numberOf = (link) => Number(link.parentElement.id.slice(1));
 const lineAt = (number) => document.getElementById(`L${number}`);
@@ -35,7 +36,8 @@ function showChosen() {
   lineAt(range?.first)?.scrollIntoView({ block: "center" });
 }
 
-// One number is reached by Tab, the others from it by the arrow keys: a text has too many lines for a stop at each.
+// One line number is reached by Tab, the others from it by the arrow keys: a text has too many lines for a tab stop
+// each.
 function rove(link) {
   const list = link.closest("[data-lines]");
   list.querySelector('a[tabindex="0"]')?.setAttribute("tabindex", "-1");

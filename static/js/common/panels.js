@@ -1,4 +1,5 @@
-// What opens over the page: dialogs by [data-dialog="id"], and menus that close when the person turns to something else.
+// Elements that open over the page: dialogs by [data-dialog="id"], and menus that close when the person clicks or moves the
+// focus elsewhere.
 
 const openMenus = () => document.querySelectorAll("details[data-menu][open]");
 
@@ -24,7 +25,7 @@ document.addEventListener("click", (event) => {
   if (event.target.matches("dialog[open]")) closeWhenOutside(event.target, event);
 });
 
-// A click on the backdrop has the dialog as its target, and lies outside of it.
+// A click on the backdrop has the dialog as its target, but lies outside the dialog's rectangle.
 function closeWhenOutside(dialog, { clientX, clientY }) {
   const box = dialog.getBoundingClientRect();
   const inside = clientX >= box.left && clientX <= box.right && clientY >= box.top && clientY <= box.bottom;

@@ -1,8 +1,8 @@
-// Keyboard shortcuts: elements name theirs by data-shortcut ("e", "g s", "/"), and the dialog behind `?` lists those of
-// the page. Never inside a field; single keys can be switched off (data-single-keys="off" on the body).
+// Keyboard shortcuts: elements declare theirs by data-shortcut ("e", "g s", "/"), and the dialog behind `?` lists those
+// of the page. They do not work inside a field; single keys can be switched off (data-single-keys="off" on the body).
 
-const SEQUENCE_WITHIN = 1200; // milliseconds between `g` and what follows
-// Where letters are typed, or choose: a box or a switch that has the focus takes none.
+const SEQUENCE_WITHIN = 1200; // milliseconds between `g` and the next key
+// Elements in which letters are typed or select an option; a focused box or switch is not one of them.
 const FIELDS = "input:not([type=checkbox], [type=radio], [type=button], [type=submit]), textarea, select, "
   + "[contenteditable]:not([contenteditable=false])";
 let pending = "";
@@ -12,14 +12,14 @@ const singleKeys = () => document.body.dataset.singleKeys !== "off";
 const dialogOpen = () => document.querySelector("dialog[open]") !== null;
 const visible = (element) => element.checkVisibility();
 
-// The page's own elements come before those that are on every page: `/` leads to the filter of a list where there is one.
+// The page's own elements precede those of every page: `/` focuses the filter of a list if there is one.
 function bound(keys) {
   const found = [...document.querySelectorAll("[data-shortcut]")].filter((element) => element.dataset.shortcut === keys);
   const seen = found.filter(visible);
   return seen.find((element) => element.closest("main")) ?? seen[0] ?? found.find((element) => element.matches("a[href]"));
 }
 
-// In a list of lines that says so, a key leads from the line that has the focus, or is marked, to who has seen it.
+// In a list of lines with data for it, a key opens the readers of the focused or marked line.
 function ofLine(key) {
   const list = document.querySelector(`[data-line-key="${CSS.escape(key)}"]`);
   const line = list?.querySelector(":scope > li:focus-within") ?? list?.querySelector(":scope > .line-marked");
@@ -41,7 +41,7 @@ function run(element) {
   }
 }
 
-// Lists: `j` and `k` move the focus over the first link of each item; Enter is the link's own.
+// Lists: `j` and `k` move the focus between the first links of the items; Enter follows the link.
 function step(by) {
   const all = [...document.querySelectorAll("[data-list-item]")].filter(visible);
   const at = all.findIndex((item) => item.contains(document.activeElement));

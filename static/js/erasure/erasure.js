@@ -1,4 +1,4 @@
-// A search or an erasure that takes long: while the browser waits for the answer, a bar and the seconds that have gone by.
+// Shows a progress bar and the elapsed seconds while the browser waits for a long search or erasure.
 
 const waits = () => document.querySelectorAll("[data-waits]");
 
@@ -25,7 +25,7 @@ document.addEventListener("submit", (event) => {
   if (!event.defaultPrevented) wait(event.target, event.submitter?.value);
 });
 
-// Only looking can be stopped: nothing has changed.
+// Only a search can be stopped, because it changes nothing.
 document.addEventListener("click", (event) => {
   if (!event.target.closest?.("[data-stop]")) return;
   stop();

@@ -1,5 +1,5 @@
-// Previews of restoring and undoing: the summary and the button say what will change as it is chosen, and what is left out
-// is sent in one field, since a server takes only so many.
+// Previews of restoring and undoing: the summary and the button follow the choices. The excluded items are sent in one
+// field, because a server limits the number of fields.
 
 const forms = () => document.querySelectorAll("form[data-undo]");
 
@@ -28,7 +28,7 @@ function effects(form) {
   return counted;
 }
 
-// Whether something differs from what the page proposed.
+// Return whether a choice differs from the page's proposal.
 const isChosen = (form) =>
   [...form.querySelectorAll("input[type=radio], input[name=leave_out]")].some((box) => box.checked !== box.defaultChecked);
 
@@ -65,5 +65,5 @@ document.addEventListener("formdata", ({ target, formData }) => {
   if (left.length > 1) formData.set("leave_out", left.join(" "));
 });
 
-// Coming back by the browser's history, the boxes are as they were left.
+// When the page comes back from the browser's history, the boxes keep their state.
 addEventListener("pageshow", () => forms().forEach(tell));

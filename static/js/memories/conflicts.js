@@ -1,9 +1,9 @@
-// The conflicts that are left in a merged text: between their markers in the editor, and as blocks with three sides above it.
-// The markers are read as the server reads them; a conflict is settled once one of its markers is gone.
+// The open conflicts of a merged text: between their markers in the editor, and above it as blocks with three sides.
+// The markers are parsed as on the server; a conflict is settled once one of its markers is gone.
 
 const SIGNS = ["<", "|", "=", ">"];
 
-// Every conflict whose four markers are there, in order: where it and its sides stand in the text.
+// Returns every conflict with all four markers, in order: its position and those of its sides.
 export function conflictsIn(doc, mark) {
   const starts = SIGNS.map((sign) => sign.repeat(mark));
   const found = [];
@@ -33,7 +33,8 @@ function conflictBetween([first, base, between, last], end) {
   };
 }
 
-// What stands in the place of a conflict once a side is taken. A side that ended its text without a line feed does so again.
+// Returns the text that replaces a conflict when a side is taken. A side without a final line feed at the end of the
+// text keeps it so.
 function textOf(doc, conflict, side, openEnds) {
   const slice = ([from, to]) => doc.sliceString(from, to);
   const text = side === "both" ? slice(conflict.theirs) + slice(conflict.mine) : slice(conflict[side]);
@@ -41,7 +42,7 @@ function textOf(doc, conflict, side, openEnds) {
   return isLast && openEnds.includes(side === "both" ? "mine" : side) ? text.replace(/\n$/, "") : text;
 }
 
-// The editor's part: which conflict is which is known from where it begins, also when a step is taken back.
+// In the editor a conflict is identified by its start, also after an undo.
 function tracking(cm, mark, Header) {
   const made = (doc, list, places) => ({ list, places, shown: decorations(cm, doc, list, Header) });
   return cm.StateField.define({
@@ -74,7 +75,7 @@ function decorations(cm, doc, list, Header) {
   return cm.Decoration.set(ranges, true);
 }
 
-// What stands above a conflict in the text: for the mouse; the blocks above the editor have the same for everybody.
+// The buttons above a conflict in the text are for the mouse; the blocks above the editor offer the same to everyone.
 function headerOf(cm, room, take) {
   return class extends cm.WidgetType {
     constructor(id) {
@@ -106,7 +107,7 @@ function headerOf(cm, room, take) {
   };
 }
 
-// The extensions for the editor of a room, and what makes the page follow it.
+// The extensions for the editor of a conflict page, and the listener by which the page follows it.
 export function conflicts(cm, form) {
   const room = form.querySelector("[data-room]");
   if (!room) return { extensions: [], follow: () => {} };
@@ -143,7 +144,7 @@ function show(cm, view, { from }) {
   view.focus();
 }
 
-// How many are left, and of each block whether it is.
+// Updates how many conflicts are left, and the state of each block.
 function tell(room, list, taken) {
   const blocks = [...room.querySelectorAll("[data-room-conflict]")];
   const output = room.querySelector("[data-room-left]");
@@ -186,7 +187,7 @@ function listen(cm, view, form, room, { field, take, go }) {
   room.toggleAttribute("data-ready", true);
 }
 
-// The focus goes on to the next block that is left, or to the heading of the text.
+// The focus moves to the next open block, or to the heading of the text.
 function toNext(room, block) {
   const left = [...room.querySelectorAll("[data-room-conflict]:not([data-settled])")];
   const next = left.find((other) => block.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING) ?? left[0];

@@ -1,5 +1,6 @@
-// What somebody types in the form of a memory survives a closed tab: kept in this browser, offered on return, never put in
-// by itself. A draft's key names its person, memory and opened version, and the page that wrote it: none overwrites another.
+// Text typed in a memory's form survives a closed tab: it is stored in this browser and offered on return, but never
+// inserted without asking. A draft's key names the person, the memory, the opened version and the page that wrote it,
+// so no draft overwrites another.
 
 const PREFIX = "memoryhub:draft:";
 const SENT = "memoryhub:sent";
@@ -43,8 +44,8 @@ function forgetOld() {
 
 // ------------------------------------------------------------------------------------------------ signed out meanwhile
 
-// Each sign-out leaves another mark for its person. A page that finds another one than when it was opened writes nothing
-// any more, in whichever tab the person signed out; the mark is read before each writing, so no event can be missed.
+// Each sign-out stores another mark for its person. A page that finds a mark other than at its opening writes nothing
+// any more, in whichever tab the person signed out. The mark is read before each write, so no event can be missed.
 function signOutMark(person) {
   try {
     return localStorage.getItem(SIGNED_OUT + person);
@@ -58,14 +59,14 @@ function signOut(person) {
   try {
     localStorage.setItem(SIGNED_OUT + person, `${Date.now()}:${Math.random()}`);
   } catch {
-    // Where nothing can be stored there are no drafts.
+    // If nothing can be stored there are no drafts.
   }
 }
 
 // ------------------------------------------------------------------------------------------------ saved or not
 
-// What was sent stays until it is known to be saved: a page that comes back with the text has not saved it yet. It is
-// forgotten on the page to which saving leads.
+// A sent draft is kept until it is known to be saved: a page that comes back with the text has not saved it yet. The
+// page to which saving leads deletes it.
 function takeSent() {
   try {
     const text = sessionStorage.getItem(SENT);
@@ -86,7 +87,7 @@ function rememberSent(keys, to) {
   try {
     sessionStorage.setItem(SENT, JSON.stringify({ keys, to, from: location.pathname }));
   } catch {
-    // The draft is then offered once more, unless the memory has its text.
+    // The draft is then offered again, unless the memory already has its text.
   }
 }
 
@@ -196,7 +197,7 @@ function showComparison(button, banner, template, form, text) {
   form.elements.text.dispatchEvent(new CustomEvent("editor:compare", { detail: { parent, text, labels } }));
 }
 
-// What was typed before something of the memory was redacted may hold what is redacted: it is not offered, but dropped.
+// A draft from before a redaction of the memory may contain the redacted text: it is deleted and not offered.
 function forgetRedacted(form) {
   const { draft, draftRedacted } = about(form);
   if (!draftRedacted) return;

@@ -1,9 +1,10 @@
-// Makes an editor of a <textarea data-editor>. The textarea stays what the form sends, and works alone without this script.
+// Turns a <textarea data-editor> into an editor. The form still sends the textarea, which works alone without this
+// script.
 
 const nonce = document.querySelector('meta[name="csp-nonce"]')?.nonce ?? "";
-const WIDE = "(min-width: 56.25rem)"; // below it two texts do not fit side by side
+const WIDE = "(min-width: 56.25rem)"; // in a narrower window two texts do not fit side by side
 
-// Besides what CodeMirror knows: blanks and fillers, joiners and selectors outside of emoji and letters, tags.
+// In addition to CodeMirror's list: blanks and fillers, joiners and selectors outside emoji and letters, tags.
 const HIDDEN = new RegExp(
   "[\\u00a0\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u2000-\\u200a\\u202a-\\u202c\\u202f\\u205f-\\u2065\\u2068\\u206a-\\u206f" +
     "\\u2800\\u3164\\uffa0\\ufff0-\\ufff8\\u{e0000}-\\u{e0fff}]" +
@@ -85,10 +86,10 @@ function language(cm, name) {
   return [new cm.LanguageSupport(cm.markdownLanguage), cm.keymap.of(cm.markdownKeymap)];
 }
 
-// Markdown takes the markers of conflicts for headings.
+// Markdown would parse the markers of conflicts as headings.
 const marked = (form) => Number(form?.dataset.mark) > 0;
 
-// What both sides of a merge have as well as an editor alone.
+// Extensions shared by a single editor and both sides of a merge.
 function reading(cm, textarea) {
   return [
     cm.EditorView.cspNonce.of(nonce),
@@ -102,8 +103,8 @@ function reading(cm, textarea) {
   ];
 }
 
-// Typed over a selection, the browser would keep the look of what it replaces in a style attribute, which the policy of the
-// page refuses; so the editor replaces it itself.
+// When text is typed over a selection, the browser keeps the replaced style in a style attribute, which the page's
+// policy refuses; so the editor replaces the selection itself.
 function typeOver(event, view) {
   const { inputType, data, isComposing } = event;
   if (inputType !== "insertText" || !data || isComposing || view.state.readOnly || view.state.selection.main.empty) return false;
@@ -145,7 +146,7 @@ function attributes(textarea, label) {
   return names;
 }
 
-// Another text beside the editor's, only to be looked at: a draft beside what the page has.
+// A read-only text beside the editor's: a draft beside the page's text.
 function compare(cm, textarea, { parent, text, labels }) {
   const side = (doc, label) => ({
     doc,

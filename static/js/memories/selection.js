@@ -1,5 +1,5 @@
-// Rows that are chosen for an act on all of them: `x` ticks the row that has the focus, shift-click a range, and a bar
-// says how many there are. Without this the boxes and the buttons of the form do the same.
+// Selection of rows for an act on all of them: `x` ticks the focused row, shift-click a range, and a bar shows the
+// number. Without this script the boxes and buttons of the form still work.
 
 const FIELDS = "textarea, select, [contenteditable]:not([contenteditable=false]), input:not([type=checkbox])";
 const UNITS = ["B", "KB", "MB", "GB", "TB"];
@@ -18,7 +18,7 @@ function summed(boxes, name) {
   return boxes.reduce((sum, box) => sum + Number(box.dataset[name] ?? 0), 0);
 }
 
-// What the bar says: rows, and the memories in them where directories are among them.
+// The text of the bar: the number of rows, and of the memories in them if directories are among them.
 function told(words, ticked) {
   const count = summed(ticked, "count");
   const parts = [words.selected.replace("#", ticked.length.toLocaleString())];
@@ -73,7 +73,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// The focus goes from a box to the link of its row, so that `j` and `k` go on from there.
+// The focus moves from a box to the link of its row, so that `j` and `k` continue from there.
 function toggleFocused(range) {
   const item = document.activeElement?.closest("[data-list-item]");
   const box = item?.querySelector("input[data-select]");
@@ -98,6 +98,6 @@ function start() {
   for (const form of document.querySelectorAll("[data-selection]")) show(form);
 }
 
-// A page that the browser keeps comes back with its ticks.
+// A page restored from the browser's cache keeps its ticks.
 window.addEventListener("pageshow", start);
 document.addEventListener("htmx:afterSettle", start);

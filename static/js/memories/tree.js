@@ -1,5 +1,5 @@
-// The tree of a memory store by keyboard, as the WAI-ARIA practices describe it, with directories that load when they
-// are opened first and stay open from page to page.
+// Keyboard control of a memory store's tree, following the WAI-ARIA practices; directories load when they are first
+// opened and stay open from page to page.
 
 const items = (tree) => [...tree.querySelectorAll('[role="treeitem"]')].filter((item) => item.offsetParent !== null);
 const groupOf = (item) => item.parentElement.querySelector(':scope > [role="group"]');
@@ -22,7 +22,7 @@ function remember(tree, item) {
   try {
     sessionStorage.setItem(keyOf(tree), JSON.stringify([...paths]));
   } catch {
-    // A browser may refuse storage; then the tree only forgets.
+    // A browser may refuse storage; then open directories are not remembered.
   }
 }
 
@@ -111,7 +111,7 @@ document.addEventListener("click", (event) => {
   moveTo(item);
 });
 
-// A directory that could not be loaded is closed again; the page's alert region says why.
+// A directory that failed to load is closed again; the page's alert region says why.
 document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   if (detail.xhr.status >= 200 && detail.xhr.status < 300) return;
   const group = target.closest?.('[role="tree"] [role="group"]');
@@ -128,8 +128,8 @@ function prepareAll() {
   }
 }
 
-// htmx tells of each new line by itself; the tree is looked through once for all of them. Where the line that had the
-// focus is gone (it was "show more"), the first of the new ones gets it.
+// htmx reports each new line separately; the tree is scanned once for all of them. If the focused line is gone (it was
+// "show more"), the first new line gets the focus.
 let firstNew = null;
 
 function settled() {
@@ -144,6 +144,6 @@ document.addEventListener("htmx:afterSettle", ({ target }) => {
   setTimeout(settled);
 });
 
-// htmx listens for tree:open once it has looked through the page.
+// htmx listens for tree:open once it has processed the page.
 if (document.readyState === "complete") prepareAll();
 else window.addEventListener("load", prepareAll);

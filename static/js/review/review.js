@@ -1,8 +1,8 @@
-// The review inbox: claims, the selection, and its keys, which act on the item that has the focus: `x` selects, those of the
-// buttons decide. After a decision the focus goes on to the next item.
+// The review inbox: claims, the selection, and keys that act on the focused item: `x` selects, the buttons' keys
+// decide. After a decision the focus moves to the next item.
 
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]:not([contenteditable=false])";
-const RENEW = 120_000; // milliseconds after which a claim is taken again; it expires after five minutes
+const RENEW = 120_000; // milliseconds after which a claim is renewed; it expires after five minutes
 const claimed = new Map();
 let following = null;
 
@@ -51,7 +51,7 @@ function count() {
   all.indeterminate = chosen > 0 && chosen < boxes.length;
 }
 
-// What was approved together with an item stays where it is, as a line.
+// Replaces an item that was approved together with another by a line in its place.
 function settle(item, said) {
   const line = document.createElement("li");
   line.className = "review-item review-decided";
@@ -59,7 +59,8 @@ function settle(item, said) {
   item.replaceWith(line);
 }
 
-// The other versions of a memory say how many earlier ones they approve too; what is being typed stays.
+// Refreshes the other versions of a memory, which say how many earlier ones they would approve too, unless a note is
+// being typed.
 function refresh({ memory, version }) {
   for (const item of items()) {
     if (item.dataset.reviewMemory !== memory || item.dataset.reviewItem === version) continue;
@@ -98,7 +99,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 });
 
 document.addEventListener("htmx:afterSettle", (event) => {
-  if (!following || event.detail.xhr !== following.xhr) return; // a claim is answered meanwhile
+  if (!following || event.detail.xhr !== following.xhr) return; // another answer, for example to a claim
   const { id, next } = following;
   following = null;
   count();

@@ -1,7 +1,7 @@
-// The palette (Ctrl or ⌘ K), the path finder (t) and the finder's page: what is found follows what is typed. Answers that
-// come too late are dropped. Links marked data-palette lead to plain pages where there is no script.
+// The palette (Ctrl or ⌘ K), the path finder (t) and the finder's page: results follow the typing. Late answers are
+// dropped. Without script, links marked data-palette lead to plain pages.
 
-const DELAY = 60; // milliseconds after a key
+const DELAY = 60; // milliseconds after a keystroke
 const FIELDS = "input, textarea, select";
 const dialog = document.getElementById("palette");
 const input = document.getElementById("palette-input");
@@ -9,7 +9,7 @@ const list = document.getElementById("palette-list");
 let mode = "all";
 let chosen = -1;
 
-// One field whose last question alone is answered.
+// A field of which only the latest query is answered.
 function asking(show) {
   let turn = 0;
   let timer = 0;
@@ -24,7 +24,7 @@ function asking(show) {
         if (signIn) location.assign(signIn);
         else if (response.ok) show(await response.text(), () => own === turn);
       } catch {
-        // The next key asks again.
+        // The next keystroke asks again.
       }
     }, wait);
   };
@@ -32,7 +32,7 @@ function asking(show) {
 
 function parsed(html) {
   const template = document.createElement("template");
-  template.innerHTML = html; // of the hub's own making, as every page
+  template.innerHTML = html; // made by the hub, like every page
   return template.content;
 }
 
@@ -85,7 +85,7 @@ function show(html) {
   choose(0);
 }
 
-// What the page itself offers: its shortcuts and the main navigation.
+// Entries of the page itself: its shortcuts and the main navigation.
 function actions() {
   const words = fold(input.value).split(/\s+/).filter(Boolean);
   const seen = new Set();
@@ -201,7 +201,7 @@ function finder(form) {
 
 for (const form of document.querySelectorAll("form[data-finder]")) finder(form);
 
-// A page with a filter of its own keeps `/` for it; the search of the top bar has the key everywhere else.
+// On a page with its own filter, `/` focuses that filter; on other pages, the search of the top bar.
 const last = document.querySelector("[data-shortcut-last]");
 if (last && document.querySelectorAll('[data-shortcut="/"]').length > 1) {
   delete last.dataset.shortcut;
