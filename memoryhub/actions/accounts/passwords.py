@@ -25,7 +25,7 @@ class TooBusy(Exception):
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Wait for a turn to hash; raises TooBusy. Never inside a transaction, whose lock would be held as long."""
+    """Wait for a turn to hash; raises TooBusy. Not allowed in a transaction, which would keep its locks as long."""
     assert not transactions.is_open(), "a password is hashed before the transaction that stores the hash"
     if not _admitted.acquire(blocking=False):
         raise TooBusy

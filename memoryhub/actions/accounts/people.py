@@ -106,7 +106,7 @@ def invite(
 
 
 def find_invitation(token: str, at: datetime) -> Invitation | None:
-    """Return the invitation of a token if it is usable; a deactivated person's is not."""
+    """Return the usable invitation of a token, or None; no invitation of a deactivated person is usable."""
     usable = Invitation.objects.open(at).filter(digest=digest_of_token(token))
     return usable.filter(Q(user=None) | Q(user__is_active=True)).select_related("user", "store").first()
 

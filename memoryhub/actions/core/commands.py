@@ -16,7 +16,7 @@ Words = str | Promise
 
 
 class Scope(Flag):
-    """The kind of chain in which a command stands."""
+    """The kinds of chains that can contain a command."""
 
     STORE = auto()
     HUB = auto()
@@ -130,7 +130,7 @@ _ALL = (
     Command("share_view", _("shared the view “%(name)s” with the members of the store")),
     Command("rename_view", _("renamed the shared view “%(name)s” to “%(new_name)s”")),
     Command("delete_view", _("deleted the shared view “%(name)s”")),
-    # What leaves it and what comes in
+    # Memories that leave a store and that come in
     Command(
         "export", _("exported %(path)s"), _("tried to export %(path)s"),
         lambda n: ngettext(
@@ -331,5 +331,5 @@ EVENTS = {command.name: command.event for command in _ALL if command.event}
 
 
 def of(scope: Scope) -> tuple[str, ...]:
-    """Return the names of the commands that stand in chains of this kind."""
+    """Return the names of the commands that chains of this kind can contain."""
     return tuple(command.name for command in _ALL if command.scope & scope)

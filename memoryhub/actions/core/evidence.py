@@ -29,7 +29,7 @@ def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
 
 
 def left_of(version: MemoryVersion) -> list[object]:
-    """Return what a redacted version still has, which a redaction's commitment covers."""
+    """Return the values that a redacted version still has, for the commitment of its redaction."""
     redacted = chain.moment(version.redacted_at) if version.redacted_at else None
     left: list[object] = [
         version.path,
@@ -121,7 +121,7 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
 
 
 def _forget_later_answers(store: Tree, versions: Sequence[MemoryVersion], paths: dict[str, str | None]) -> None:
-    """For doors that show versions by id, scan each path's entries once for all its versions."""
+    """Delete the salts of answers at doors that show versions by id; scan each path's entries only once."""
     by_path: dict[str | None, list[str]] = {}
     for version in versions:
         by_path.setdefault(paths.get(version.pk), []).append(version.pk)

@@ -64,7 +64,7 @@ class Holds:
 
 
 def _above(places: Marks, path: str) -> Hold | None:
-    """Return the hold on the topmost directory above a path that has one, or on the path itself."""
+    """Return the hold on the topmost held directory above a path, or on the path itself, or None."""
     return next((places[place] for place in (*paths.ancestors(path), path) if place in places), None)
 
 

@@ -249,7 +249,7 @@ def _placed(store: str, change: Change, occupied: set[str]) -> Change:
 
 
 def _free_path(store: str, path: str, occupied: set[str]) -> str:
-    """Rename what is in the way: `/notes/todo.md` -> `/notes/todo-restored.md`, `/a/b.md` -> `/a-restored/b.md`."""
+    """Return a free path beside the obstacle: `/notes/todo-restored.md`; `/a-restored/b.md` if `/a` is in the way."""
     above = Memory.objects.filter(store_id=store, path__in=paths.ancestors(path)[1:]).live()
     place = above.values_list("path", flat=True).first() or path
     rest = path[len(place) :]

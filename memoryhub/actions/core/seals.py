@@ -49,7 +49,7 @@ def kinds() -> dict[str, type[Sealed]]:
     return {str(model._meta.model_name): model for model in found if issubclass(model, Sealed)}
 
 
-# ------------------------------------------------------------------------------------------------ what is sealed
+# ------------------------------------------------------------------------------------------------ sealed states
 
 
 def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
@@ -93,7 +93,7 @@ def in_order(seals: Iterable[Seal]) -> list[Seal]:
     return sorted(seals, key=lambda seal: (seal.kind, seal.row, seal.number))
 
 
-# ------------------------------------------------------------------------------------------------ writing them
+# ------------------------------------------------------------------------------------------------ writing seals
 
 
 def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
@@ -166,7 +166,7 @@ def require_none_left() -> None:
     pending.clear()
 
 
-# ------------------------------------------------------------------------------------------------ checking them
+# ------------------------------------------------------------------------------------------------ checking seals
 
 
 def problems(chain_id: str) -> Iterator[tuple[int, str]]:
@@ -249,7 +249,7 @@ def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
 
 
 def start_problems(row: AuditChain) -> Iterator[str]:
-    """Yield what is wrong with the seals that outlived their entries."""
+    """Yield the problems of the seals that outlived their entries."""
     kept = [member(seal) for seal in Seal.objects.of_chain(row.pk).filter(seq__lte=row.start_seq)]
     expected = chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
     if (row.start_seals or _NONE) != (expected or _NONE):

@@ -128,13 +128,13 @@ def select_versions(
 
 
 def last_looked_at(conditions: Sequence[Condition], order: str, columns: str, most: int) -> Row | None:
-    """Return the key of version number `most` among those that meet the conditions; None if there are fewer."""
+    """Return the key of the `most`-th version that meets the conditions; None if there are fewer."""
     text = f"select {columns} from {_VERSIONS}{_where(conditions)} order by {order} limit 1 offset %s"
     return sql.one(Statement(text), *_values(conditions), most - 1)
 
 
 def last_entry_looked_at(column: str, chain_id: str, value: str, seq: int, most: int) -> int | None:
-    """Return the seq of entry number `most` of an author or session, from `seq` down; None if there are fewer."""
+    """Return the seq of the `most`-th entry of an author or session, from `seq` down; None if there are fewer."""
     text = f"x.chain = %s and x.{column} = %s and x.seq <= %s order by x.seq desc limit 1 offset %s"
     row = sql.one(Statement(f"select x.seq from memoryhub_auditentry x where {text}"), chain_id, value, seq, most - 1)
     return None if row is None else int(row[0])

@@ -116,7 +116,7 @@ def _limits(set_limits: Sequence[int | None]) -> limits.Limits:
     return limits.Limits(*[defaults[name] if own is None else own for name, own in zip(names, set_limits, strict=True)])
 
 
-# ------------------------------------------------------------------------------------------------ what is there
+# ------------------------------------------------------------------------------------------------ reading
 
 
 def memory_at(tree: Tree, path: str) -> StoredMemory | None:
@@ -154,7 +154,7 @@ def memory_above(tree: Tree, path: str) -> str | None:
     return found[0][0] if found else None
 
 
-# ------------------------------------------------------------------------------------------------ what changes it
+# ------------------------------------------------------------------------------------------------ changing memories
 
 
 def require_active(tree: Tree) -> None:
@@ -164,7 +164,7 @@ def require_active(tree: Tree) -> None:
 
 
 def frozen(tree: Tree) -> freezing.Frozen:
-    """Return what the store's holds freeze; read once per act."""
+    """Return the store's freezing holds, which are read once per act."""
     tree.frozen = tree.frozen or freezing.of_store(tree.store, tree.now)
     return tree.frozen
 
@@ -332,7 +332,7 @@ def mark_read(tree: Tree, memory: str) -> None:
     sql.run(sql.READ, tree.now, tree.seq, tree.store, memory)
 
 
-# ------------------------------------------------------------------------------------------------ its parts
+# ------------------------------------------------------------------------------------------------ versions, directories
 
 
 def add_version(
@@ -366,7 +366,7 @@ def next_version(
 
 
 def make_directories(tree: Tree, path: str) -> str:
-    """Create the missing directories above a path; return the id of the last."""
+    """Create the missing directories above a path; return the id of the lowest one."""
     above = paths.ancestors(path)
     row = sql.one(sql.DIRECTORY_AT, tree.store, above[-1])
     if row:

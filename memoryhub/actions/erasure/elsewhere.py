@@ -1,7 +1,8 @@
-"""Finds what an erasure leaves to people: texts outside the store that people typed, and other spellings.
+"""Finds what an erasure leaves to people: names and addresses that only they can change, and other spellings.
 
-Every text column of the hub is searched here or in `places`, or `tests/actions/erasure/test_erasure_everywhere.py`,
-which reads the models, gives the reason why it cannot hold anyone's words.
+Every text column of the hub is searched here or in `places`. For each other column,
+`tests/actions/erasure/test_erasure_everywhere.py`, which reads the models, gives the reason why it cannot hold anyone's
+words.
 """
 
 import json

@@ -164,7 +164,7 @@ class Erasing:
                 state=FindingState.RESOLVED, fingerprint=None, decided_at=self.store.at, decided_seq=self.store.seq
             )
 
-    # -------------------------------------------------------------------------------------------- the rest
+    # -------------------------------------------------------------------------------------------- other rows
 
     def _entries(self, hits: Sequence[Hit]) -> None:
         columns: dict[int, list[str]] = {}

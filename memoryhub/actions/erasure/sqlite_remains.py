@@ -75,7 +75,7 @@ def note(at: datetime) -> None:
 
 
 def remains() -> Remains:
-    """Return what has to be scrubbed, and when."""
+    """Return the remains to scrub and the time for it."""
     row = HubSettings.current()
     return Remains(row.scrub_since, _size(), row.scrub_hour, row.scrub_asked, row.scrub_begun_at)
 

@@ -57,7 +57,7 @@ class NeedsReason(Exception):
         self.spans, self.text, self.path_spans, self.path = spans, text, path_spans, path
 
 
-# ------------------------------------------------------------------------------------------------ looking
+# ------------------------------------------------------------------------------------------------ screening
 
 
 def screen(store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None) -> Screened:
@@ -151,7 +151,7 @@ def text_of(store: Tree, text: str | None) -> str | None:
     return row[0] if row else None
 
 
-# ------------------------------------------------------------------------------------------------ noting
+# ------------------------------------------------------------------------------------------------ recording
 
 
 def note(store: Tree, memory_id: str, version_id: str, screened: Screened, place: ScreenedPath | None = None) -> None:

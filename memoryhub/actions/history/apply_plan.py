@@ -126,7 +126,7 @@ def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | N
     return Done(tree.commit(store, record), memory, version, len(made))
 
 
-# ------------------------------------------------------------------------------------------------ doing it
+# ------------------------------------------------------------------------------------------------ applying
 
 
 def _apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:

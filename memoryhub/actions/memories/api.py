@@ -173,7 +173,7 @@ def _find(store: Tree, memory_id: str) -> tuple[StoredMemory, MemoryTold]:
     )
 
 
-# ------------------------------------------------------------------------------------------------ what each does
+# ------------------------------------------------------------------------------------------------ the four operations
 
 
 def _create(store: Tree, path: str, content: str) -> tuple[MemoryTold, Record]:
@@ -270,7 +270,7 @@ def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> None:
 def require_free_path(store: Tree, path: str, taken: str, beneath: Callable[[str], str]) -> None:
     """Raise PathConflict for a memory at a path, under it or above it.
 
-    `taken` is the sentence for the first two; `beneath(above)` returns the sentence for a memory above the path.
+    `taken` is the sentence for a memory at or under the path; `beneath(above)` returns the one for a memory above it.
     """
     at = tree.memory_at(store, path)
     if at is not None:

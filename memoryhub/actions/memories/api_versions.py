@@ -109,7 +109,7 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
 
     if full:
         found = reading(store_id, asked, work)
-        assert isinstance(found, VersionTold)  # what is missing is raised
+        assert isinstance(found, VersionTold)  # `reading` raises NoSuchVersion
         return found
     note_call(store_id, asked)
     sql.connect()

@@ -1,4 +1,4 @@
-"""The six commands on a locked memory tree: each one reads, refuses with a ToolError or not, and only then writes."""
+"""The six commands on a locked memory tree: each one reads and checks first, and writes only without a ToolError."""
 
 import sys
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def _view_directory(store: Tree, command: View) -> Record:
 
 
 def create(store: Tree, command: Create) -> Record:
-    """Create a memory; if the store is set to overwrite, or give the memory at the path a new text."""
+    """Create a memory, or give the one at the path a new text if the store is set to overwrite."""
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
@@ -141,7 +141,7 @@ def rename(store: Tree, command: Rename) -> Record:
     if memory:
         tree.move_memory(store, memory, new)
     else:
-        assert directory is not None  # one of the two is there
+        assert directory is not None  # the memory or the directory exists
         tree.move_directory(store, directory[0], old, new, directory[2])
     findings.note_path(store, moved, place)
     return _of_many(store, "rename", moved, results.renamed(old, new), old, new)

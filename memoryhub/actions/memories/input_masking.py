@@ -21,7 +21,7 @@ _APART = f"\n{'~' * 60}\n"
 def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) -> Record:
     """Return the record with the call's input (`text` is its JSON); kept-out values are masked there and in the error.
 
-    A repeated call gets the first one's input: a part of a value can only be recognised with its context of then.
+    A repeated call gets the first one's input: a part of a value can only be recognised in its first context.
     """
     if record.replay_of is not None and record.rendered:
         row = sql.one(sql.INPUT, store.store, record.replay_of)

@@ -121,7 +121,7 @@ def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
         return commit(store, "delete", found.items)
 
 
-# ------------------------------------------------------------------------------------------------ what is there
+# ------------------------------------------------------------------------------------------------ reading
 
 
 def stored(memory: Memory) -> StoredMemory:
@@ -183,7 +183,7 @@ def _memory(row: Memory) -> Item:
     return Item(row.pk, row.path, 1, row.size, stored(row))
 
 
-# ------------------------------------------------------------------------------------------------ what is told
+# ------------------------------------------------------------------------------------------------ audit entries
 
 
 def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **told: object) -> Done:

@@ -112,7 +112,7 @@ def _require_unique(store_id: str | None, pattern: str, policy_id: str) -> None:
 def _tell(
     locked: tree.Tree | None, act: Act, command: str, policy: RetentionPolicy, changes: Mapping[str, list[Any]]
 ) -> None:
-    """Writes the audit entry: the policy, and each changed setting before and after."""
+    """Write the audit entry: the policy, and each changed setting before and after."""
     told = {"policy": policy.pk, "label": policy.name, "where": policy.pattern, **changes}
     record = Record(command, input=audit.to_json(told))
     if locked is not None:
@@ -121,7 +121,7 @@ def _tell(
         audit.on_hub(act, record)
 
 
-# ------------------------------------------------------------------------------------------------ what may be set
+# ------------------------------------------------------------------------------------------------ validation
 
 
 def checked(settings: PolicySettings) -> PolicySettings:

@@ -70,7 +70,7 @@ class Work:
 
     def tree(self, policy: Policy | None) -> Tree:
         """Return the locked store for another act of the same transaction."""
-        assert self.store is not None  # only entries go without a store
+        assert self.store is not None  # only the removal of entries has no store
         self.store = replace(self.store, act=self.act(policy), made=[])
         return self.store
 
@@ -119,7 +119,7 @@ def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
     return did.count if more else None
 
 
-# ------------------------------------------------------------------------------------------------ the verbs
+# ------------------------------------------------------------------------------------------------ removals
 
 
 def _expire(work: Work, item: Item, did: RunItem) -> bool:
@@ -222,7 +222,7 @@ def _still_due(work: Work, item: Item, row: Memory, facts: Facts) -> tuple[Polic
     raise Skip("read" if row.last_read_at != item.last_read_at else "changed")
 
 
-# ------------------------------------------------------------------------------------------------ what is told
+# ------------------------------------------------------------------------------------------------ results
 
 
 def _told(did: RunItem, due: Due, policy: Policy | None, count: int, size: int) -> None:

@@ -199,7 +199,7 @@ def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
     return last.state in OPEN or last.ended_at is None or abs(at - last.ended_at) < PEACE
 
 
-# ------------------------------------------------------------------------------------------------ its parts
+# ------------------------------------------------------------------------------------------------ internals
 
 
 def _locked(store_id: str | None, act: Act) -> tree.Tree | None:

@@ -1,4 +1,4 @@
-"""Deletes a memory store: it is hidden at once, its rows are deleted in batches, and its audit stays, closed."""
+"""Deletes a memory store: it is hidden at once, its rows are deleted in batches, and its closed audit stays."""
 
 from django.db import models
 
@@ -73,7 +73,7 @@ def _place(store_id: str, memory: str | None, path: str | None) -> str:
     return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")
 
 
-# ------------------------------------------------------------------------------------------------ what is left
+# ------------------------------------------------------------------------------------------------ deleting the rows
 
 
 def deleted_stores() -> list[str]:

@@ -98,7 +98,7 @@ def edit_store(
 
 
 def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Archive a store (reads and deletes stay possible) or unarchive it; do nothing if it is so already."""
+    """Archive a store (reads and deletes stay possible) or unarchive it; write nothing if nothing changes."""
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         record = archiving(locked, archived)
         if record is not None:
@@ -106,7 +106,7 @@ def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door
 
 
 def archiving(store: Tree, archived: bool) -> Record | None:
-    """Archive a locked store or unarchive it; return the record, or None if it is so already."""
+    """Archive a locked store or unarchive it; return the record, or None if nothing changes."""
     if store.archived == archived:
         return None
     MemoryStore.objects.filter(pk=store.store).update(archived_at=store.at if archived else None, updated_at=store.at)

@@ -222,7 +222,7 @@ def cancel(import_id: str, act: Act) -> None:
         _tell(store, job, "cancel_import", {"state": [before, job.state], "done": done})
 
 
-# ------------------------------------------------------------------------------------------------ doing
+# ------------------------------------------------------------------------------------------------ running
 
 
 def step(import_id: str, at: datetime) -> bool:
@@ -360,7 +360,7 @@ def forget_previews(at: datetime) -> int:
     return len(jobs)
 
 
-# ------------------------------------------------------------------------------------------------ its parts
+# ------------------------------------------------------------------------------------------------ internals
 
 
 def _store_of(import_id: str) -> str:

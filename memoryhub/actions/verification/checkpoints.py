@@ -1,4 +1,4 @@
-"""Writing the checkpoint files: the head of each audit chain at some moments, kept outside the database.
+"""Writes the checkpoint files: the head of each audit chain at some moments, kept outside the database.
 
 Only they reveal that the end of the audit was removed, or that an old copy of the database was put in place.
 

@@ -135,7 +135,7 @@ class _Verification:
         self.reviewed = _reviewed(chain_id)
 
     def problems(self) -> Iterator[int | Problem]:
-        """Yields every problem in order and, after each batch of entries, how many have been verified."""
+        """Yield every problem in order and, after each batch of entries, how many have been verified."""
         for what in self._problems_of_start():
             yield Problem(self.chain, None, what)
         while entries := self._entries():
@@ -201,7 +201,7 @@ class _Verification:
             yield "it was changed: it, or what it made or showed, is not written as the hub writes it"
 
     def _versions(self, entries: Sequence[AuditEntry]) -> dict[int, list[MemoryVersion]]:
-        """The versions made by some entries, by seq. Also loads the seals, texts and redactions for their checks."""
+        """Return the versions of some entries, by seq, and load the seals, texts and redactions for their checks."""
         found = readable(MemoryVersion).filter(store_id=self.chain, seq__gte=entries[0].seq, seq__lte=entries[-1].seq)
         self.sealed = _sealed(self.chain, entries[0].seq, entries[-1].seq)
         made = defaultdict(list)

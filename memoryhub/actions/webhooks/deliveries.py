@@ -197,7 +197,7 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _prepared(events: Sequence[tuple[str, Event]], at: datetime) -> tuple[list[Delivery], list[str]]:
-    """Return the deliveries, and the webhooks that only wait for deliveries which are aside."""
+    """Return the deliveries, and the waiting webhooks whose earlier deliveries are all `aside`."""
     if not events:
         return [], []
     rows = _rows(events, at)
@@ -216,7 +216,7 @@ def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> Non
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due: the first one in order, or one that is aside."""
+    """Return when a webhook's next delivery is due: the first one in order, or one that is `aside`."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
     aside = waiting.filter(aside=True).order_by("next_at", "id").values_list("next_at", flat=True).first()

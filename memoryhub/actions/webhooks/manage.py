@@ -244,7 +244,7 @@ def _again(webhook: Webhook, deliveries: Any, at: datetime) -> None:
     _change(webhook, next_at=at)
 
 
-# ------------------------------------------------------------------------------------------------ their parts
+# ------------------------------------------------------------------------------------------------ internals
 
 
 @contextmanager

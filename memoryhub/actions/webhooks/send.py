@@ -113,7 +113,7 @@ def _give_back(webhook_id: str) -> None:
 
 
 def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
-    """Return deliveries in order from the oldest, if that one is due; otherwise due ones that are aside."""
+    """Return deliveries in order from the oldest, if that one is due; otherwise due ones that are `aside`."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = list(waiting.filter(aside=False).order_by("id")[:most])
     beyond = at + schedule.NO_WAIT_IS_LONGER
