@@ -18,7 +18,8 @@ from benchmarks.page_line import (
 )  # fmt: skip
 
 HUB = (
-    page(TRIVIAL), page("sign_in", who=""), page("stores"), page("stores", who=ADA, called="stores (all)"),
+    page(TRIVIAL), page("sign_in", who=""), page("today"),
+    page("today", who=ADA, called="today (all)"), page("stores"), page("stores", who=ADA, called="stores (all)"),
     page("new_store", who=ADA), page("account"), page("api_docs"), page("people", who=ADA), page("agents"),
     page("hub_background", who=ADA), Line("deactivate", "deactivate", {"user_id": "ben"}, who=ADA),
     page("agents", who=ADA, called="agents (all)"), page("new_agent", who=ADA), page("hub_limits", who=ADA),

@@ -47,6 +47,7 @@ ROOMS = {
         "history": "audit memories", "undo": "history", "erasure": "history", "sessions": "audit history",
         "review": "audit history sessions",
         "findings": "audit history review",
+        "today": "background findings review",
     },
 }  # fmt: skip
 """The rooms of a layer, and which others the modules of each import; all of them may import the first."""

@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 urlpatterns = [
+    path("", include("memoryhub.web.today.urls")),
     path("", include("memoryhub.web.accounts.urls")),
     path("", include("memoryhub.web.agents.urls")),
     path("", include("memoryhub.web.stores.urls")),

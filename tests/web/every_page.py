@@ -54,7 +54,7 @@ def page(name: str, query: str = "", *, called: str = "", **parts: Any) -> Page:
 
 
 def _of_the_hub() -> Iterator[Page]:
-    for name in ("stores", "new_store", "agents", "new_agent", "people", "account", "overview", "saved_views"):
+    for name in ("today", "stores", "new_store", "agents", "new_agent", "people", "account", "overview", "saved_views"):
         yield page(name)
     yield page("hub_limits")
     yield page("hub_background")

@@ -29,7 +29,7 @@ def memory(store: MemoryStore, alice: User) -> Memory:
 def desk(page: Page, live_server: LiveServer, alice: User) -> Page:
     """A browser in which Alice has signed in, on the list of stores."""
     sign_in_as(page.context, alice, live_server.url)
-    page.goto(live_server.url)
+    page.goto(live_server.url + "/stores")
     return page
 
 

@@ -14,7 +14,7 @@ from tests.write_guard import tampering
 
 pytestmark = pytest.mark.browser
 
-PLACES = {"s": "/", "a": "/audit", "r": "/review", "f": "/search", "o": "/overview"}
+PLACES = {"t": "/", "s": "/stores", "a": "/audit", "r": "/review", "f": "/search", "o": "/overview"}
 
 
 @pytest.fixture

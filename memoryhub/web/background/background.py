@@ -68,8 +68,8 @@ def hub_background(request: Request) -> HttpResponse:
         sqlite_remains.set_hour(form.cleaned_data["hour"], act(request))
         messages.success(request, _("The hour was saved."))
         return see_other("hub_background")
-    rows = _rows(timezone.now())
-    shown = {"rows": rows, "several": len({row.node for row in rows}) > 1, "remains": remains, "form": form}
+    found = rows(timezone.now())
+    shown = {"rows": found, "several": len({row.node for row in found}) > 1, "remains": remains, "form": form}
     return render(request, "background/page.html", {**shown, "section": "settings"})
 
 
@@ -82,7 +82,8 @@ def scrub_now(request: Request) -> HttpResponse:
     return see_other("hub_background")
 
 
-def _rows(now: datetime) -> list[Row]:
+def rows(now: datetime) -> list[Row]:
+    """Every kind of work on every node, with its state."""
     return [_row(task, now) for task in background.states()]
 
 

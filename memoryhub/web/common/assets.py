@@ -26,7 +26,7 @@ JOINED = {
         "css/common/saved_views.css", "css/memories/editing.css", "css/audit/tail.css", "css/common/charts.css",
         "css/common/tiles.css", "css/dashboards/dashboards.css", "css/stores/limits.css", "css/erasure/erasure.css",
         "css/findings/scans.css", "css/findings/findings.css", "css/retention/retention.css",
-        "css/transfer/transfer.css", "css/webhooks/webhooks.css", "css/agents/clients.css",
+        "css/transfer/transfer.css", "css/webhooks/webhooks.css", "css/agents/clients.css", "css/today/today.css",
         "css/common/utilities.css",
     ),
     SCRIPTS: (

@@ -30,6 +30,9 @@ GROUP_WORDS: dict[Group, Words] = {
     Group.SECRET: _("secret"), Group.PERSONAL: _("personal"), Group.POISON: _("poison"),
 }  # fmt: skip
 
+SEVERITY = (Group.POISON, Group.SECRET, Group.PERSONAL)
+"""The worst first: what steers agents goes on doing harm by itself."""
+
 KIND_WORDS: dict[str, KindWords] = {
     "private_key": KindWords(
         _("Private key"), _("A PEM block of a private key, with or without its end."), "-----BEGIN PRIVATE KEY-----"

@@ -4,8 +4,8 @@ Within a store, an index returns them in order; a store is queried only once its
 """
 
 import re
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -14,12 +14,17 @@ from django.db.models import OuterRef, Subquery
 
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore
 from memoryhub.models.findings import FindingQuerySet
+from memoryhub.web.common.kinds import SEVERITY, group_of
 from memoryhub.web.findings.filters import Wanted
 
 PAGE = 20
 CHUNK = 200
 WALK = 2_000
 """The most findings scanned for a page whose filter must check each one."""
+
+LOOK = 1_000
+"""The most open findings, newest first, among which the worst are chosen."""
+
 _PLACE = re.compile(r"find_\w{26}", re.ASCII)
 
 
@@ -69,6 +74,17 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
         if looked >= walk:
             return Page(chosen, last, stopped=True)
     return Page(chosen, None)
+
+
+def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
+    """One open finding of each memory, the worst first, then the newest; and how many more the memory has."""
+    rows = list(islice(_rows(Wanted(stores), "", CHUNK), look))
+    rows.sort(key=lambda row: SEVERITY.index(group_of(row.kind)))  # stable: within a group they stay newest first
+    counts = Counter(row.memory for row in rows)
+    first: dict[str, str] = {}
+    for row in rows:
+        first.setdefault(row.memory, row.id)
+    return {id: counts[memory] - 1 for memory, id in islice(first.items(), size)}
 
 
 def _is_wanted(wanted: Wanted, row: Row, path: str | None) -> bool:

@@ -15,7 +15,7 @@ urlpatterns = [
         name="withdraw_store_invitation",
     ),
     path("stores/<slug:store_id>/keys", members_keys.store_keys, name="store_keys"),
-    path("", stores.listing, name="stores"),
+    path("stores", stores.listing, name="stores"),
     path("stores/new", stores.new, name="new_store"),
     path("stores/<slug:store_id>/settings", stores.edit, name="edit_store"),
     path("stores/<slug:store_id>/archive", stores.archive, name="archive_store"),

@@ -1,10 +1,13 @@
 // The review inbox: claims, the selection, and keys that act on the focused item: `x` selects, the buttons' keys
-// decide. After a decision the focus moves to the next item.
+// decide. After a decision the focus moves to the next item. The rows of Today have such keys too.
 
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]:not([contenteditable=false])";
 const RENEW = 120_000; // milliseconds after which a claim is renewed; it expires after five minutes
 const claimed = new Map();
+// Milliseconds, as in shortcuts.js: a letter this soon after `g` names a place and decides nothing.
+const SEQUENCE_WITHIN = 1200;
 let following = null;
+let goingSince = -Infinity;
 
 const inbox = () => document.querySelector("[data-review-inbox]");
 const items = () => [...document.querySelectorAll("[data-review-item]")];
@@ -87,6 +90,9 @@ document.addEventListener("keydown", (event) => {
   if (!inbox() || event.defaultPrevented || event.isComposing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.body.dataset.singleKeys === "off" || document.querySelector("dialog[open]")) return;
   if (event.key.length !== 1 || event.target.closest?.(FIELDS)) return;
+  const isPlace = event.timeStamp - goingSince < SEQUENCE_WITHIN;
+  goingSince = event.key === "g" ? event.timeStamp : -Infinity;
+  if (isPlace) return;
   const item = itemOf(document.activeElement) ?? items()[0];
   if (item && act(item, event.key)) event.preventDefault();
 });

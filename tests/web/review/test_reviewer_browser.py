@@ -138,7 +138,7 @@ def test_a_poisoned_line_is_found_understood_and_undone_without_the_mouse(
 
 def finds_the_line(desk: Page) -> None:
     """From the inbox to the item, its version, and the line in the blame of the memory."""
-    arrive(desk, re.compile("stores"))
+    arrive(desk, "Today")
     press(desk, "g", "r")
     see(desk, "Review")
     item = item_of(desk, PATH)

@@ -51,7 +51,7 @@ def test_with_its_name_typed_the_store_is_gone_and_its_audit_closed(
     client = signed_in(superuser)
     fields = form_with(client.get(url).content.decode(), "note")
     answer = client.post(url, {**fields, "name": "Support", "note": "The project is over."}, follow=True)
-    assert answer.redirect_chain == [("/", 303)]
+    assert answer.redirect_chain == [("/stores", 303)]
     chain = AuditChain.objects.get(pk=store.id)
     assert chain.closed_at is not None
     last = AuditEntry.objects.get(chain=store.id, seq=chain.last_seq)

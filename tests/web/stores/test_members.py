@@ -278,7 +278,7 @@ def test_a_deactivated_admin_does_not_look_after_a_store(
 def test_one_of_two_admins_may_leave(store: MemoryStore, alice: User, charlie: User) -> None:
     keys_and_roles.set_role(store, charlie, Role.ADMIN, **BY)
     response = signed_in(alice).post(at(store, f"members/{alice.id}/remove"))
-    assert response.headers["Location"] == "/"
+    assert response.headers["Location"] == "/stores"
     assert alice.role_in(store) is None
 
 

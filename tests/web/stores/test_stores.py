@@ -25,7 +25,7 @@ def entries_of(store: MemoryStore, command: str) -> list[AuditEntry]:
 
 def test_the_list_shows_the_stores_in_which_a_person_has_a_role(alice: User, store: MemoryStore) -> None:
     new_store("Somebody else's")
-    html = signed_in(alice).get("/").content.decode()
+    html = signed_in(alice).get("/stores").content.decode()
     assert f"/stores/{store.id}/" in html
     assert "Support" in html
     assert "Somebody else" not in html
@@ -33,38 +33,38 @@ def test_the_list_shows_the_stores_in_which_a_person_has_a_role(alice: User, sto
 
 def test_the_list_tells_the_last_change_and_by_whom(alice: User, store: MemoryStore) -> None:
     done = curation.create(store.id, "/a.md", "text", Act(Actor.person(alice), Door.WEB, AT))
-    html = signed_in(alice).get("/").content.decode()
+    html = signed_in(alice).get("/stores").content.decode()
     assert f"/audit/{store.id}/{done.seq}" in html
     assert "Alice" in html
 
 
 def test_somebody_without_a_role_sees_an_empty_list(charlie: User, store: MemoryStore) -> None:
-    html = signed_in(charlie).get("/").content.decode()
+    html = signed_in(charlie).get("/stores").content.decode()
     assert "No memory stores yet" in html
     assert store.id not in html
 
 
 def test_the_list_asks_for_a_sign_in(store: MemoryStore) -> None:
-    assert Client().get("/").status_code == 302
+    assert Client().get("/stores").status_code == 302
 
 
 def test_archived_stores_are_in_a_list_of_their_own(superuser: User, store: MemoryStore) -> None:
     old = new_store("Old one")
     stores.set_archived(old, True, **BY)
     client = signed_in(superuser)
-    assert old.id not in client.get("/").content.decode()
-    archived = client.get("/?state=archived").content.decode()
+    assert old.id not in client.get("/stores").content.decode()
+    archived = client.get("/stores?state=archived").content.decode()
     assert old.id in archived
     assert store.id not in archived
-    everything = client.get("/?state=all").content.decode()
+    everything = client.get("/stores?state=all").content.decode()
     assert old.id in everything
     assert store.id in everything
 
 
 def test_the_list_is_filtered_by_name_and_says_when_nothing_matches(superuser: User, store: MemoryStore) -> None:
     client = signed_in(superuser)
-    assert store.id in client.get("/?q=SUPP").content.decode()
-    nothing = client.get("/", {"q": HOSTILE}).content.decode()
+    assert store.id in client.get("/stores?q=SUPP").content.decode()
+    nothing = client.get("/stores", {"q": HOSTILE}).content.decode()
     assert "empty-nothing" in nothing
     assert "<script>alert" not in nothing
 
@@ -72,17 +72,17 @@ def test_the_list_is_filtered_by_name_and_says_when_nothing_matches(superuser: U
 def test_the_list_goes_on_after_a_hundred_stores(superuser: User, db: None) -> None:
     made = [new_store(f"Store {number:03}") for number in range(101)]
     client = signed_in(superuser)
-    first = client.get("/")
+    first = client.get("/stores")
     assert made[99].id in first.content.decode()
     assert made[100].id not in first.content.decode()
-    following = client.get("/" + first.context["next"]).content.decode()
+    following = client.get("/stores" + first.context["next"]).content.decode()
     assert f'href="/stores/{made[100].id}/"' in following
     assert f'href="/stores/{made[99].id}/"' not in following
 
 
 @pytest.mark.parametrize("query", ["?after=nonsense", "?state=<script>", "?q=%ff"])
 def test_a_malformed_query_of_the_list_is_no_error(superuser: User, store: MemoryStore, query: str) -> None:
-    assert signed_in(superuser).get("/" + query).status_code == 200
+    assert signed_in(superuser).get("/stores" + query).status_code == 200
 
 
 def test_a_superuser_creates_a_store_and_becomes_its_admin(superuser: User) -> None:
@@ -170,7 +170,7 @@ def test_two_people_who_archive_at_once_do_not_undo_each_other(alice: User, stor
 def test_a_hostile_name_is_typed_and_shown_as_text(superuser: User, db: None) -> None:
     odd = stores.create_store(stores.StoreSettings(name=HOSTILE, description=HOSTILE), **BY)
     client = signed_in(superuser)
-    for url in ("/", f"/stores/{odd.id}/", f"/stores/{odd.id}/settings", f"/stores/{odd.id}/archive"):
+    for url in ("/stores", f"/stores/{odd.id}/", f"/stores/{odd.id}/settings", f"/stores/{odd.id}/archive"):
         html = client.get(url).content.decode()
         assert "<script>alert" not in html
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html

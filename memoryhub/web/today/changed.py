@@ -1,0 +1,198 @@
+"""What changed by itself: runs of policies, deletions by agents, and what failed or waits for an answer."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain
+from urllib.parse import urlencode
+
+from django.db.models import OuterRef, Q, Subquery
+from django.urls import reverse
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub import ids
+from memoryhub.models import (
+    AuditEntry,
+    Import,
+    ImportState,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Pause,
+    Removal,
+    Role,
+    Run,
+    RunItem,
+    RunState,
+    User,
+    Webhook,
+)
+from memoryhub.models.audit import ActorKind
+from memoryhub.web.background.background import rows as background_rows
+from memoryhub.web.review.items import roles_in
+
+DAYS = 7
+SIZE = 8
+EACH = 20
+"""So many of one kind are looked at, the newest."""
+
+MOST_STORES = 10
+MOST_DELETIONS = 200
+"""Deletions are looked for in so many stores, those with the newest, and so many in each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened without a person: in words, with where to look.
+
+    `asks`: it failed, or goes on only when a person has decided. `back` leads to where it can be taken back.
+    """
+
+    icon: str
+    words: str
+    at: datetime
+    url: str
+    store: str = ""
+    asks: bool = False
+    back: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The stores that a person may see, with their roles there."""
+
+    user: User
+    stores: Sequence[str]
+    roles: Mapping[str, Role]
+    at: datetime
+
+    @property
+    def since(self) -> datetime:
+        return self.at - timedelta(days=DAYS)
+
+    def those_of(self, least: Role) -> list[str]:
+        """The stores in which the person has that role or more."""
+        if self.user.is_superuser:
+            return list(self.stores)
+        return [store for store, role in self.roles.items() if role.includes(least)]
+
+    def has(self, store: str, least: Role) -> bool:
+        return self.user.is_superuser or (store in self.roles and self.roles[store].includes(least))
+
+
+def events(stores: Sequence[str], user: User, at: datetime) -> list[Event]:
+    """What asks for an answer first, then the newest."""
+    seen = _Seen(user, stores, roles_in(user, stores), at)
+    found = list(chain(_work(seen), _runs(seen), _imports(seen), _webhooks(seen), _deletions(seen)))
+    return sorted(found, key=lambda event: (not event.asks, -event.at.timestamp()))[:SIZE]
+
+
+def _work(seen: _Seen) -> Iterator[Event]:
+    """Background work that fails, which administrators can mend."""
+    if not seen.user.is_superuser:
+        return
+    for row in background_rows(seen.at):
+        if row.state == "failing":
+            words = _("Background work fails: %(work)s") % {"work": row.label}
+            yield Event("triangle-alert", words, row.task.failed_at or seen.at, reverse("hub_background"), asks=True)
+
+
+def _runs(seen: _Seen) -> Iterator[Event]:
+    """Runs that the hub began by itself and that did something, and those that ask before they go on."""
+    of_stores = Q(store__in=seen.stores) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
+    recent = Q(pk__gte=_first_id(ids.RUN, seen.since), started_by=None) | Q(state=RunState.WAITING)
+    for run in Run.objects.filter(of_stores, recent).select_related("store").newest()[:EACH]:
+        asks = run.state == RunState.WAITING
+        words = _("Retention asks before it goes on") if asks else _words_of_run(run)
+        if words:
+            url = reverse("run", args=[run.pk])
+            store = run.store
+            may_undo = store is not None and not asks and run.expired and seen.has(store.pk, Role.ADMIN)
+            back = url + "#undo" if may_undo and _has_some_in_trash(run) else ""
+            at = run.ended_at or run.started_at
+            yield Event("clock", words, at, url, store.name if store else "", asks=asks, back=back)
+
+
+def _words_of_run(run: Run) -> str:
+    """What it did, of which that a memory went is said first; empty where it did nothing."""
+    done = (
+        (run.expired, ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)),
+        (run.purged, ngettext("removed %(n)s memory for good", "removed %(n)s memories for good", run.purged)),
+        (run.versions, ngettext("removed %(n)s old version", "removed %(n)s old versions", run.versions)),
+        (run.entries, ngettext("removed %(n)s audit entry", "removed %(n)s audit entries", run.entries)),
+    )
+    parts = [words % {"n": f"{count:,}"} for count, words in done if count]
+    return _("Retention %(did)s") % {"did": ", ".join(parts)} if parts else ""
+
+
+def _has_some_in_trash(run: Run) -> bool:
+    """Whether one of the first memories that it put there could come back."""
+    items = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
+    first = list(items.values_list("memory", flat=True)[:EACH])
+    return Memory.objects.among(run.store_id or "", first).in_trash().filter(expired_by=run.pk).exists()
+
+
+def _imports(seen: _Seen) -> Iterator[Event]:
+    """Imports that failed, and those whose preview waits for a decision."""
+    recent = Q(pk__gte=_first_id(ids.IMPORT, seen.since), state=ImportState.FAILED) | Q(state=ImportState.PREVIEW)
+    jobs = Import.objects.filter(recent, store__in=seen.those_of(Role.CURATOR)).select_related("store")
+    for job in jobs.order_by("-pk")[:EACH]:
+        failed = job.state == ImportState.FAILED
+        words = _("The import of %(name)s failed") if failed else _("The import of %(name)s waits for your decision")
+        url = reverse("import_", args=[job.store_id, job.pk])
+        at = job.ended_at or job.created_at
+        yield Event("upload", words % {"name": job.name}, at, url, job.store.name, asks=True)
+
+
+def _webhooks(seen: _Seen) -> Iterator[Event]:
+    """Webhooks that the hub has paused, or to which nothing arrives."""
+    of_stores = Q(store__in=seen.those_of(Role.ADMIN)) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
+    troubled = Q(paused_for__in=(Pause.GONE, Pause.FAILING)) | Q(paused_at=None, failing_since__isnull=False)
+    for webhook in Webhook.objects.filter(of_stores, troubled).select_related("store").order_by("-pk")[:EACH]:
+        paused = webhook.paused_at is not None
+        words = _("The webhook “%(name)s” was paused: nothing arrives") if paused else _("The webhook “%(name)s” fails")
+        at = webhook.paused_at or webhook.failing_since or seen.at
+        url = reverse("webhook", args=[webhook.pk])
+        store = webhook.store.name if webhook.store else ""
+        yield Event("webhook", words % {"name": webhook.name}, at, url, store, asks=True)
+
+
+def _deletions(seen: _Seen) -> Iterator[Event]:
+    """What agents have deleted and is in the trash, one row for each session of a store."""
+    newest = Memory.objects.in_trash().filter(store_id=OuterRef("pk")).order_by("-deleted_at").values("deleted_at")[:1]
+    stores = MemoryStore.objects.filter(pk__in=seen.stores).annotate(newest=Subquery(newest))
+    for store in stores.filter(newest__gte=seen.since).order_by("-newest", "pk")[:MOST_STORES]:
+        yield from _deletions_in(store, seen)
+
+
+def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
+    trash = Memory.objects.in_trash().filter(store=store, expired_by=None, deleted_at__gte=seen.since)
+    heads = list(trash.order_by("-deleted_at", "-id").values_list("head_id", "path", "deleted_at")[:MOST_DELETIONS])
+    versions = MemoryVersion.objects.among(store.pk, [head for head, _path, _at in heads])
+    seqs = dict(versions.values_list("pk", "seq"))
+    told = ("chain", "seq", "actor_kind", "author_id", "label", "session")
+    by_agents = AuditEntry.objects.of_chain(store.pk).of_seqs(seqs.values()).filter(actor_kind=ActorKind.KEY)
+    entries = {entry.seq: entry for entry in by_agents.only(*told)}
+    by_run: dict[str, list[tuple[AuditEntry, str, datetime]]] = defaultdict(list)
+    for head, path, at in heads:
+        if entry := entries.get(seqs.get(head, 0)):
+            by_run[entry.session or entry.author_id or ""].append((entry, path, at or seen.at))
+    for deleted in by_run.values():
+        yield _deletion(store, deleted, may_undo=seen.has(store.pk, Role.CURATOR) and not store.is_archived)
+
+
+def _deletion(store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datetime]], *, may_undo: bool) -> Event:
+    """One row; it can be taken back from here where it was one call."""
+    entry, path, at = deleted[0]
+    words = ngettext("%(name)s deleted %(path)s", "%(name)s deleted %(count)s memories", len(deleted))
+    url = reverse("trash", args=[store.pk]) + "?" + urlencode({"agent": entry.author_id or ""})
+    is_one = len({entry.seq for entry, _path, _at in deleted}) == 1
+    back = reverse("undo_entry", args=[store.pk, entry.seq]) if may_undo and is_one else ""
+    said = words % {"name": entry.label or _("unknown"), "path": path, "count": len(deleted)}
+    return Event("trash-2", said, at, url, store.name, back=back)
+
+
+def _first_id(prefix: str, at: datetime) -> str:
+    """Before every id of that moment or later."""
+    return ids.derived_id(prefix, at, bytes(10))

@@ -1,0 +1,25 @@
+"""What is dangerous: open findings, the worst first, one for each memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryhub.models import User
+from memoryhub.web.findings import queries
+from memoryhub.web.findings.rows import Item, items_of
+
+SIZE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """A finding as its row shows it; `more` are others that are open in the same memory."""
+
+    item: Item
+    more: int
+
+
+def worst(stores: Sequence[str], user: User, at: datetime) -> list[Danger]:
+    """The first of them, with all that a person needs to act."""
+    found = queries.worst(stores, SIZE)
+    return [Danger(item, found[item.finding.pk]) for item in items_of(list(found), user, at)]

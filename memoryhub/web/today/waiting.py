@@ -1,0 +1,143 @@
+"""What awaits review: how much, since when, and by whom, a group for each session or author of a memory store."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.urls import reverse
+
+from memoryhub.actions.review.verbs import WHO
+from memoryhub.models import AuditEntry, Finding, MemoryStore, MemoryVersion, Session, User
+from memoryhub.web.review.items import roles_in
+
+SIZE = 6
+LOOK = 300
+"""So many versions, the oldest, are looked at for their groups."""
+MOST_STORES = 20
+"""In so many stores, those with the oldest."""
+
+
+class _Row(NamedTuple):
+    seq: int
+    id: str
+    memory: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The versions that one session wrote in a store, or one author without a session, oldest first.
+
+    `found` are the findings that are open in their memories; `review_url` is the inbox with these versions.
+    """
+
+    store: MemoryStore
+    entry: AuditEntry
+    session: str | None
+    versions: Sequence[str]
+    memories: int
+    oldest: datetime
+    found: int
+    may_decide: bool
+
+    @property
+    def count(self) -> int:
+        return len(self.versions)
+
+    @property
+    def these(self) -> str:
+        return ",".join(self.versions)
+
+    @property
+    def review_url(self) -> str:
+        entry = self.entry
+        who = {"session": entry.session} if entry.session else {"agent": entry.author_id} if entry.author_id else {}
+        return reverse("review") + "?" + urlencode({"store": self.store.pk, **who})
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The groups that a person should look at first; `more` is whether there are others, `oldest` of all of them."""
+
+    groups: Sequence[Group]
+    oldest: datetime | None
+    more: bool
+
+
+def waiting(stores: Sequence[str], user: User) -> Waiting:
+    """Groups with open findings first, then those with the oldest version."""
+    begins = _begins(stores)
+    roles = roles_in(user, [store.pk for store, _ in begins])
+    groups: list[Group] = []
+    left = LOOK
+    for store, _since in begins:
+        may_decide = user.is_superuser or (store.pk in roles and roles[store.pk].includes(WHO))
+        rows = _oldest(store.pk, left)
+        groups += _groups(store, rows, may_decide=may_decide)
+        left -= len(rows)
+        if left <= 0:
+            break
+    groups.sort(key=lambda group: (not group.found, group.oldest))
+    is_cut = left <= 0 or len(begins) == MOST_STORES
+    return Waiting(groups[:SIZE], begins[0][1] if begins else None, is_cut or len(groups) > SIZE)
+
+
+def _begins(stores: Sequence[str]) -> list[tuple[MemoryStore, datetime]]:
+    """Some stores with something to review, and when the first of it was written; the oldest first."""
+    unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("seq")
+    found = MemoryStore.objects.filter(pk__in=stores).annotate(since=Subquery(unreviewed.values("created_at")[:1]))
+    begun: Iterable[Any] = found.filter(since__isnull=False).order_by("since", "pk")[:MOST_STORES]
+    return [(store, store.since) for store in begun]
+
+
+def _oldest(store_id: str, most: int) -> list[_Row]:
+    unreviewed = MemoryVersion.objects.filter(store_id=store_id).unreviewed().order_by("seq", "pk")
+    return [_Row(*row) for row in unreviewed.values_list("seq", "pk", "memory_id", "created_at")[:most]]
+
+
+def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool) -> list[Group]:
+    """Those of one store, in the order of their first versions."""
+    told = ("chain", "seq", "actor_kind", "author_id", "label", "session")
+    entries = {entry.seq: entry for entry in _entries(store.pk, {row.seq for row in rows}).only(*told)}
+    by_run: dict[str, list[_Row]] = defaultdict(list)
+    for row in rows:
+        if entry := entries.get(row.seq):
+            by_run[entry.session or entry.author_id or ""].append(row)
+    names = dict(Session.objects.filter(pk__in=by_run).values_list("pk", "name"))
+    found = _found(store.pk, {row.memory for row in rows})
+    return [_group(store, entries[of_run[0].seq], of_run, names, found, may_decide) for of_run in by_run.values()]
+
+
+def _group(
+    store: MemoryStore,
+    entry: AuditEntry,
+    rows: Sequence[_Row],
+    names: Mapping[str, str],
+    found: Mapping[str, int],
+    may_decide: bool,
+) -> Group:
+    memories = {row.memory for row in rows}
+    return Group(
+        store=store,
+        entry=entry,
+        session=names.get(entry.session or "", entry.session),
+        versions=[row.id for row in rows],
+        memories=len(memories),
+        oldest=rows[0].at,
+        found=sum(found.get(memory, 0) for memory in memories),
+        may_decide=may_decide,
+    )
+
+
+def _entries(store_id: str, seqs: Iterable[int]) -> QuerySet[AuditEntry]:
+    return AuditEntry.objects.of_chain(store_id).of_seqs(seqs)
+
+
+def _found(store_id: str, memories: Iterable[str]) -> dict[str, int]:
+    """How many findings are open, by memory."""
+    found = Finding.objects.of_store(store_id).open().filter(memory_id__in=list(memories)).order_by()
+    return dict(found.values_list("memory_id").annotate(count=Count("pk")))

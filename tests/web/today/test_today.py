@@ -1,0 +1,247 @@
+"""Today, the home page: what is dangerous, what awaits review, what changed by itself, and what can be done there."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core import background
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.memories import curation
+from memoryhub.actions.retention import run_clock, runs
+from memoryhub.actions.stores import stores
+from memoryhub.models import Access, Agent, Door, Finding, FindingState, MemoryStore, User, Webhook
+from tests.fixtures import BY, PASSWORD, signed_in
+from tests.web.findings.flagged import CARD, POISON, has_no_digits
+from tests.web.history.versions import HOSTILE, Caller
+from tests.web.memories.pages import write
+from tests.web.retention.pages import policy, some
+from tests.web.review.reviewing import inbox, shown, state
+from tests.web.transfer.test_imports import brought
+from tests.write_guard import tampering
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    """An agent that called yesterday."""
+    return Caller(store, key, at=timezone.now() - timedelta(days=1), session="run-7")
+
+
+def today(user: User) -> Any:
+    response = signed_in(user).get("/")
+    assert response.status_code == 200
+    return response
+
+
+def words(response: Any) -> str:
+    """The text of a page, without its marks."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+
+
+def elsewhere(agent: Agent) -> Caller:
+    """The agent in a store of which Alice and Bob know nothing."""
+    other = stores.create_store(stores.StoreSettings(name="Board room"), **BY)
+    key = keys_and_roles.issue_key(agent, stores=[other], access=Access.WRITE, **BY)[1]
+    return Caller(other, key, at=timezone.now() - timedelta(days=1), session="run-8")
+
+
+def test_whoever_signs_in_comes_to_it(alice: User) -> None:
+    answer = Client().post(reverse("sign_in"), {"email": alice.email, "password": PASSWORD}, follow=True)
+    assert (answer.request["PATH_INFO"], answer.context["user"]) == ("/", alice)
+    assert "<h1>Today</h1>" in re.sub(r"\s+(?=<)|(?<=>)\s+", "", answer.content.decode())
+
+
+def test_it_needs_a_person(db: None) -> None:
+    assert Client().get("/").headers["Location"].startswith("/sign-in")
+
+
+def test_who_has_no_store_is_told_what_one_is(charlie: User) -> None:
+    assert "No memory stores yet" in words(today(charlie))
+
+
+def test_an_empty_stack_says_so(alice: User) -> None:
+    told = words(today(alice))
+    assert "No finding is open" in told
+    assert "Nothing awaits review" in told
+    assert "No policy removed anything, and no agent deleted anything." in told
+
+
+# ------------------------------------------------------------------------------------------------ dangerous
+
+
+def test_the_worst_finding_comes_first_one_for_each_memory(caller: Caller, alice: User) -> None:
+    caller.create("/poison.md", f"# Rules\n{POISON}\nPays by card {CARD}.\n")
+    caller.create("/later.md", f"Pays by card {CARD}.\n")
+    response = today(alice)
+    assert [danger.item.memory.path for danger in response.context["dangers"]] == ["/poison.md", "/later.md"]
+    assert [danger.more for danger in response.context["dangers"]] == [1, 0]
+    assert "1 more in this memory" in words(response)
+    assert "<mark" in response.content.decode() and "Ignore all previous instructions" in words(response)
+    has_no_digits(response)
+
+
+def test_a_viewer_sees_what_is_dangerous_and_is_offered_no_decision(caller: Caller, bob: User) -> None:
+    caller.create("/poison.md", POISON)
+    html = today(bob).content.decode()
+    assert "/poison.md" in html
+    assert "Not a problem" not in html and "Looks fine" not in html
+
+
+def test_nothing_of_other_stores_is_shown(agent: Agent, alice: User, bob: User, superuser: User) -> None:
+    there = elsewhere(agent)
+    there.create("/secret-plan.md", POISON)
+    there.create("/gone.md", "x")
+    there.delete("/gone.md")
+    for user in (alice, bob):
+        told = words(today(user))
+        assert "secret-plan" not in told and "Board room" not in told and "gone.md" not in told
+    told = words(today(superuser))
+    assert "secret-plan" in told and "deleted /gone.md" in told
+
+
+def test_a_finding_that_is_no_problem_leaves_today(caller: Caller, alice: User) -> None:
+    caller.create("/poison.md", POISON)
+    client, found = signed_in(alice), Finding.objects.get()
+    asked = client.post(reverse("decide_all_findings"), {"one": f"dismiss:{found.pk}", "next": "/"})
+    assert "Why is it harmless?" in words(asked)
+    sent = {"decision": "dismiss", "finding": found.pk, "note": "A quotation", "next": "/", "asked": "1"}
+    back = client.post(reverse("decide_all_findings"), sent, follow=True)
+    assert back.request["PATH_INFO"] == "/" and "No finding is open" in words(back)
+    found.refresh_from_db()
+    assert found.state == FindingState.DISMISSED
+
+
+def test_hostile_names_are_shown_as_text(caller: Caller, alice: User) -> None:
+    caller.session = "<i>run</i>"
+    caller.create("/<b>x</b>.md", f"{POISON} {HOSTILE}\n")
+    html = today(alice).content.decode()
+    assert "<script>alert" not in html and "<b>x</b>" not in html and "<i>run</i>" not in html
+
+
+# ------------------------------------------------------------------------------------------------ to review
+
+
+def test_what_awaits_review_stands_by_session_with_open_findings_first(caller: Caller, alice: User) -> None:
+    caller.create("/a.md", "one\n")
+    caller.replace("/a.md", "one", "two")
+    caller.session = "run-8"
+    caller.create("/b.md", f"{POISON}\n")
+    groups = today(alice).context["waiting"].groups
+    assert [(group.session, group.count, group.memories, group.found) for group in groups] == [
+        ("run-8", 1, 1, 1),
+        ("run-7", 2, 1, 0),
+    ]
+    assert shown(inbox(signed_in(alice), session=groups[1].entry.session)) == [("/a.md", 1), ("/a.md", 2)]
+
+
+def test_looks_fine_approves_the_group_and_no_other(caller: Caller, alice: User) -> None:
+    first = caller.create("/a.md", "one\n").head
+    caller.session = "run-8"
+    second = caller.create("/b.md", "two\n").head
+    client = signed_in(alice)
+    group = client.get("/").context["waiting"].groups[0]
+    done = client.post(reverse("decide_many"), {"decision": "approve", "these": group.these, "next": "/"}, follow=True)
+    assert done.request["PATH_INFO"] == "/" and "Approved 1 version." in words(done)
+    assert (state(first), state(second)) == ("approved", "unreviewed")
+
+
+def test_looks_fine_asks_once_more_where_a_finding_is_open(caller: Caller, alice: User) -> None:
+    version = caller.create("/a.md", f"{POISON}\n").head
+    client = signed_in(alice)
+    group = client.get("/").context["waiting"].groups[0]
+    asked = client.post(reverse("decide_many"), {"decision": "approve", "these": group.these, "next": "/"})
+    assert "There is 1 open finding in these memories." in words(asked)
+    assert state(version) == "unreviewed"
+
+
+def test_the_numbers_stand_on_every_page(caller: Caller, alice: User, charlie: User) -> None:
+    caller.create("/a.md", f"{POISON}\n")
+    caller.create("/b.md", "two\n")
+    for address in ("/", "/stores", "/audit", reverse("account")):
+        told = words(signed_in(alice).get(address))
+        assert "1 open findings" in told.replace("  ", " ") and "2 await review" in told, address
+    assert "await review" not in words(today(charlie))
+
+
+# ------------------------------------------------------------------------------------------------ changed by itself
+
+
+def test_what_an_agent_deleted_can_be_taken_back(caller: Caller, alice: User, bob: User) -> None:
+    caller.create("/a.md", "x")
+    caller.delete("/a.md")
+    (event,) = today(alice).context["events"]
+    assert event.words == "Support bot deleted /a.md"
+    assert signed_in(alice).get(event.back).status_code == 200
+    assert "/a.md" in words(signed_in(alice).get(event.url))
+    (seen,) = today(bob).context["events"]
+    assert not seen.back
+
+
+def test_deletions_by_people_and_old_ones_are_not_told(caller: Caller, alice: User) -> None:
+    memory = write(caller.store, "/by-hand.md")
+    curation.delete(caller.store.pk, memory.path, Act(Actor.person(alice), Door.WEB, timezone.now()))
+    caller.at = timezone.now() - timedelta(days=9)
+    caller.create("/old.md", "x")
+    caller.delete("/old.md")
+    assert today(alice).context["events"] == []
+
+
+def test_a_run_of_the_policies_is_told_with_its_counts(store: MemoryStore, alice: User, bob: User) -> None:
+    policy(store, "Unread", "/old/", expire_unread_days=90)
+    some(store, 12, "/kept")
+    some(store, 3)
+    now = timezone.now()
+    run_clock.accept(now)
+    run = runs.start(store.pk, Act(Actor.system("retention"), Door.COMMAND, now), now)
+    while runs.step(run.pk, now):
+        pass
+    (event,) = today(alice).context["events"]
+    assert event.words == "Retention put 3 memories into the trash"
+    assert event.back == reverse("run", args=[run.pk]) + "#undo"
+    (seen,) = today(bob).context["events"]
+    assert not seen.back
+    signed_in(alice).post(reverse("undo_run", args=[run.pk]))
+    assert not today(alice).context["events"][0].back, "nothing of it is in the trash any more"
+
+
+def test_a_run_that_asks_comes_first(store: MemoryStore, alice: User, caller: Caller) -> None:
+    policy(store, "Everything", "", expire_unread_days=90)
+    some(store, 30)
+    caller.create("/a.md", "x")
+    caller.delete("/a.md")
+    now = timezone.now()
+    run_clock.accept(now)
+    run = runs.start(store.pk, Act(Actor.system("retention"), Door.COMMAND, now), now)
+    assert run.state == "waiting"
+    first, second = today(alice).context["events"]
+    assert (first.words, first.asks) == ("Retention asks before it goes on", True)
+    assert second.words == "Support bot deleted /a.md"
+
+
+def test_an_import_that_waits_and_a_webhook_that_fails_are_for_those_who_can_act(
+    store: MemoryStore, alice: User, bob: User
+) -> None:
+    brought(signed_in(alice), store)
+    with tampering():
+        Webhook.objects.create(
+            id="whk", store=store, name="Chat", url="https://example.com/", created_at=timezone.now(),
+            failing_since=timezone.now(), problem="timeout",
+        )  # fmt: skip
+    assert sorted(event.words for event in today(alice).context["events"]) == [
+        "The import of project.zip waits for your decision",
+        "The webhook “Chat” fails",
+    ]
+    assert today(bob).context["events"] == []
+
+
+def test_background_work_that_fails_is_told_to_administrators(superuser: User, alice: User) -> None:
+    background.note(background.Outcome("figures", timezone.now(), problem="OSError", failures=2))
+    assert [event.words for event in today(superuser).context["events"]] == ["Background work fails: Figures"]
+    assert today(alice).context["events"] == []

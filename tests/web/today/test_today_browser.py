@@ -1,0 +1,50 @@
+"""Today in a real browser: sound in both themes and at every width, and decided about by keys."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from memoryhub.models import Memory, MemoryStore, User
+from tests.browser import axe, fits, sign_in_as
+from tests.web.findings.flagged import POISON
+from tests.web.history.versions import Caller
+from tests.web.review.reviewing import state
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def desk(page: Page, live_server: LiveServer, alice: User, store: MemoryStore, key: str) -> Page:
+    """A browser in which Alice looks at Today, with a finding and two sessions to review."""
+    caller = Caller(store, key, session="run-7")
+    caller.create("/poison.md", f"# Rules\n\n{POISON}\n")
+    caller.session = "run-8"
+    caller.create("/fine.md", "All is well.\n")
+    sign_in_as(page.context, alice, live_server.url)
+    page.goto(live_server.url)
+    page.wait_for_load_state("load")
+    return page
+
+
+def test_it_is_sound_at_every_width_in_both_themes(desk: Page) -> None:
+    fits(desk)
+    for width in (1440, 390, 320):
+        desk.set_viewport_size({"width": width, "height": 900})
+        axe(desk)
+
+
+def test_rows_are_walked_and_decided_about_by_keys(desk: Page, live_server: LiveServer) -> None:
+    row = desk.locator("[data-review-item]", has_text="run-8")
+    for _ in range(3):
+        desk.keyboard.press("j")
+    expect(row.get_by_role("link").first).to_be_focused()
+    desk.keyboard.press("g")
+    desk.keyboard.press("a")
+    expect(desk).to_have_url(f"{live_server.url}/audit")
+    assert state(Memory.objects.at("/fine.md").get().head) == "unreviewed", "a place was meant and no decision"
+    desk.goto(live_server.url)
+    row.get_by_role("link").first.focus()
+    desk.keyboard.press("a")
+    expect(desk.get_by_text("Approved 1 version.")).to_be_visible()
+    expect(row).to_have_count(0)
+    assert state(Memory.objects.at("/fine.md").get().head) == "approved"
