@@ -158,7 +158,7 @@ class PlanChanged(Exception):
     """The plan changed since it was shown, and nothing was done; `plan` is the present one."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__("the plan is another one now")
+        super().__init__("the plan has changed")
         self.plan = plan
 
 

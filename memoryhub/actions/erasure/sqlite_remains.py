@@ -167,7 +167,7 @@ def _scrub(at: datetime) -> None:
                 HubSettings.objects.filter(scrub_since=since).update(scrub_since=None)
             return
         time.sleep(0.05)
-    raise NotScrubbed("The file is written anew, and its write-ahead log is still being read by another process.")
+    raise NotScrubbed("The file was rewritten, but another process is still reading its write-ahead log.")
 
 
 def _rewrite(since: datetime, at: datetime) -> None:
@@ -178,7 +178,7 @@ def _rewrite(since: datetime, at: datetime) -> None:
         with transactions.write_lock, connection.wrap_database_errors:
             sql.rewrite()
     except Error as error:
-        raise NotScrubbed(f"The database’s file could not be written anew: {error}.") from error
+        raise NotScrubbed(f"The database’s file could not be rewritten: {error}.") from error
     _rewritten["since"] = since
 
 
@@ -190,7 +190,7 @@ def _require_room() -> None:
     needed, free = COPIES * sql.bytes_in_use(), shutil.disk_usage(path.parent).free
     if free < needed:
         raise NotScrubbed(
-            f"Writing the database’s file anew needs {needed // 1_000_000:,} MB of free disk, and there are"
+            f"Rewriting the database’s file needs {needed // 1_000_000:,} MB of free disk, and there are"
             f" {free // 1_000_000:,} MB."
         )
 

@@ -17,7 +17,7 @@ class NeedsChoice(Exception):
     """Later changes overlap with the reverted ones (`plan` says where), so a person has to choose; nothing was done."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__("later changes met it")
+        super().__init__("later changes overlap with it")
         self.plan = plan
 
 

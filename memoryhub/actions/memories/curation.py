@@ -23,7 +23,7 @@ class Conflict(Exception):
     """The memory changed since the person opened it; `current` is its present state (None: deleted)."""
 
     def __init__(self, current: StoredMemory | None) -> None:
-        super().__init__("somebody was faster")
+        super().__init__("already changed by someone else")
         self.current = current
 
 

@@ -93,7 +93,7 @@ class NotDone(Exception):
     """Nothing was done: the plan changed since it was shown (`changed`), or something is in the way."""
 
     def __init__(self, plan: Any, *, changed: bool) -> None:
-        super().__init__("something stands in the way")
+        super().__init__("the plan changed or cannot be applied")
         self.plan, self.changed = plan, changed
 
 

@@ -27,7 +27,7 @@ class Decided(Exception):
     """Someone else decided in the meantime; `review` is the decision (None: there is no such version or decision)."""
 
     def __init__(self, review: Review | None) -> None:
-        super().__init__("somebody was faster")
+        super().__init__("already decided by someone else")
         self.review = review
 
 
