@@ -212,7 +212,7 @@ DATABASES = {"default": database_of(os.environ.get("DATABASE_URL") or _default_d
 _asked: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})  # for example ?sslmode=verify-full
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"] |= {"CONN_MAX_AGE": None, "OPTIONS": _asked | SQLITE_OPTIONS}
-    # VACUUM writes a copy of the database here: /tmp may be too small, and the copy is private.
+    # VACUUM writes a copy of the database here and not in /tmp, which may be small and is shared with others.
     os.environ.setdefault("SQLITE_TMPDIR", str(Path(DATABASES["default"]["NAME"]).parent))
 else:
     DATABASES["default"] |= {

@@ -69,7 +69,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise Malformed(f"The key {json.dumps(twice)} stands twice in one object.")
+        raise Malformed(f"The key {json.dumps(twice)} is repeated in one object.")
     return value
 
 

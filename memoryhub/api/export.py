@@ -21,7 +21,7 @@ router = Router()
 
 ADDRESS = "/memory_stores/{memory_store_id}/export"
 AUDIT = (
-    "This export holds the audit and needs a key with `manage` access to the memory store: "
+    "This export includes the audit and needs a key with `manage` access to the memory store: "
     "leave out the history, or ask for zip or git."
 )
 _BINARY = {"schema": {"type": "string", "format": "binary"}}

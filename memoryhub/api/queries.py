@@ -37,7 +37,7 @@ def parsed(query: str, model: type[BaseModel]) -> dict[str, str]:
         if name not in known:
             continue
         if name in values:
-            raise Problem.invalid(f"The query parameter `{name}` stands twice.")
+            raise Problem.invalid(f"The query parameter `{name}` is repeated.")
         if "\0" in value:
             raise Problem.invalid(f"The query parameter `{name}` has a NUL character.")
         values[name] = value

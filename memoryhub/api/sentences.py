@@ -21,7 +21,7 @@ _KINDS = {
     "string_type": "must be a string", "int_type": "must be a whole number", "bool_type": "must be true or false",
     "dict_type": "must be an object", "model_type": "must be an object", "list_type": "must be a list",
     "model_attributes_type": "must be an object", "missing": "is needed", "float_type": "must be a number",
-    "string_unicode": "has an unpaired surrogate", "string_pattern_mismatch": "is not of the form that it must have",
+    "string_unicode": "has an unpaired surrogate", "string_pattern_mismatch": "has the wrong form",
 }  # fmt: skip
 
 

@@ -266,7 +266,7 @@ class _Hub:
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"`{name}` is missing: HubMemoryTool(url, key, store)")
         if not re.match(r"https?://[^/]", url):
-            raise ValueError(f"`url` is no address of a hub, such as https://hub.example.com: {url}")
+            raise ValueError(f"`url` is not the address of a hub, such as https://hub.example.com: {url}")
         if session is not None and not (len(session) <= 128 and _VISIBLE.fullmatch(session)):
             raise ValueError("`session` must have 1 to 128 visible ASCII characters")
         self.url, self._key, self._session = url.rstrip("/"), key.strip(), session
@@ -351,7 +351,7 @@ def _raise_refused(refused: Mapping[str, str], paths: Sequence[str]) -> None:
 
 
 def _no_hub(hub: _Hub) -> HubError:
-    return HubError(f"What answers at {hub.url} is no MemoryHub: the answer is not one of its own")
+    return HubError(f"The server at {hub.url} is not a MemoryHub: its answer has another form")
 
 
 def _hub_error(hub: _Hub, error: anthropic.APIError) -> HubError:

@@ -33,12 +33,12 @@ def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Seq
         return None
     found = _read(cursor)
     if not found or len(found) != len(shape) + 1:
-        raise Problem.invalid("`page` is not a cursor that this list gave.")
+        raise Problem.invalid("`page` is not a cursor of this list.")
     digest, *key = found
     if not all(type(value) is kind_of for value, kind_of in zip(key, shape, strict=True)):
-        raise Problem.invalid("`page` is not a cursor that this list gave.")
+        raise Problem.invalid("`page` is not a cursor of this list.")
     if digest != _digest(kind, filters):
-        raise Problem.invalid("`page` was given for other filters: send those that it was given for.")
+        raise Problem.invalid("`page` belongs to other filters: send the filters of the first page.")
     return key
 
 
@@ -49,7 +49,7 @@ def moment(text: str) -> datetime:
             return datetime.fromisoformat(text)
     except ValueError:
         pass
-    raise Problem.invalid("`page` is not a cursor that this list gave.")
+    raise Problem.invalid("`page` is not a cursor of this list.")
 
 
 def _read(cursor: str) -> list[Any] | None:

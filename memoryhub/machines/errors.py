@@ -100,7 +100,7 @@ class Problem(Exception):
     def plain_http(cls) -> "Problem":
         """Return the error for an unencrypted request to an https hub, which is never redirected: it may contain a
         key."""
-        why = "The hub answers over https alone. A key that was sent over http may have been read: revoke it."
+        why = "The hub answers only over https. A key that was sent over http may have been read: revoke it."
         return cls.forbidden(why)
 
     @classmethod

@@ -138,7 +138,7 @@ def _session(request: HttpRequest) -> str | None:
 
 
 def _require_own_origin(request: HttpRequest) -> None:
-    """Raise Refused (403) for a page of another origin, from which a browser may have been tricked into sending."""
+    """Raise Refused (403) for a page of another origin: a browser may have been tricked into sending its request."""
     origin = request.META.get("HTTP_ORIGIN")
     hub = urlsplit(settings.MEMORYHUB_URL)
     if origin is not None and origin.lower() != f"{hub.scheme}://{hub.netloc}".lower():

@@ -63,7 +63,7 @@ def read(body: bytes) -> Message:
     except strict_json.Malformed as error:
         raise Refused(PARSE_ERROR, str(error)) from None
     if isinstance(value, list):
-        raise Refused(INVALID_REQUEST, "Batches are not a part of this protocol: send each message by itself.")
+        raise Refused(INVALID_REQUEST, "Batches are not part of this protocol: send each message separately.")
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
         raise Refused(INVALID_REQUEST, 'The body must be one JSON-RPC message: an object with "jsonrpc": "2.0".')
     if strict_json.may_be_doubtful(body) and strict_json.doubtful(_without_arguments(value)):

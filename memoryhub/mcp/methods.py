@@ -71,7 +71,7 @@ def _ping(incoming: Incoming) -> Json:
 def _list_tools(incoming: Incoming) -> Json:
     """Return all tools in one page; any cursor is refused, because the list makes none."""
     if incoming.params.get("cursor") is not None:
-        raise Refused(INVALID_PARAMS, "This is no cursor of this list, which has one page.")
+        raise Refused(INVALID_PARAMS, "This list has only one page and no cursors.")
     return {"tools": tools.TOOLS} | (_cacheable() if incoming.version == versions.STATELESS else {})
 
 

@@ -165,7 +165,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return found if end is None else found.filter(LessThan(UNINDEXED_TIME, end))
 
     def seqs_near(self, start: datetime | None, end: datetime | None) -> tuple[int, int]:
-        """Return the lowest and the highest seq between which the entries of one chain in a span of time stand.
+        """Return the lowest and the highest seq of one chain's entries in a span of time.
 
         Entries displaced by up to CLOCK_SLACK places are included. Lists are ordered by seq: with a span of time turned
         into a span of seqs, each filter can use its own index.

@@ -68,7 +68,7 @@ _INSTRUCTION_CJK = _joined(JAPANESE_CHINESE)
 
 
 def instructions(text: Text) -> Iterator[Place]:
-    """Yield orders to forget earlier instructions, hide something from people, play a role or send data away.
+    """Yield instructions to ignore earlier ones, hide something from people, play a role or send data away.
 
     Ordinary advice to a colleague (`always run the tests`, `do not deploy on Fridays`) is not found.
     """
@@ -82,7 +82,7 @@ def instructions(text: Text) -> Iterator[Place]:
 
 
 def _letter_by_letter(spaced: str) -> Iterator[Place]:
-    """Yield words of an order whose letters are separated, with the single letters around them."""
+    """Yield words of an instruction that are spelt with separated letters, with the single letters around them."""
     for word in _SPELT:
         position = spaced.find(word)
         while position >= 0:

@@ -14,7 +14,7 @@ PARTS = {
 }
 """Parts that the patterns share. Every repetition in them is bounded, so that no text makes one slow."""
 
-# Rows of (beginnings of an order, pattern of the order); in beginnings each word follows a space, without punctuation.
+# Rows of (beginnings, pattern of the instruction); in beginnings each word follows a space, without punctuation.
 ENGLISH = (
     (
         "pay no |pay zero |take no |give no |do not |don t |never |must not |should not |stop |cease |no longer ",

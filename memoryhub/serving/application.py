@@ -190,7 +190,7 @@ class Application:
             task.uncancel()
             return End.CUT
         except OSError:
-            logger.exception("A body could not be kept")
+            logger.exception("A body could not be stored")
             return End.CUT
         except (RuntimeError, StopAsyncIteration):  # granian raises these when the client has gone
             return End.BROKEN

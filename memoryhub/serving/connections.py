@@ -138,7 +138,7 @@ class Guard:
             try:
                 crowded = self.look(begun)
             except Exception:
-                logger.exception("The connections could not be looked through; trying again")
+                logger.exception("The connections could not be scanned; trying again")
                 crowded = False
             spent = time.monotonic() - begun
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
@@ -259,7 +259,7 @@ def _duplicate(number: int, inode: str) -> Iterator[socket.socket]:
     duplicate = os.dup(number)
     try:
         if str(os.fstat(duplicate).st_ino) != inode:
-            raise OSError("the number is another's by now")
+            raise OSError("the descriptor was reused")
         connection = socket.socket(fileno=duplicate)
     except OSError:
         os.close(duplicate)

@@ -16,10 +16,10 @@ def address_of(host: str, port: int) -> str:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, OverflowError):
-        raise CommandError(f"There is no address {host}:{port} to answer at: name one of this machine.") from None
+        raise CommandError(f"This machine has no address {host}:{port}: name one that it has.") from None
     address = str(min(found, key=lambda one: one[0] != socket.AF_INET)[4][0])
     if "%" in address:
-        raise CommandError(f"{address} belongs to one network card alone. Name another address with --host.")
+        raise CommandError(f"{address} belongs to a single network card. Name another address with --host.")
     return address
 
 

@@ -12,7 +12,7 @@ NO_ROOM = 503, "overloaded_error", "There is not enough disk space for the answe
 NO_DATABASE = 503, "overloaded_error", "The database did not answer; try again."
 FAILED = 500, "api_error", "The hub failed to answer; its log says why."
 SLOW = 408, "timeout_error", "The body of the request came too slowly."
-BROKEN = 400, "invalid_request_error", "The body of the request is not whole."
+BROKEN = 400, "invalid_request_error", "The body of the request is incomplete."
 LARGE_HEADERS = 431, "invalid_request_error", "The headers of the request are larger than 32 KB."
 
 Reason = tuple[int, str, str]
@@ -35,4 +35,4 @@ def _for_people(status: int) -> str:
         500: _("The hub failed to answer. Its log says why."),
         503: _("The hub is busy. Try again in a moment."),
     }
-    return sentences.get(status, _("The request is not whole."))
+    return sentences.get(status, _("The request is incomplete."))

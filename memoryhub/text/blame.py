@@ -175,7 +175,8 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 
 
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
-    """Return the first of the redacted versions from `low` up to `at`; the version at `at` itself if there are none."""
+    """Return the number of the first redacted version before `at`, from `low` on; that of `at` itself if there is
+    none."""
     return versions[low].number if low < at else versions[at].number
 
 

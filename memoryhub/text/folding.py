@@ -170,7 +170,8 @@ class _Places:
         return piece, position - self.folded_starts[piece]
 
     def _inner(self, piece: int) -> tuple[list[int], list[int]]:
-        """Return where each character with its marks begins in a piece, and in its folded form; both with the end."""
+        """Return where each character with its marks begins in a piece and in its folded form; both lists end with the
+        length."""
         if piece not in self.inner:
             part = self.parts[piece]
             originals = [at for at, character in enumerate(part) if at == 0 or begins(character)] + [len(part)]

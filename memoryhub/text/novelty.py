@@ -59,7 +59,9 @@ class Novelty:
         return self.new.rfind("\n", 0, low) + 1, len(self.new) if end < 0 else end
 
     def _between(self, start: int, end: int, kinds: frozenset[str]) -> list[Span]:
-        first = max(0, start - 1)  # with the line feed before it: the start of a text is treated differently
+        first = max(
+            0, start - 1
+        )  # include the preceding line feed: some characters are legitimate only at a text's start
         found = find(self.new[first:end], kinds)
         return [Span(span.start + first, span.end + first, span.kind) for span in found] if first else found
 

@@ -94,13 +94,13 @@ def _end_of(data: Data) -> int:
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - 0xFFFF))
     if at < 0:
         if data.find(_END_MARK) >= 0:
-            raise Refused("The archive has data behind its end.")
+            raise Refused("The archive has data after its end.")
         raise Refused("It is not a ZIP archive, or its end is cut off.")
     if at + _END.size > len(data):
         raise Refused("The archive's end is cut off.")
     comment = _END.unpack_from(data, at)[-1]
     if at + _END.size + comment < len(data):
-        raise Refused("The archive has data behind its end.")
+        raise Refused("The archive has data after its end.")
     if at + _END.size + comment > len(data):
         raise Refused("The archive's end is cut off.")
     return at
@@ -128,7 +128,7 @@ def _central(data: Data, place: int, end: int) -> tuple[Entry, int]:
     if flags & _ENCRYPTED or method == 99 or _AES in extra or _STRONG in extra:
         raise Refused(f"The entry {visible(shown)} is encrypted.")
     if method not in (_STORED, _DEFLATED):
-        raise Refused(f"The entry {visible(shown)} is packed in a way that is not read ({method}).")
+        raise Refused(f"The entry {visible(shown)} uses an unsupported compression ({method}).")
     is_directory = shown.endswith("/")
     _require_kind(shown, attributes, is_directory)
     if is_directory and (size or packed > 2):
@@ -146,7 +146,7 @@ def _require_kind(name: str, attributes: int, is_directory: bool) -> None:
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise Refused(f"The entry {visible(name)} is a device, a pipe or a socket.")
     if not is_directory and (kind == stat.S_IFDIR or attributes & 0x10):
-        raise Refused(f"The entry {visible(name)} says that it is a directory, and has not the name of one.")
+        raise Refused(f"The entry {visible(name)} says that it is a directory, but its name has no final slash.")
 
 
 def _name(name: bytes, extra: dict[int, bytes]) -> str:
@@ -206,9 +206,9 @@ def _local(data: Data, entry: Entry, end: int) -> int:
     if flags & _ENCRYPTED:
         raise Refused(f"The entry {visible(entry.place)} is encrypted.")
     if method != entry.method or (flags ^ entry.flags) & _FOLLOWED:
-        raise Refused(f"The entry {visible(entry.place)} says two things of how it is packed.")
+        raise Refused(f"The entry {visible(entry.place)} contradicts itself about its compression.")
     if not flags & _FOLLOWED and (crc, packed, size) != (entry.crc, entry.packed, entry.size):
-        raise Refused(f"The entry {visible(entry.place)} says two things of its size.")
+        raise Refused(f"The entry {visible(entry.place)} contradicts itself about its size.")
     return start + int(name_length) + int(extra_length)
 
 
@@ -220,7 +220,7 @@ def _descriptor(data: Data, place: int, entry: Entry) -> int:
         told = data[place + mark : place + mark + length]
         if len(told) == length and struct.unpack(kind, told) == (entry.crc, entry.packed, entry.size):
             return mark + length
-    raise Refused(f"The entry {visible(entry.place)} says two things of its size.")
+    raise Refused(f"The entry {visible(entry.place)} contradicts itself about its size.")
 
 
 def _unpacked(data: Data, entry: Entry, start: int, most: int) -> bytes:
@@ -252,5 +252,5 @@ def _inflated(packed: bytes, entry: Entry, most: int) -> bytes:
     if not unpack.eof:
         raise Refused(f"The entry {visible(entry.place)} is cut off.")
     if unpack.unused_data:
-        raise Refused(f"The entry {visible(entry.place)} has data behind its end.")
+        raise Refused(f"The entry {visible(entry.place)} has data after its end.")
     return content

@@ -97,12 +97,12 @@ class _Stream:
                 self._comment(line)
             elif line == b"done":
                 if self.lines.rest().strip():
-                    raise Refused("The stream goes on behind its end.")
+                    raise Refused("The stream continues after its end.")
                 return
             elif word in verbs:
                 verbs[word](rest)
             else:
-                raise Refused(f"The stream has a command that is not read: {visible(line.decode('utf-8', 'replace'))}.")
+                raise Refused(f"The stream has an unsupported command: {visible(line.decode('utf-8', 'replace'))}.")
         if self.needs_done or self.ours:
             raise Refused("The stream is cut off: its end is missing.")
 
@@ -117,9 +117,9 @@ class _Stream:
         try:
             told = strict_json.loads(line.removeprefix(b"# memoryhub "))
         except strict_json.Malformed:
-            raise Refused("What the stream says of itself is not JSON.") from None
+            raise Refused("The stream's description of itself is not JSON.") from None
         if not isinstance(told, dict) or not isinstance(told.get("type"), str):
-            raise Refused("What the stream says of itself is not an object.")
+            raise Refused("The stream's description of itself is not an object.")
         if told["type"] == "header":
             jsonl_read.header_of(told, FORMAT)
             self.ours, self.history = True, bool(told.get("history", True))
@@ -130,11 +130,11 @@ class _Stream:
         if rest == b"done":
             self.needs_done = True
         elif rest.split(b"=")[0] not in (b"date-format", b"force", b"notes") or rest.startswith(b"date-format=r"):
-            raise Refused(f"The stream needs something that is not read: {visible(rest.decode('utf-8', 'replace'))}.")
+            raise Refused(f"The stream needs an unsupported feature: {visible(rest.decode('utf-8', 'replace'))}.")
 
     def _reset(self, rest: bytes) -> None:
         if (start := self.lines.optional(b"from ")) is not None and start != self.last_mark:
-            raise Refused("The stream has more than one line of history.")
+            raise Refused("The stream's history is not linear.")
 
     def _tag(self, rest: bytes) -> None:
         for word in (b"mark ", b"from ", b"original-oid ", b"tagger "):
@@ -146,7 +146,7 @@ class _Stream:
         self.lines.optional(b"original-oid ")
         content = self.lines.blob()
         if mark is None or mark in self.marks:
-            raise Refused("A blob of the stream has no mark, or one that another has.")
+            raise Refused("A blob of the stream has no mark, or the mark of another one.")
         self.marks.add(mark)
         self.blobs[mark] = content
         if len(self.blobs) > self.bounds.versions:
@@ -158,19 +158,19 @@ class _Stream:
             raise Refused(f"The stream has more than {self.bounds.versions:,} commits.")
         commit, mark = self._head()
         if mark is not None and mark in self.marks:
-            raise Refused("A commit of the stream has a mark that another has.")
+            raise Refused("A commit of the stream has the mark of another one.")
         start = self.lines.optional(b"from ")
         if (start is not None and start != self.last_mark) or (
             start is None and self.branch is not None and self.branch != branch
         ):
-            raise Refused("The stream has more than one line of history.")
+            raise Refused("The stream's history is not linear.")
         if self.lines.optional(b"merge ") is not None:
-            raise Refused("The stream has a merge; only one straight line of history is read.")
+            raise Refused("The stream has a merge; only a linear history is supported.")
         self.branch, self.last_mark = branch, mark
         self.marks |= {mark} if mark else set()
         trailers = _trailers(commit.message) if self.ours else {}
         if self.ours and "Version" not in trailers:
-            raise Refused("A commit of the stream does not say which version it is.")
+            raise Refused("A commit of the stream does not name its version.")
         self._changes(commit, tells=not self.ours)
         if self.ours:
             self._tell(commit, trailers)
@@ -183,7 +183,7 @@ class _Stream:
         if committer is None:
             raise Refused("A commit of the stream has no committer.")
         if (encoding := self.lines.optional(b"encoding ")) is not None and encoding.lower() not in (b"utf-8", b"utf8"):
-            raise Refused("A commit's message of the stream is not UTF-8.")
+            raise Refused("The message of a commit in the stream is not UTF-8.")
         who, at = _person(author or committer)
         return Commit(who, at, self.lines.blob().decode("utf-8", "replace")), mark
 
@@ -195,7 +195,7 @@ class _Stream:
             word = line[:2]
             if word not in (b"M ", b"D ", b"R ", b"C ") and line != b"deleteall":
                 if word == b"N ":
-                    raise Refused("The stream has git's notes, which are not read.")
+                    raise Refused("The stream has git's notes, which are not supported.")
                 break
             self.lines.next()
             if word == b"M ":
@@ -218,7 +218,7 @@ class _Stream:
         if mode in _WRONG_MODES:
             raise Refused(f"The place {visible(place)} of the stream is {_WRONG_MODES[mode]}.")
         if mode not in _MODES:
-            raise Refused(f"The place {visible(place)} of the stream has a mode that is not read.")
+            raise Refused(f"The place {visible(place)} of the stream has an unsupported mode.")
         if reference == b"inline":
             content = self.lines.blob()
         elif reference in self.blobs:
@@ -328,7 +328,7 @@ class _Stream:
             label = strict_json.loads(trailers["Label"].encode()) if "Label" in trailers else None
             operation, at = trailers["Operation"], jsonl_read.moment_of(trailers["At"])
         except (KeyError, ValueError):
-            raise Refused("A commit of the stream does not say all of its version.") from None
+            raise Refused("A commit of the stream lacks facts about its version.") from None
         redacted = trailers.get("Redacted") == "yes"
         content = None if redacted or operation == "deleted" else _only(commit)
         author = None
@@ -340,7 +340,7 @@ class _Stream:
             told = self.by_id[memory] = _Told(memory, "")
             self._new(told)
         if path is not None and not isinstance(path, str):
-            raise Refused("A commit of the stream does not say all of its version.")
+            raise Refused("A commit of the stream lacks facts about its version.")
         told.path = path or told.path
         told.versions.append(
             BundledVersion(trailers["Version"], number, operation, path or "", content, at, author, redacted)
@@ -350,11 +350,11 @@ class _Stream:
 def _only(commit: Commit) -> str | None:
     """Return the only text that a commit of the hub's own stream writes."""
     if len(commit.changed) != 1:
-        raise Refused("A commit of the stream writes not one text, as it says.")
+        raise Refused("A commit of the stream does not write exactly one text.")
     (content,) = commit.changed.values()
     text = reading.text_of(content)
     if text is None:
-        raise Refused("A commit of the stream writes what is not a text.")
+        raise Refused("A commit of the stream writes bytes that are not a text.")
     return text
 
 
@@ -364,7 +364,7 @@ def _trailers(message: str) -> dict[str, str]:
     for line in message.rstrip("\n").rpartition("\n\n")[2].split("\n"):
         if match := _TRAILER.fullmatch(line):
             if match[1] in found:
-                raise Refused("A commit of the stream says something twice of its version.")
+                raise Refused("A commit of the stream repeats a fact about its version.")
             found[match[1]] = match[2]
     return found
 
@@ -372,11 +372,11 @@ def _trailers(message: str) -> dict[str, str]:
 def _person(line: bytes) -> tuple[Author | None, datetime]:
     match = _PERSON.fullmatch(line)
     if match is None:
-        raise Refused("A commit of the stream has an author that is not read.")
+        raise Refused("A commit of the stream has an author in an unknown form.")
     try:
         at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(match["at"]))
     except OverflowError:
-        raise Refused("A commit of the stream has a moment that there is not.") from None
+        raise Refused("A commit of the stream has an impossible time.") from None
     label = match["name"].decode("utf-8", "replace")[:1000]
     return (Author("", "", label) if label else None), at
 

@@ -52,10 +52,7 @@ class Lines:
             raise Refused("The stream is cut off: data is missing.")
         match = _COUNT.fullmatch(line)
         if match is None:
-            raise Refused(
-                f"The stream says the length of its data in no way that is read: "
-                f"{visible(line.decode('utf-8', 'replace'))}."
-            )
+            raise Refused(f"The stream has data of an unknown length: {visible(line.decode('utf-8', 'replace'))}.")
         length = int(match[1])
         content = self.data[self.at : self.at + length]
         if len(content) != length:

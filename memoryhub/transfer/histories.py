@@ -68,11 +68,11 @@ def _require_order(memory: BundledMemory) -> None:
     for version in memory.versions:
         name = f"Version {version.number} of {visible(memory.path)}"
         if version.operation not in OPERATIONS:
-            raise Refused(f"{name} has the operation {visible(version.operation)}, which there is not.")
+            raise Refused(f"{name} has the operation {visible(version.operation)}, which does not exist.")
         if not 1 <= version.number <= MOST_NUMBER or (last and version.number <= last.number):
-            raise Refused(f"{name} is not numbered after the one before it.")
+            raise Refused(f"{name} does not have a higher number than the previous version.")
         if version.operation == "deleted" and version.content is not None:
-            raise Refused(f"{name} is of a deletion and has a text.")
+            raise Refused(f"{name} is a deletion and has a text.")
         if version.operation != "deleted" and (version.content is None) != version.redacted:
             raise Refused(f"{name} {'is redacted and has a' if version.redacted else 'has no'} text.")
         if last is None and version.number == 1 and version.operation != "created":
@@ -94,7 +94,7 @@ def _why_not(memory: BundledMemory) -> str | None:
     if is_live(memory) and last.path != memory.path:
         return "Its newest version is at another path."
     if all(version.operation == "deleted" for version in memory.versions):
-        return "Nothing but its deletion is left of it."
+        return "Only its deletion is left of it."
     place = reading.refusal_of(memory.path) if memory.path or is_live(memory) else None
     return place or next((why for version in memory.versions if (why := _why_not_version(version))), None)
 

@@ -80,7 +80,7 @@ class _Reader:
 
     def take(self, line: Line) -> None:
         if self.ended:
-            raise Refused("It goes on behind its end.")
+            raise Refused("It continues after its end.")
         take: Callable[[Line], None] | None = {
             "store": self._store,
             "memory": self._memory,
@@ -121,14 +121,14 @@ class _Reader:
         if not self.versions:
             raise Refused(f"The memory {visible(memory.path)} has no version.")
         if self.memory.get("deleted", False) == histories.is_live(memory):
-            raise Refused(f"The memory {visible(memory.path)} says two things of whether it is deleted.")
+            raise Refused(f"The memory {visible(memory.path)} contradicts itself about its deletion.")
         self.memories.append(memory)
         self.memory, self.versions = None, []
 
     def _end(self, line: Line) -> None:
         self._close()
         if (line.get("memories"), line.get("versions")) != (len(self.memories), self.count):
-            raise Refused("It is not whole: its end counts other memories or versions than are there.")
+            raise Refused("It is incomplete: its end counts another number of memories or versions.")
         self.ended = True
 
 
@@ -136,7 +136,7 @@ def version_of(line: Line) -> BundledVersion:
     """Return the version of a line; raises Refused."""
     number, redacted = line.get("number"), line.get("redacted", False)
     if not isinstance(number, int) or isinstance(number, bool) or not isinstance(redacted, bool):
-        raise Refused("A version's number or redacted is not of its kind.")
+        raise Refused("A version's `number` or `redacted` has the wrong type.")
     content = line.get("content")
     if content is not None:
         content = text(line, "content")
@@ -158,7 +158,7 @@ def _require_sum(content: str, sha256: object) -> None:
     if sha256 is None:
         return
     if sha256 != hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest():
-        raise Refused("A version's text is not the one of its sha256.")
+        raise Refused("A version's text does not match its sha256.")
 
 
 def author_of(value: object) -> Author | None:
@@ -169,9 +169,9 @@ def author_of(value: object) -> Author | None:
         raise Refused("A version's author is not an object.")
     type, id, label = (text(value, name) for name in ("type", "id", "label"))
     if type not in ACTORS:
-        raise Refused(f"A version's author is a {visible(type)}, which there is not.")
+        raise Refused(f"A version's author is a {visible(type)}, which does not exist.")
     if len(id) > 128 or not (id.isascii() and id.isprintable()) or len(label) > 1000:
-        raise Refused("A version's author has an id or a label that is too long or cannot be seen.")
+        raise Refused("A version's author has an id or a label that is too long or has invisible characters.")
     return Author(type, id, label)
 
 

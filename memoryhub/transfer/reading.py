@@ -89,7 +89,7 @@ def require_place(name: str, *, posix: bool = False) -> str:
         raise Refused(f"The place {shown} begins with a drive letter.")
     parts = name.split("/")
     if ".." in parts:
-        raise Refused(f"The place {shown} leads out of where it is put (..).")
+        raise Refused(f"The place {shown} leads out of its directory (..).")
     if "." in parts or "" in parts:
         raise Refused(f"The place {shown} has an empty name or a single dot in it.")
     if len(parts) > paths.MOST_NAMES:

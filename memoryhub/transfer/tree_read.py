@@ -110,7 +110,7 @@ def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
         texts.clear()
         return jsonl_read.read(history, bounds._replace(packed=bounds.unpacked))
     read = _by_manifest(texts, told)
-    why = "The texts were changed since the export, and are taken as they are now, without their history."
+    why = "The texts were changed since the export, and are imported as they are now, without their history."
     return replace(read, left=(Left("/" + HISTORY, why), *read.left))
 
 

@@ -112,7 +112,7 @@ WRONG: tuple[tuple[object, str], ...] = (
     ({"name": "x", "metadata": {str(n): "" for n in range(17)}}, "`metadata` must have at most 16 items."),
     ([], "The body must be a JSON object."),
     (b"", "The body is not JSON: Expecting value at line 1 column 1."),
-    (b'{"name":"a","name":"b"}', 'The key "name" stands twice in one object.'),
+    (b'{"name":"a","name":"b"}', 'The key "name" is repeated in one object.'),
 )
 
 
@@ -181,7 +181,7 @@ BAD_QUERIES = (
     ("limit=2.0", "`limit` must be a whole number."),
     ("limit=%2B5", "`limit` must be a whole number."),
     ("limit=", "`limit` must be a whole number."),
-    ("limit=1&limit=1", "The query parameter `limit` stands twice."),
+    ("limit=1&limit=1", "The query parameter `limit` is repeated."),
     ("include_archived=yes", "`include_archived` must be `true` or `false`."),
     ("created_at[gte]=2026", "`created_at[gte]` " + NO_TIME),
     (
@@ -193,8 +193,8 @@ BAD_QUERIES = (
         "`created_at[lte]` " + NO_TIME,
     ),
     ("page=", "`page` must have 1 or more characters."),
-    ("page=x", "`page` is not a cursor that this list gave."),
-    ("page=page_W10", "`page` is not a cursor that this list gave."),
+    ("page=x", "`page` is not a cursor of this list."),
+    ("page=page_W10", "`page` is not a cursor of this list."),
     ("page=%00", "The query parameter `page` has a NUL character."),
     ("page=%ff", "The query is not UTF-8."),
 )

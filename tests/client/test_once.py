@@ -118,14 +118,14 @@ def test_no_redirect_is_followed(place: Place, way: Way, kind: Any) -> None:
 
 def test_what_is_no_hub_is_told(place: Place, way: Way, kind: Any) -> None:
     way.fates = [200]
-    assert "is no MemoryHub" in refused(kind(f"http://127.0.0.1:{way.port}", place.key, place.stores[0])).message
+    assert "is not a MemoryHub" in refused(kind(f"http://127.0.0.1:{way.port}", place.key, place.stores[0])).message
     page = refused(kind(f"{place.url}/sign-in?", place.key, place.stores[0], max_retries=0))
     assert page.status is not None and "not as a MemoryHub" in page.message
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
     (("", "mh_x", "memstore_x"), "`url` is missing"), (("http://hub", "", "memstore_x"), "`key` is missing"),
-    (("http://hub", "mh_x", " "), "`store` is missing"), (("hub.example.com", "mh_x", "memstore_x"), "no address"),
+    (("http://hub", "mh_x", " "), "`store` is missing"), (("hub.example.com", "mh_x", "memstore_x"), "not the address"),
     (("http://hub", "mh_x", None), "`store` is missing"),
 ])  # fmt: skip
 def test_what_cannot_be_right_is_refused_at_once(kind: Any, arguments: Any, says: str) -> None:

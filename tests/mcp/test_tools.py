@@ -127,7 +127,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("search", {"query": "x" * 501}, "`query` must have at most 500 characters."),
     ("search", {"query": "x", "limit": 0}, "`limit` must be a whole number from 1 to 100."),
     ("search", {"query": "x", "limit": True}, "`limit` must be a whole number from 1 to 100."),
-    ("search", {"query": "x", "page": "page_x"}, "`page` is not a cursor that this list gave."),
+    ("search", {"query": "x", "page": "page_x"}, "`page` is not a cursor of this list."),
     ("search", {"query": "x", "path_prefix": "/etc"}, "Path must start with /memories, got: /etc"),
     ("history", {}, "`path` is required."),
     ("history", {"path": "/memories"}, "There is no memory at /memories, and there was none."),

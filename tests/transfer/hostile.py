@@ -178,16 +178,16 @@ def _entries(text: bytes) -> Iterator[Hostile]:
     yield Hostile("an encrypted entry", _patched(_patched(GOOD, LOCAL, 6, b"\1\0"), CENTRAL, 8, b"\1\0"), "encrypted")
     yield Hostile("encrypted in secret", _patched(GOOD, LOCAL, 6, b"\1\0"), "encrypted")
     yield Hostile("an AES entry", _with(_extra(0x9901, b"\2\0AE\3\0\0")), "encrypted")
-    yield Hostile("a way to pack that nobody knows", _patched(GOOD, CENTRAL, 10, struct.pack("<H", 14)), "not read")
-    yield Hostile("two ways to pack", _patched(GOOD, CENTRAL, 10, b"\0\0"), "two things")
+    yield Hostile("a way to pack that nobody knows", _patched(GOOD, CENTRAL, 10, struct.pack("<H", 14)), "unsupported")
+    yield Hostile("two ways to pack", _patched(GOOD, CENTRAL, 10, b"\0\0"), "contradicts itself")
     yield Hostile("two names", _patched(GOOD, LOCAL, 30, b"b.md"), "two names")
     yield Hostile("a second name beside", _with(_extra(0x7075, b"\1\0\0\0\0../a")), "two names")
-    yield Hostile("a larger size in the directory", _patched(GOOD, CENTRAL, 24, struct.pack("<L", 9999)), "two things")
+    yield Hostile("a larger size in the directory", _patched(GOOD, CENTRAL, 24, struct.pack("<L", 9999)), "contradicts")
     yield Hostile("a size that lies twice", _patched(_patched(GOOD, CENTRAL, 24, b"\1\0\0\0"), LOCAL, 22, b"\1\0\0\0"),
                   "not as large")  # fmt: skip
     yield Hostile("a wrong checksum", _patched(_patched(GOOD, CENTRAL, 16, b"abcd"), LOCAL, 14, b"abcd"), "checksum")
     yield Hostile("damaged data", _patched(GOOD, LOCAL, 36, b"\xff\xff\xff"), "damaged")
-    yield Hostile("a descriptor that lies", _followed(text), "two things")
+    yield Hostile("a descriptor that lies", _followed(text), "contradicts itself")
 
 
 def _frames(text: bytes) -> Iterator[Hostile]:
@@ -199,7 +199,7 @@ def _frames(text: bytes) -> Iterator[Hostile]:
     yield Hostile("a text that is too large", archive(*[(f"{n}.md", b"\n" * 9_000_000) for n in range(6)]), "unpacks")
     yield Hostile("too many entries", archive(*[(f"{n}", b"") for n in range(5_001)]), "at most 5,000")
     yield Hostile("too many bytes", GOOD + bytes(11 * 1024 * 1024), "are taken")
-    yield Hostile("data behind the end", GOOD + b"#!/bin/sh", "behind its end")
+    yield Hostile("data behind the end", GOOD + b"#!/bin/sh", "after its end")
     yield Hostile("data before the beginning", b"PK" + GOOD, "not where the archive says")
     yield Hostile("data between", _between(), "belongs to no entry")
     yield Hostile("a cut archive", GOOD[:-30], "cut off")
@@ -263,7 +263,7 @@ def json_lines() -> Iterator[Hostile]:
     yield of("another format", "format", header={"format": "tar"})
     yield of("another version", "version", header={"version": 2})
     yield of("a version that is true", "version", header={"version": True})
-    yield of("another count", "not whole", end={"versions": 2})
+    yield of("another count", "incomplete", end={"versions": 2})
     yield of("a text that has another sum", "sha256", {"sha256": hashlib.sha256(b"").hexdigest()})
     yield of("a text that is a number", "not a text", {"content": 7})
     yield of("a NUL", "NUL", {"content": "\0" + MARK})
@@ -271,17 +271,17 @@ def json_lines() -> Iterator[Hostile]:
     yield of("an operation that there is not", "operation", {"operation": "renamed"})
     yield of("a first version that changes", "first", {"operation": "modified"})
     yield of("a deletion with a text", "has a text", {"operation": "deleted"}, {"deleted": True})
-    yield of("a live memory that is deleted", "two things", memory={"deleted": True})
+    yield of("a live memory that is deleted", "contradicts itself", memory={"deleted": True})
     yield of("a redacted text", "redacted", {"redacted": True})
-    yield of("a number that is huge", "not numbered", {"number": 10**300})
+    yield of("a number that is huge", "higher number", {"number": 10**300})
     yield of("a moment that there is not", "not a moment", {"created_at": "yesterday"})
-    yield of("an author that there is not", "which there is not", {"author": {"type": "root", "id": "", "label": ""}})
+    yield of("an author that there is not", "which does not exist", {"author": {"type": "root", "id": "", "label": ""}})
     yield of("another memory's version", "does not follow", {"memory": "mem_2"})
     whole = (HEADER, MEMORY, VERSION, END_LINE)
     for name, says, data in (
         ("a cut stream", "cut off", lines(*whole[:3])),
         ("half a line", "cut off", lines(*whole)[:-4]),
-        ("something behind the end", "behind its end", lines(*whole, MEMORY)),
+        ("something behind the end", "after its end", lines(*whole, MEMORY)),
         ("no header", "header", lines(*whole[1:])),
         ("two headers", "second header", lines(HEADER, *whole)),
         ("one id twice", "twice", lines(HEADER, MEMORY, VERSION, MEMORY, VERSION,
@@ -289,7 +289,7 @@ def json_lines() -> Iterator[Hostile]:
         ("one path twice", "twice", lines(HEADER, MEMORY, VERSION, MEMORY | {"id": "mem_2"},
                                          VERSION | {"memory": "mem_2", "id": "memver_2"},
                                          {"type": "end", "memories": 2, "versions": 2})),
-        ("keys twice", "stands twice", lines(HEADER, b'{"type":"memory","type":"memory"}')),
+        ("keys twice", "is repeated", lines(HEADER, b'{"type":"memory","type":"memory"}')),
         ("deep nesting", "nested deeper", lines(HEADER, b'{"type":"x","y":' + b"[" * 100 + b"]" * 100 + b"}")),
         ("a huge integer", "digits", lines(HEADER, b'{"type":"x","y":' + b"9" * 5000 + b"}")),
         ("no number", "NaN", lines(HEADER, b'{"type":"x","y":NaN}')),
@@ -337,16 +337,16 @@ def git_streams() -> Iterator[Hostile]:
         ("one mark twice", "mark", b"blob\nmark :1\ndata 1\nx\nblob\nmark :1\ndata 1\ny\n"),
         ("a merge", "merge", commit(written("a.md"), head="mark :1\n")
          + commit(head="").replace(b"data 1\nm\n", b"data 1\nm\nmerge :1\n")),
-        ("two lines of history", "more than one line", commit(written("a.md")) + commit(written("b.md"), ref="refs/x")),
+        ("two lines of history", "not linear", commit(written("a.md")) + commit(written("b.md"), ref="refs/x")),
         ("a command that nobody knows", "command", b"feature done\nls /etc/passwd\ndone\n"),
-        ("a feature that reads files", "needs something", b"feature import-marks=/etc/passwd\n"),
+        ("a feature that reads files", "unsupported feature", b"feature import-marks=/etc/passwd\n"),
         ("a cut stream", "cut off", b"feature done\n" + commit(written("a.md"))),
         ("half a line", "cut off", commit(written("a.md"))[:-1] + b"\nM 100644"),
-        ("something behind the end", "behind its end", commit(written("a.md")) + b"done\nblob\n"),
+        ("something behind the end", "after its end", commit(written("a.md")) + b"done\nblob\n"),
         ("an author that is none", "author", commit(written("a.md")).replace(b"1700000000", b"now")),
         ("no committer", "no committer", b"commit refs/heads/main\ndata 1\nm\n"),
         ("ours without its end", "cut off", ours),
-        ("ours without trailers", "which version", ours + commit(written("a.md")) + b"done\n"),
+        ("ours without trailers", "name its version", ours + commit(written("a.md")) + b"done\n"),
         ("ours of another version", "version", ours.replace(b": 1}", b": 2}") + b"done\n"),
         ("nothing that is a text", "not a text", commit(written("a.md", content=b"\xff"))),
     ):  # fmt: skip

@@ -13,7 +13,7 @@ from memoryhub.starting import HubCommand
 
 
 class Command(HubCommand):
-    help = "Accepts a SECRET_KEY that was changed on purpose; everybody signs in again."
+    help = "Accepts a SECRET_KEY that was changed on purpose; everyone must sign in again."
     needs = ("MEMORYHUB_AUDIT_KEY",)
 
     def handle(self, **_: Any) -> None:

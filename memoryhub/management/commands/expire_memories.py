@@ -17,12 +17,12 @@ from memoryhub.starting import HubCommand
 
 
 class Command(HubCommand):
-    help = "Removes what the retention policies say: memories into the trash, and what is over there for good."
+    help = "Applies the retention policies: moves memories to the trash, and permanently removes older ones from it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--store", help="one memory store's id (default: all, and the hub's own audit)")
-        parser.add_argument("--dry-run", action="store_true", help="print what would go, and remove nothing")
-        parser.add_argument("--allow", action="store_true", help="go on where a guard would stop and ask")
+        parser.add_argument("--dry-run", action="store_true", help="print what would be removed, and remove nothing")
+        parser.add_argument("--allow", action="store_true", help="continue where a guard would stop and ask")
 
     def handle(self, *, store: str | None, dry_run: bool, allow: bool, **_: Any) -> None:
         if store is not None and not MemoryStore.objects.filter(pk=store).exists():

@@ -24,21 +24,21 @@ STEP = 1000
 
 
 class Command(HubCommand):
-    help = "Exports a memory store as it is now, with the history of its memories, and prints how much it was."
+    help = "Exports a memory store as it is now, with the history of its memories, and prints the size of the export."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("store", help="the memory store's id")
         parser.add_argument("--format", choices=exporting.FORMATS, default="zip", help="default: zip")
         parser.add_argument("--path", default="", help="a directory, such as /notes (default: the whole store)")
-        parser.add_argument("--no-history", action="store_true", help="the newest versions of live memories alone")
+        parser.add_argument("--no-history", action="store_true", help="only the newest versions of live memories")
         parser.add_argument("--output", help="where to write, - for standard output (default: a name from the store's)")
-        parser.add_argument("--force", action="store_true", help="replace the output if it is there")
+        parser.add_argument("--force", action="store_true", help="replace the output if it exists")
 
     def handle(
         self, *, store: str, format: str, path: str, no_history: bool, output: str | None, force: bool, **_: Any
     ) -> None:
         if output not in (None, PIPE) and Path(output or "").exists() and not force:
-            raise CommandError(f"{output} is there already. Use --force to replace it.")
+            raise CommandError(f"{output} exists already. Use --force to replace it.")
         wanted = exporting.Wanted(format, exporting.directory_of(path), history=not no_history)
         act = Act(Actor.system("export_store"), Door.COMMAND, timezone.now())
         try:
@@ -49,7 +49,7 @@ class Command(HubCommand):
             raise CommandError(f"There is no directory {path} in {store}.") from None
         target = output or export.name
         if target != PIPE and Path(target).exists() and not force:
-            raise CommandError(f"{target} is there already. Use --force to replace it.")
+            raise CommandError(f"{target} exists already. Use --force to replace it.")
         size = self._write(export, target)
         counts = export.counts
         told = f"{counts.memories} memories, " if counts.memories else ""

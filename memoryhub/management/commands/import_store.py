@@ -33,29 +33,29 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "help": "a directory, a ZIP archive, JSON Lines, a git stream or a text (- for standard input), or the address"
         " of another hub or of Anthropic's API"
     },
-    "--place": {"default": "", "metavar": "/DIRECTORY", "help": "the directory beneath which they go"},
+    "--place": {"default": "", "metavar": "/DIRECTORY", "help": "the directory into which they are imported"},
     "--only-memory-files": {
         "action": "store_true",
-        "help": "of a project take only CLAUDE.md, MEMORY.md, AGENTS.md and what .claude remembers",
+        "help": "import only a project's CLAUDE.md, MEMORY.md, AGENTS.md and the memories in .claude",
     },
     "--exclude": {
         "action": "append", "default": [], "metavar": "PATTERN",
-        "help": "pass over names like this (such as *.log), or places (drafts/*); may be given several times, and"
+        "help": "ignore names like this (such as *.log), or places (drafts/*); may be given several times, and"
         " adds to .git, .obsidian, node_modules, databases and the like",
     },
-    "--include-all": {"action": "store_true", "help": "pass over nothing but what --exclude says"},
-    "--max-bytes": {"type": int, "metavar": "N", "help": "take up to so many bytes, packed and unpacked"},
-    "--max-memories": {"type": int, "metavar": "N", "help": "take up to so many memories"},
-    "--max-versions": {"type": int, "metavar": "N", "help": "take up to so many versions"},
+    "--include-all": {"action": "store_true", "help": "ignore only what --exclude says"},
+    "--max-bytes": {"type": int, "metavar": "N", "help": "the most bytes, packed and unpacked"},
+    "--max-memories": {"type": int, "metavar": "N", "help": "the most memories"},
+    "--max-versions": {"type": int, "metavar": "N", "help": "the most versions"},
     "--on-conflict": {
         "choices": [ASK, *CHOICES], "default": ASK,
-        "help": "where another text is at the path: ask (default), skip, replace it, or put the new one beside it",
+        "help": "if the path has another text: ask (default), skip, replace it, or import under another name (beside)",
     },
     "--dry-run": {"action": "store_true", "help": "show the preview and import nothing"},
-    "--from-store": {"metavar": "ID", "help": "the other store's id, where the source is an address"},
+    "--from-store": {"metavar": "ID", "help": "the other store's id, if the source is an address"},
     "--key-env": {
         "metavar": "NAME",
-        "help": "the environment variable that holds the key for the address (of Anthropic's own: ANTHROPIC_API_KEY)",
+        "help": "the environment variable that holds the key for the address (for Anthropic's API: ANTHROPIC_API_KEY)",
     },
 }  # fmt: skip
 
@@ -81,7 +81,7 @@ def printable(line: str) -> str:
 
 
 class Command(HubCommand):
-    help = "Imports memories into a memory store: shows what each would meet there, then brings them in."
+    help = "Imports memories into a memory store: shows how each compares with the store, then imports them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         for name, options in ARGUMENTS.items():

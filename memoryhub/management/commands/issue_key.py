@@ -18,7 +18,7 @@ MOST_NAMED = 10
 
 
 class Command(HubCommand):
-    help = "Issues a key to an agent, which is made if there is none of that name; prints the key on the last line."
+    help = "Issues a key to an agent, creating the agent if none has that name; prints the key on the last line."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("agent", help="the agent's name or id")
@@ -26,7 +26,7 @@ class Command(HubCommand):
         scope.add_argument("--store", action="append", default=[], metavar="ID", help="may be given more than once")
         scope.add_argument("--all-stores", action="store_true")
         parser.add_argument("--access", choices=Access.values, default=Access.WRITE.value)
-        parser.add_argument("--days", type=int, help="the key expires after so many days")
+        parser.add_argument("--days", type=int, help="the number of days after which the key expires")
 
     def handle(
         self, *, agent: str, store: list[str], all_stores: bool, access: str, days: int | None, **_: Any

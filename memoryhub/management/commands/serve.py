@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--demo", action="store_true", help="fill an empty hub with demo data first")
-        parser.add_argument("--threads", type=int, help="calls at once in a worker (default 16; 4 on PostgreSQL)")
+        parser.add_argument("--threads", type=int, help="calls at once in one worker (default 16; 4 on PostgreSQL)")
 
     def handle(self, *, host: str, port: int, demo: bool, threads: int | None, **_: Any) -> None:
         settle_address(host, port)

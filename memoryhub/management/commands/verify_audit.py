@@ -25,9 +25,9 @@ class Command(HubCommand):
     needs = ("MEMORYHUB_AUDIT_KEY",)
     not_done = 2
     help = (
-        "Verifies every audit entry, every version and the checkpoints; names the first entry that is wrong, and says"
-        " how much has been redacted or removed by acts that the audit tells. Ends with code 0 where all is right, 1"
-        " where something is not, and 2 where nothing could be verified, which says nothing about the audit."
+        "Verifies every audit entry, every version and the checkpoints. Names the first wrong entry, and reports how"
+        " much was redacted or removed by recorded acts. Exits with 0 if everything is right, 1 if something is wrong,"
+        " and 2 if nothing could be verified, which says nothing about the audit."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,14 +35,14 @@ class Command(HubCommand):
         parser.add_argument(
             "--accept-missing",
             metavar="REASON",
-            help="write into the hub's audit why entries are missing that checkpoints know, as after a restore",
+            help="record in the hub's audit why entries of the checkpoints are missing, for example after a restore",
         )
 
         parser.add_argument(
             "--checkpoints",
             type=Path,
             metavar="DIRECTORY",
-            help="where older segments of the checkpoints are kept that are not in the data directory any more",
+            help="the directory of older checkpoint segments that were moved out of the data directory",
         )
 
     def handle(self, *, chain: str | None, accept_missing: str | None, checkpoints: Path | None, **_: Any) -> None:
@@ -73,7 +73,7 @@ class Command(HubCommand):
             self.stdout.write(_none())
         known = verify.chains(written.chains)
         if chain and chain not in known and not AuditEntry.objects.of_chain(chain).exists():
-            raise CommandError(f"There is no chain {chain}, and there was none.", returncode=self.not_done)
+            raise CommandError(f"There is no chain {chain}, and there never was.", returncode=self.not_done)
         for name in [chain] if chain else known:
             count, problem = verify.verify(name)
             if problem is None and name in written.problems:
@@ -92,7 +92,7 @@ class Command(HubCommand):
 def _none() -> str:
     return (
         f"checkpoints: there are none in {settings.DATA_DIR}, so nothing shows whether the newest entries were cut off."
-        " A hub that has run for a minute has written some: where nobody moved them, somebody removed them."
+        " A hub that has run for a minute has written some: if no one moved them, someone removed them."
     )
 
 
@@ -101,5 +101,5 @@ def _absent(last: int) -> str:
     named = first if last == 1 else f"{first} to {end}"
     return (
         f"checkpoints: {named} not found, and not verified. Where they are kept elsewhere, name the directory with"
-        " --checkpoints; where nobody moved them, somebody removed them."
+        " --checkpoints; if no one moved them, someone removed them."
     )

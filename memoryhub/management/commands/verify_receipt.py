@@ -14,7 +14,7 @@ from memoryhub.starting import HubCommand
 class Command(HubCommand):
     needs = ("MEMORYHUB_AUDIT_KEY",)
     not_done = 2
-    help = "Says whether this hub wrote the receipt of an erasure, and nobody has changed it since."
+    help = "Checks that this hub wrote the receipt of an erasure, and that no one has changed it since."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="the receipt as it was downloaded (- for the standard input)")
