@@ -167,7 +167,7 @@ def _scrub(at: datetime) -> None:
                 HubSettings.objects.filter(scrub_since=since).update(scrub_since=None)
             return
         time.sleep(0.05)
-    raise NotScrubbed("The file was rewritten, but another process is still reading its write-ahead log.")
+    raise NotScrubbed("The file was rewritten, but its write-ahead log is still being read by another process.")
 
 
 def _rewrite(since: datetime, at: datetime) -> None:

@@ -250,7 +250,7 @@ def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note:
     """Dismiss open findings, or open dismissed ones again; return their number. Raises NeedsReason without a note."""
     state = FindingState(state)
     if state not in COMMANDS:
-        raise ValueError("only the text itself can resolve a finding")
+        raise ValueError("no one can claim that a text is gone")
     if state == FindingState.DISMISSED and not note.strip():
         raise NeedsReason
     with tree.locked(store_id, act._replace(note=note.strip() or act.note)) as store:
