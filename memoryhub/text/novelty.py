@@ -59,9 +59,7 @@ class Novelty:
         return self.new.rfind("\n", 0, low) + 1, len(self.new) if end < 0 else end
 
     def _between(self, start: int, end: int, kinds: frozenset[str]) -> list[Span]:
-        first = max(
-            0, start - 1
-        )  # include the preceding line feed: some characters are legitimate only at a text's start
+        first = max(0, start - 1)  # the preceding line feed shows that the text does not start here
         found = find(self.new[first:end], kinds)
         return [Span(span.start + first, span.end + first, span.kind) for span in found] if first else found
 

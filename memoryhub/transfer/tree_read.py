@@ -55,8 +55,6 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
         return True
     if not parts[-1].endswith((".md", ".mdc")):
         return False
-    if parts[-1] == "CLAUDE.md":
-        return True
     above = parts[:-1]
     if ".claude" in above:
         return bool(MEMORY_DIRECTORIES & set(above[above.index(".claude") + 1 :]))
