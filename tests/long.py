@@ -3,9 +3,9 @@
 import os
 
 LONG = bool(os.environ.get("MEMORYHUB_LONG"))
-PART = 5
+PART = 12
 
 
 def tried(cases: int) -> int:
-    """So many random cases are tried: all of them in the long form, the first fifth of them otherwise."""
+    """So many random cases are tried: all of them in the long form, the first twelfth of them otherwise."""
     return cases if LONG else max(1, cases // PART)

@@ -31,8 +31,22 @@ _LETTERS = re.compile(r"(?: {1,3}\w(?!\w))+")
 _LETTERS_BEFORE = re.compile(r"(?: {1,3}\w){0,100} $")
 
 
-def _compiled(rows: Rows) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
-    """Return a pattern for a space with one of the beginnings, and by beginning a pattern for the rest.
+class _Following(dict[str, re.Pattern[str]]):
+    """By the beginning of a sentence, the patterns of all rows that can follow it; each is compiled when it is needed.
+
+    Few beginnings occur in a process, and compiling all of them takes a tenth of a second at every start.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def __missing__(self, beginning: str) -> re.Pattern[str]:
+        self[beginning] = _following(self._rows, beginning)
+        return self[beginning]
+
+
+def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
+    """Return the pattern of a space and a beginning after it, and by beginning the pattern of what has to follow.
 
     The beginnings are grouped by their first two letters, so that most words cost one or two comparisons.
     """
@@ -44,7 +58,7 @@ def _compiled(rows: Rows) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
         f"{first}(?:{'|'.join(f'{second}(?:{chr(124).join(rests)})' for second, rests in branches.items())})"
         for first, branches in tree.items()
     )
-    return re.compile(f" (?:{words})"), {beginning: _following(rows, beginning) for beginning in beginnings}
+    return re.compile(f" (?:{words})"), _Following(rows)
 
 
 def _following(rows: Rows, beginning: str) -> re.Pattern[str]:

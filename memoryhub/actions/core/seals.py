@@ -175,20 +175,20 @@ def problems(chain_id: str) -> Iterator[tuple[int, str]]:
         if MemoryStore.objects.filter(pk=chain_id).exists():
             yield 0, "the memory store was deleted, and is there again"
         return
-    for kind, model in kinds().items():
-        newest = Seal.objects.newest(home=chain_id, kind=kind)
+    newest = Seal.objects.newest_by_kind(home=chain_id)
+    for kind, model in sorted(kinds().items()):
+        seals = newest.pop(kind, {})
         for key, state in _rows_at_home(model, chain_id):
-            seal = newest.pop((kind, key), None)
+            seal = seals.pop(key, None)
             if seal is None and state.values is not None:
                 yield 0, f"{kind} {key} is there, and no entry made it"
             elif not _is_as_sealed(state, seal):
                 yield _seq(seal, chain_id), f"{kind} {key} is not as it was left by this entry"
-        for (_, key), seal in newest.items():
+        for key, seal in seals.items():
             if not seal.may_go:
                 yield _seq(seal, chain_id), f"{kind} {key} is missing; it was there after this entry"
-    unknown = Seal.objects.filter(home=chain_id).exclude(kind__in=kinds()).order_by("pk").first()
-    if unknown is not None:
-        yield 0, f"there are seals of {unknown.kind}, which is no table of the hub"
+    for kind in newest:
+        yield 0, f"there are seals of {kind}, which is no table of the hub"
 
 
 def _rows_at_home(model: type[Sealed], chain_id: str) -> Iterator[tuple[str, State]]:
