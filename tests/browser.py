@@ -92,10 +92,14 @@ def _load_axe(page: Page) -> None:
 
 
 def fits(page: Page, widths: tuple[int, ...] = WIDTHS) -> None:
-    """Fails if the page scrolls sideways on a desk, a telephone or at 320 pixels, whatever font the machine has."""
+    """Fails if the page scrolls sideways on a desk, a telephone or at 320 pixels, whatever font the machine has.
+
+    Other fonts than the hub's own are tried at the smallest width, where the least of a broad one has room.
+    """
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
-        for font, wide in zip(FONTS, page.evaluate(_WIDE_IN_EACH_FONT, FONTS), strict=True):
+        fonts = FONTS if width == min(widths) else FONTS[:1]
+        for font, wide in zip(fonts, page.evaluate(_WIDE_IN_EACH_FONT, fonts), strict=True):
             assert wide <= width, f"{page.url} is {wide} pixels wide at {width} in {font or 'its own font'}"
     page.set_viewport_size({"width": 1440, "height": 900})
 

@@ -7,5 +7,10 @@ PART = 12
 
 
 def tried(cases: int) -> int:
-    """So many random cases are tried: all of them in the long form, the first twelfth of them otherwise."""
+    """Return how many of the random cases are tried: all in the long form, else the first twelfth of them."""
     return cases if LONG else max(1, cases // PART)
+
+
+def is_tried(number: int) -> bool:
+    """Return whether the case of this number has its costly check: each has in the long form, else one in twelve."""
+    return LONG or number % PART == 0

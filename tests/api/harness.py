@@ -154,5 +154,6 @@ def assert_kept(kept: str | None, input: object) -> None:
 
 
 def assert_audit_is_right(store: MemoryStore) -> None:
+    """Both chains verify: the store's and the hub's."""
     for chain in (store.id, HUB):
         assert verify.verify(chain, settings.MEMORYHUB_CHECKPOINT_FILE)[1] is None

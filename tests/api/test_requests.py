@@ -28,6 +28,7 @@ from tests.api.harness import (
     row_counts,
 )
 from tests.api.malformed import BLOCK, LIMIT, MESSAGE, Case
+from tests.long import is_tried
 
 TYPES = {
     400: "invalid_request_error",
@@ -146,8 +147,12 @@ STRANGE_INPUTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("input", STRANGE_INPUTS, ids=lambda input: repr(input)[:80].encode("unicode_escape").decode())
-def test_whatever_stands_inside_input_is_a_matter_of_the_tool(hub: Hub, input: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("number", "input"),
+    enumerate(STRANGE_INPUTS),
+    ids=[repr(input)[:80].encode("unicode_escape").decode() for input in STRANGE_INPUTS],
+)
+def test_whatever_stands_inside_input_is_a_matter_of_the_tool(hub: Hub, number: int, input: dict[str, object]) -> None:
     hub.call(command="create", path="/memories/f.md", file_text="one\n")
     answer = hub.send({**BLOCK, "input": input})
     assert answer.status == 200
@@ -155,7 +160,8 @@ def test_whatever_stands_inside_input_is_a_matter_of_the_tool(hub: Hub, input: d
     assert_kept(newest_entry(hub.store.id).input, input)
     again = hub.send({**BLOCK, "input": input})
     assert again.value == answer.value
-    assert_audit_is_right(hub.store)
+    if is_tried(number):
+        assert_audit_is_right(hub.store)
 
 
 # ------------------------------------------------------------------------------------------------ keys and stores

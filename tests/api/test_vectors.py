@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.harness import Hub, assert_audit_is_right, assert_kept, contents, newest_entry
+from tests.long import is_tried
 
 VECTORS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent.parent / "vectors" / "memory-tool-vectors.json").read_text(encoding="utf-8")
@@ -18,8 +19,8 @@ def test_there_are_vectors() -> None:
     assert len({vector["id"] for vector in VECTORS}) == len(VECTORS)
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_the_vector_is_answered_exactly_and_leaves_one_entry(hub: Hub, vector: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("number", "vector"), enumerate(VECTORS), ids=[vector["id"] for vector in VECTORS])
+def test_the_vector_is_answered_exactly_and_leaves_one_entry(hub: Hub, number: int, vector: dict[str, Any]) -> None:
     for command in vector["setup"]:
         hub.call(**command)
     before = newest_entry(hub.store.id).seq
@@ -29,7 +30,8 @@ def test_the_vector_is_answered_exactly_and_leaves_one_entry(hub: Hub, vector: d
     entry = newest_entry(hub.store.id)
     assert (entry.seq, entry.ok) == (before + 1, vector["expect"][0] == "ok")
     assert_kept(entry.input, vector["op"])
-    assert_audit_is_right(hub.store)
+    if is_tried(number):
+        assert_audit_is_right(hub.store)
 
 
 def test_all_vectors_of_one_kind_run_in_one_message(hub: Hub) -> None:

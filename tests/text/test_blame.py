@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from memoryhub.text.blame import Version, Work, blame, changes, ended, follow, texts_of_blame
 from memoryhub.text.matching import Area
+from tests.long import tried
 
 Line = tuple[str, int, int]
 """A line, the version that wrote it, and which line it was there."""
@@ -63,7 +64,7 @@ def grown(seed: int, steps: int = 12) -> History:
     return history
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 100) for first in range(0, 1000, 100)], ids=str)
+@pytest.mark.parametrize("seeds", [range(first, first + 100) for first in range(0, tried(1000), 100)], ids=str)
 def test_each_line_came_with_the_version_that_wrote_it(seeds: range) -> None:
     for seed in seeds:
         history = grown(seed)
@@ -72,7 +73,7 @@ def test_each_line_came_with_the_version_that_wrote_it(seeds: range) -> None:
             assert [(o.number, o.line) for o in found] == [(who, at) for _, who, at in history.lines[end - 1]], seed
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, 200, 50)], ids=str)
+@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, tried(200), 50)], ids=str)
 def test_a_line_is_followed_to_every_version_in_which_it_stands(seeds: range) -> None:
     for seed in seeds:
         history = grown(seed)

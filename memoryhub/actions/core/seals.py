@@ -175,20 +175,19 @@ def problems(chain_id: str) -> Iterator[tuple[int, str]]:
         if MemoryStore.objects.filter(pk=chain_id).exists():
             yield 0, "the memory store was deleted, and is there again"
         return
-    newest = Seal.objects.newest_by_kind(home=chain_id)
-    for kind, model in sorted(kinds().items()):
-        seals = newest.pop(kind, {})
+    newest = Seal.objects.newest(home=chain_id)
+    for kind, model in kinds().items():
         for key, state in _rows_at_home(model, chain_id):
-            seal = seals.pop(key, None)
+            seal = newest.pop((kind, key), None)
             if seal is None and state.values is not None:
                 yield 0, f"{kind} {key} is there, and no entry made it"
             elif not _is_as_sealed(state, seal):
                 yield _seq(seal, chain_id), f"{kind} {key} is not as it was left by this entry"
-        for key, seal in seals.items():
-            if not seal.may_go:
-                yield _seq(seal, chain_id), f"{kind} {key} is missing; it was there after this entry"
-    for kind in newest:
-        yield 0, f"there are seals of {kind}, which is no table of the hub"
+    for (kind, key), seal in newest.items():
+        if kind not in kinds():
+            yield 0, f"there are seals of {kind}, which is no table of the hub"
+        elif not seal.may_go:
+            yield _seq(seal, chain_id), f"{kind} {key} is missing; it was there after this entry"
 
 
 def _rows_at_home(model: type[Sealed], chain_id: str) -> Iterator[tuple[str, State]]:

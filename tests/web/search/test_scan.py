@@ -28,20 +28,20 @@ Found = tuple[str, str, int]
 def everything(wanted: Wanted, stores: list[str]) -> set[Found]:
     """What is found by looking at every version there is, as one would do it in a few lines."""
     result = set()
+    entries = {(entry.chain, entry.seq): entry for entry in AuditEntry.objects.filter(chain__in=stores)}
     for version in MemoryVersion.objects.filter(store__in=stores).select_related("memory", "text"):
         memory = version.memory
         if version.operation == Operation.DELETED or version.path is None:
             continue
         last = memory.deleted_at is not None and version.number == memory.version_count - 1
         kind = LIVE if version.pk == memory.head_id else TRASH if last else OLD
-        if kind not in wanted.kinds or not _fits(wanted, version):
+        if kind not in wanted.kinds or not _fits(wanted, version, entries[version.store_id, version.seq]):
             continue
         result.add((kind, memory.pk, version.number))
     return result
 
 
-def _fits(wanted: Wanted, version: MemoryVersion) -> bool:
-    entry = AuditEntry.objects.get(chain=version.store_id, seq=version.seq)
+def _fits(wanted: Wanted, version: MemoryVersion, entry: AuditEntry) -> bool:
     texts = [version.path] if wanted.paths else []
     texts += [entry.note or ""] if wanted.notes else []
     texts += [version.content or ""] if wanted.contents else []
