@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import check_password
@@ -51,8 +52,16 @@ def fold_email(email: str) -> str:
     return unicodedata.normalize("NFKC", email).strip().casefold()
 
 
+def _did_something(chains: Sequence[str]) -> Exists:
+    """Return whether the agent or person of the outer query is the author of an entry."""
+    return Exists(AuditEntry.objects.filter(chain__in=chains, author_id=OuterRef("pk")))
+
+
 class UserQuerySet(SealedQuerySet["User"]):
-    """A query of people; `Sealed` models need a `SealedQuerySet`."""
+    def known_in(self, chains: Sequence[str]) -> UserQuerySet:
+        """Return the people with a role in one of these stores, or an act in one of these chains."""
+        role = Member.objects.filter(user=OuterRef("pk"), store__in=chains)
+        return self.filter(Exists(role) | _did_something(chains))
 
 
 _People = models.Manager.from_queryset(UserQuerySet)
@@ -185,6 +194,12 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         """Return the agents that have, or had, a key to a store."""
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
+    def known_in(self, chains: Sequence[str]) -> AgentQuerySet:
+        """Return the agents with a key to one of these stores, or an act in one of these chains."""
+        keys = Key.objects.filter(agent=OuterRef("pk"))
+        reaching = KeyStore.objects.filter(key__agent=OuterRef("pk"), store__in=chains)
+        return self.filter(Exists(keys.filter(all_stores=True)) | Exists(reaching) | _did_something(chains))
+
     def without_hub_wide_keys(self, at: datetime) -> AgentQuerySet:
         """Return the agents without a usable key to all stores at a moment."""
         return self.filter(~Exists(Key.objects.usable(at).filter(agent=OuterRef("pk"), all_stores=True)))
@@ -305,7 +320,10 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """Return the sessions with an act in a store in which the person has a role; all for a superuser."""
         if user.is_superuser:
             return self
-        chains = Member.objects.filter(user=user).values("store")
+        return self.known_in(Member.objects.filter(user=user).values("store"))
+
+    def known_in(self, chains: Sequence[str] | models.QuerySet[Member, Any]) -> SessionQuerySet:
+        """Return the sessions with an act in one of these chains."""
         return self.filter(Exists(AuditEntry.objects.filter(chain__in=chains, session=OuterRef("pk"))))
 
     def latest_of(self, agent: Agent | OuterRef) -> SessionQuerySet:

@@ -84,12 +84,15 @@ def create_agent(
 
 
 def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door: Door, at: datetime) -> None:
-    """Change an agent's name or description; earlier entries keep the old name. Raises NameTaken."""
+    """Change an agent's name or description; earlier entries keep the old name.
+
+    Raises NameTaken where another agent has the new name.
+    """
     name = name.strip()
     with writing():
         audit.lock_hub()
         before = Agent.objects.get(pk=agent.pk)
-        if Agent.objects.filter(folded_name=fold_name(name)).exclude(pk=agent.pk).exists():
+        if fold_name(name) != before.folded_name and Agent.objects.named(fold_name(name)).exists():
             raise NameTaken(name)
         if (before.name, before.description) == (name, description):
             return

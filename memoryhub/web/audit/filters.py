@@ -19,6 +19,9 @@ from memoryhub.web.common.filters import KeyValues, Malformed
 
 KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "from", "to")
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+MOST_NAMED = 10
+"""So many agents of one name are listed."""
+
 _AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
 _NAME = re.compile(r"[a-z_]{1,64}", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -59,9 +62,11 @@ def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzin
     values = wanted.values
     if "agent" in values and "person" in values:
         raise Malformed(_("An entry has one author: look for an agent or for a person, not for both."))
+    looked_at = _chains(values.get("store"), chains)
+    author = _author(values, looked_at)
     search = Search(
-        author=_author(values),
-        session=_session(values),
+        author=author,
+        session=_session(values.get("session"), author if "agent" in values else None),
         command=_command(values.get("command")),
         path=_path(values.get("path")),
         door=_door(values.get("door")),
@@ -71,7 +76,7 @@ def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzin
     )
     if search.start and search.end and search.start >= search.end:
         raise Malformed(_("“from” must be before “to”."))
-    return Target(_chains(values.get("store"), chains), search)
+    return Target(looked_at, search)
 
 
 def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
@@ -87,23 +92,30 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
     return found
 
 
-def _author(values: Mapping[str, str]) -> str | None:
+def _author(values: Mapping[str, str], chains: Sequence[str]) -> str | None:
     """Return the id of the agent or person that a filter names by id, name or e-mail address."""
     if agent := values.get("agent"):
-        named_so = Agent.objects.filter(folded_name=fold_name(agent)).values_list("id", flat=True)
-        return agent if agent.startswith("agent_") else named_so.first() or agent
+        return agent if agent.startswith("agent_") else _agent_named(agent, chains) or agent
     if person := values.get("person"):
         addressed_so = User.objects.filter(email=fold_email(person)).values_list("id", flat=True)
         return person if person.startswith("user_") else addressed_so.first() or person
     return None
 
 
-def _session(values: Mapping[str, str]) -> str | None:
+def _agent_named(name: str, chains: Sequence[str]) -> str | None:
+    """Return the id of the one agent of this name in these chains; agents of other stores may have the name too."""
+    named_so = Agent.objects.named(fold_name(name)).known_in(chains).by_name()
+    found = list(named_so.values_list("id", flat=True)[:MOST_NAMED])
+    if len(found) > 1:
+        several = _("Several agents have the name “%(name)s”. Give the id of one: %(ids)s.")
+        raise Malformed(several % {"name": name, "ids": ", ".join(found)})
+    return found[0] if found else None
+
+
+def _session(session: str | None, agent: str | None) -> str | None:
     """Return the id of a session, given by id or by its name together with an agent."""
-    session = values.get("session")
     if session is None or session.startswith("sesn_"):
         return session
-    agent = _author(values) if "agent" in values else None
     if agent is None:
         raise Malformed(_("Name a session by its id (sesn_…), or by its name together with agent:…"))
     known = Session.objects.filter(agent=agent, name=session).values_list("id", flat=True).first()
@@ -161,9 +173,9 @@ def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
     shown = dict(wanted.values)
     lookups: dict[str, QuerySet[Any, Any]] = {
         "store": MemoryStore.objects.filter(pk__in=chains),
-        "agent": Agent.objects.all(),
-        "person": User.objects.all(),
-        "session": Session.objects.values_list("name", flat=True),
+        "agent": Agent.objects.known_in(chains),
+        "person": User.objects.known_in(chains),
+        "session": Session.objects.known_in(chains).values_list("name", flat=True),
     }
     for key, rows in lookups.items():
         if key in shown and (row := rows.filter(pk=shown[key]).first()):

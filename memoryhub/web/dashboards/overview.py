@@ -164,6 +164,14 @@ def _names(authors: set[str]) -> Mapping[str, tuple[str, str]]:
     return {agent.pk: ("key", str(agent)) for agent in agents} | {user.pk: ("user", str(user)) for user in people}
 
 
+def _name_in(stores: Sequence[str], author: str) -> str:
+    """Return the name of an agent or person that these stores know; of others the id as it was given."""
+    for known in (Agent.objects.known_in(stores), User.objects.known_in(stores)):
+        if author and (found := known.filter(pk=author).first()):
+            return str(found)
+    return author
+
+
 def _agents(request: Request, stores: Sequence[str]) -> list[Agent]:
     """Return the agents that the filter suggests: those with a key to one of the stores."""
     found = Agent.objects.order_by("folded_name")
@@ -176,7 +184,6 @@ def _shown(board: Board, agents: Sequence[Agent]) -> dict[str, Any]:
     """Return the template context that both dashboards share."""
     words = {"7": _("7 days"), "30": _("30 days"), "90": _("90 days"), "all": _("All")}
     chosen = board.chosen
-    named = _names({chosen.agent}).get(chosen.agent) if chosen.agent else None
     return {
         "chosen": chosen,
         "agents": agents,
@@ -184,7 +191,7 @@ def _shown(board: Board, agents: Sequence[Agent]) -> dict[str, Any]:
         "start": board.start,
         "today": board.today,
         "ranges": [(words[name], chosen.query(range=name), name == chosen.range) for name in RANGES],
-        "agent_name": named[1] if named else chosen.agent,
+        "agent_name": _name_in(board.stores, chosen.agent),
         "without_agent": chosen.query(agent=""),
         "without_store": chosen.query(store=""),
     }

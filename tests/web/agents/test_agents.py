@@ -228,6 +228,16 @@ def test_an_agent_gets_another_name(agent: Agent, superuser: User) -> None:
     assert AuditEntry.objects.filter(command="edit_agent").count() == 1
 
 
+def test_an_agent_whose_name_another_one_has_keeps_it_with_another_description(
+    agent: Agent, charlie: User, superuser: User
+) -> None:
+    twin = keys_and_roles.create_agent(agent.name, seen_by=charlie, **BY)
+    given = {"name": twin.name, "description": "The second one."}
+    assert signed_in(superuser).post(f"/agents/{twin.id}/edit", given).status_code == 303
+    twin.refresh_from_db()
+    assert twin.description == "The second one."
+
+
 def test_a_key_is_shown_once_and_works(agent: Agent, store: MemoryStore, superuser: User) -> None:
     client, address = signed_in(superuser), f"/agents/{agent.id}/keys/new"
     given = {"name": "prod", "access": "write", "scope": "some", "stores": [store.id], "expires_in": "30", "form": "f"}

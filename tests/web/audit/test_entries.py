@@ -1,6 +1,7 @@
 """The audit pages: who sees which entries, every filter, paging by key, the page of an entry, and the export."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -30,6 +31,16 @@ def caller(store: MemoryStore, key: str) -> Caller:
 def other_store(db: None) -> MemoryStore:
     """A store in which only the superuser has a say."""
     return stores.create_store(stores.StoreSettings(name="Secret research"), **BY)
+
+
+@pytest.fixture
+def twin(agent: Agent, other_store: MemoryStore, charlie: User) -> Agent:
+    """An older agent with the name of the store's own, made where Charlie alone has a say, and at work there."""
+    keys_and_roles.set_role(other_store, charlie, Role.ADMIN, **BY)
+    made = keys_and_roles.create_agent(agent.name, seen_by=charlie, **(BY | {"at": AT - timedelta(days=1)}))
+    secret = keys_and_roles.issue_key(made, stores=[other_store], **BY)[1]
+    Caller(other_store, secret, session="case of Mr X").create("/a.md", "one\n")
+    return made
 
 
 class TestWhoSeesWhat:
@@ -177,6 +188,28 @@ class TestFilters:
     def test_a_place_that_no_entry_has_gets_a_sentence(self, bob: User, caller: Caller) -> None:
         for place in (f"{caller.store.id}:0", f"{caller.store.id}:999999", f"{caller.store.id}:1,{HUB}:1"):
             assert page(signed_in(bob), before=place).context["problem"]
+
+    def test_an_agent_of_the_same_name_elsewhere_stands_in_nobodys_way(
+        self, twin: Agent, agent: Agent, bob: User, superuser: User
+    ) -> None:
+        words = 'agent:"Support bot" command:view'
+        assert commands(page(signed_in(bob), q=words)) == ["view", "view"]
+        problem = page(signed_in(superuser), q=words).context["problem"]
+        assert agent.pk in problem
+        assert twin.pk in problem
+
+    def test_ids_from_elsewhere_are_given_no_names(
+        self, twin: Agent, other_store: MemoryStore, charlie: User, bob: User, superuser: User
+    ) -> None:
+        session = AuditEntry.objects.of_chain(other_store.id).exclude(session=None).get().session
+        names = {
+            "agent": (twin.pk, "Support bot"),
+            "person": (charlie.pk, "Charlie"),
+            "session": (session, "case of Mr X"),
+        }
+        for key, (id, name) in names.items():
+            assert [chip.shown for chip in page(signed_in(bob), **{key: str(id)}).context["chips"]] == [id]
+            assert [chip.shown for chip in page(signed_in(superuser), **{key: str(id)}).context["chips"]] == [name]
 
     def test_nothing_found_says_which_filter_found_it(self, bob: User) -> None:
         assert b"No entry matches" in page(signed_in(bob), q="door:mcp").content

@@ -155,6 +155,13 @@ class TestFilters:
         assert "Second bot" in section(text, "authors") and "Support bot" in section(text, "authors")
         assert "Nothing happened" in text_of(client, "store_overview", "?agent=agent_nobody", today.store.id)
 
+    def test_an_agent_of_other_stores_is_given_no_name(self, today: Caller, alice: User, superuser: User) -> None:
+        other = keys_and_roles.create_agent("Elsewhere", **BY)
+        elsewhere = stores.create_store(stores.StoreSettings(name="Second"), **BY)
+        keys_and_roles.issue_key(other, stores=[elsewhere], **BY)
+        assert "Elsewhere" not in text_of(signed_in(alice), "overview", f"?agent={other.pk}")
+        assert "Elsewhere" in text_of(signed_in(superuser), "overview", f"?agent={other.pk}")
+
     def test_the_overview_can_show_one_store(self, today: Caller, alice: User) -> None:
         other = stores.create_store(stores.StoreSettings(name="Second"), **(BY | {"at": timezone.now()}))
         keys_and_roles.set_role(other, alice, Role.VIEWER, **BY)
