@@ -39,9 +39,21 @@ PLACES = {"actions", "api", "doors", "faults", "mcp", "redaction", "serving", "w
 DATABASE = {"db", "transactional_db", "live_server"}
 LOOKS = {
     "test_compare", "test_conflict", "test_drafts", "test_edit", "test_look", "test_markdown", "test_masking",
-    "test_page_bounds", "test_right_to_left",
+    "test_overrides", "test_page_bounds", "test_right_to_left", "test_sentences_retention", "test_sentences_stores",
+    "test_snippets", "test_tables", "test_wrong_methods", "test_browser_hostile",
 }  # fmt: skip
 """Modules about how pages show what they have read; `test_gaps` and `test_charlie` open all pages on both databases."""
+TRANSPORT = {
+    "test_answers_on_disk", "test_bodies_in_memory", "test_connections", "test_declared", "test_heavy_work",
+    "test_openapi", "test_outgoing", "test_own_answers", "test_pages_served", "test_real_connections", "test_requests",
+    "test_scripts_joined", "test_slow_clients", "test_turns", "test_turns_of_threads", "test_waiting",
+}  # fmt: skip
+"""Modules about HTTP and threads; `test_vectors` and `test_concurrency` send requests on both databases."""
+FILES = {
+    "test_hostile_archives", "test_import_bounds", "test_import_hostile", "test_import_memory", "test_names",
+    "test_obeyed_exports",
+}  # fmt: skip
+"""Modules about the files of an import or export; `test_round_trip` and `test_import` run on both databases."""
 BROWSED_ON_BOTH = {"test_browser_day"}
 """A browser speaks HTTP to the hub: on PostgreSQL one module of what people do with it is enough."""
 
@@ -54,10 +66,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL what cannot depend on the database is left out: pure text, and what a browser does with a page."""
+    """On PostgreSQL, leave out what does not depend on the database: text, looks, transport, files, and the browser."""
     if os.environ.get("MEMORYHUB_TEST_DATABASE") != "postgres":
         return
-    modules = {item.path for item in items if item.path.stem not in LOOKS and _may_ask_a_database(item)}
+    elsewhere = LOOKS | TRANSPORT | FILES
+    modules = {item.path for item in items if item.path.stem not in elsewhere and _may_ask_a_database(item)}
     asking = [item for item in items if item.path in modules and not _is_about_the_browser(item)]
     kept = set(asking)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
