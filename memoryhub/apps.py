@@ -6,7 +6,8 @@ from django.core.checks import register
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 
-from memoryhub import checks, database, planner
+from memoryhub import checks
+from memoryhub.database import connections, planner
 
 
 class MemoryHubConfig(AppConfig):
@@ -18,5 +19,5 @@ class MemoryHubConfig(AppConfig):
         register(checks.environment, checks.OWN)
         # The sign-in action writes `last_login` itself, together with its audit entry.
         user_logged_in.disconnect(dispatch_uid="update_last_login")
-        connection_created.connect(database.configure, dispatch_uid="memoryhub.database.configure")
-        post_migrate.connect(planner.tell, sender=self, dispatch_uid="memoryhub.planner.tell")
+        connection_created.connect(connections.configure, dispatch_uid="memoryhub.database.connections.configure")
+        post_migrate.connect(planner.tell, sender=self, dispatch_uid="memoryhub.database.planner.tell")

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import dj_database_url
 
-from memoryhub import sqlite_files
+from memoryhub.database import sqlite_files
 from memoryhub.limits import LIMITS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -293,13 +293,13 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "class": "memoryhub.log_lines.WithoutTokens",
+            "class": "memoryhub.logs.lines.WithoutTokens",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },
     "filters": {
-        "once_per_minute": {"()": "memoryhub.logs.OncePerMinute"},
-        "refusals": {"()": "memoryhub.logs.RefusalsInOneLine"},
+        "once_per_minute": {"()": "memoryhub.logs.filters.OncePerMinute"},
+        "refusals": {"()": "memoryhub.logs.filters.RefusalsInOneLine"},
     },
     "handlers": {
         "stderr": {

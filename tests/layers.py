@@ -13,20 +13,19 @@ BESIDE = -1
 LAYERS = {
     "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "webhook_rules": PURE, "transfer": PURE,
     "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
-    "models": DATA, "migrations": DATA, "database": DATA, "planner": DATA,
-    "proxies": PURE, "log_lines": PURE, "sqlite_files": PURE, "sessions": SHELL,
+    "models": DATA, "migrations": DATA, "database": DATA,
+    "proxies": PURE, "sessions": SHELL,
     "actions": WRITERS,
     "tool": TOOL, "machines": TOOL,
-    "api": DOORS, "web": DOORS, "mcp": DOORS, "tasks": DOORS, "task_runner": DOORS, "webhook_worker": DOORS,
-    "templatetags": DOORS,
+    "api": DOORS, "web": DOORS, "mcp": DOORS, "background": DOORS, "templatetags": DOORS,
     "settings": SHELL, "urls": SHELL, "wsgi": SHELL, "rsgi": SHELL, "serving": SHELL, "apps": SHELL, "checks": SHELL,
     "health": SHELL, "middleware": SHELL, "doors": SHELL, "management": SHELL, "demo": SHELL,
     "starting": SHELL, "logs": SHELL, "private_files": SHELL,
     "client": BESIDE,
 }  # fmt: skip
 
-DOOR_OF = {"templatetags": "web", "webhook_worker": "tasks", "task_runner": "tasks"}
-"""Template tags are a part of the people's door, the threads that tell webhooks of the background work."""
+DOOR_OF = {"templatetags": "web"}
+"""Template tags are a part of the people's door."""
 
 ROOMS = {
     "actions": {

@@ -13,9 +13,10 @@ from django.conf import settings as live
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
-from memoryhub import checks, logs, settings as shipped
-from memoryhub.database import _checkpoint_until
-from memoryhub.log_lines import WithoutTokens
+from memoryhub import checks, settings as shipped
+from memoryhub.database.connections import _checkpoint_until
+from memoryhub.logs import filters
+from memoryhub.logs.lines import WithoutTokens
 from memoryhub.management.commands import serve
 from memoryhub.models import MemoryStore, User
 from tests.fixtures import signed_in
@@ -138,7 +139,7 @@ def test_processes_that_start_at_once_keep_one_secret(tmp_path: Path, monkeypatc
 def test_the_checkpointer_outlives_a_disk_that_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     import sqlite3
 
-    from memoryhub import database
+    from memoryhub.database import connections
 
     stop, tries = threading.Event(), []
 
@@ -151,7 +152,7 @@ def test_the_checkpointer_outlives_a_disk_that_is_full(monkeypatch: pytest.Monke
 
     class Connection:
         connection = Driver()
-        wrap_database_errors = database.connection.wrap_database_errors
+        wrap_database_errors = connections.connection.wrap_database_errors
 
         def ensure_connection(self) -> None: ...
 
@@ -159,7 +160,7 @@ def test_the_checkpointer_outlives_a_disk_that_is_full(monkeypatch: pytest.Monke
 
     if live.DATABASES["default"]["ENGINE"] != "django.db.backends.sqlite3":
         return  # other databases have no checkpointer
-    monkeypatch.setattr(database, "connection", Connection())
+    monkeypatch.setattr(connections, "connection", Connection())
     _checkpoint_until(stop, threading.RLock(), 0.001)
     assert len(tries) == 3
 
@@ -187,7 +188,7 @@ def test_a_page_that_somebody_may_not_see_is_one_line_in_the_log(
 
 def test_a_database_that_fails_is_said_once_a_minute_in_one_line_and_other_errors_whole() -> None:
     seconds = [0.0]
-    once = logs.OncePerMinute(lambda: seconds[0])
+    once = filters.OncePerMinute(lambda: seconds[0])
 
     def said(error: Exception, message: str = "The database did not answer %s", *values: object) -> str | None:
         record = logging.LogRecord(

@@ -15,8 +15,8 @@ MODULES = layers.read(PACKAGE)
 
 SQL = "memoryhub.actions.core.sql"
 SQL_BESIDE = {
-    "memoryhub.database": "PRAGMAs of a connection, and the checkpoints of the write-ahead log",
-    "memoryhub.planner": "what SQLite's planner is told of the tables",
+    "memoryhub.database.connections": "PRAGMAs of a connection, and the checkpoints of the write-ahead log",
+    "memoryhub.database.planner": "what SQLite's planner is told of the tables",
 }
 SQL_CALLS = frozenset({"execute", "executemany", "executescript", "copy", "raw", "extra", "RawSQL"})
 
@@ -119,7 +119,7 @@ WRONG = {
     "actions that know the tool": ("memoryhub.actions.memories.commands", "from memoryhub import tool"),
     "the tool that knows a door": ("memoryhub.tool", "import memoryhub.api.door"),
     "a door that knows another": ("memoryhub.web.stores.stores", "from memoryhub.api.door import answer"),
-    "a door that knows the background work": ("memoryhub.api.urls", "from memoryhub import tasks"),
+    "a door that knows the background work": ("memoryhub.api.urls", "from memoryhub.background import tasks"),
     "a door that knows the shell": ("memoryhub.web.common.access", "from memoryhub import middleware"),
     "an import in a function": ("memoryhub.actions.core.audit", "def f() -> None:\n    import json"),
     "an import in a method": (
@@ -149,7 +149,7 @@ RIGHT = {
     "what is dear to import": ("memoryhub.web.stores.stores", "def f() -> None:\n    import anthropic"),
     "tags of the people's door": ("memoryhub.templatetags.look", "from memoryhub.web import markdown"),
     "a client with pure code": ("memoryhub.client.sync", "import anthropic\nfrom memoryhub.protocol import paths"),
-    "an operator": ("memoryhub.management.commands.serve", "from memoryhub import tasks"),
+    "an operator": ("memoryhub.management.commands.serve", "from memoryhub.background import tasks"),
 }
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from memoryhub.planner import STATISTICS
+from memoryhub.database.planner import STATISTICS
 
 pytestmark = [
     pytest.mark.django_db,

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memoryhub import checks
 from memoryhub.actions.accounts import keys_and_roles, people
-from memoryhub.log_lines import WithoutTokens
+from memoryhub.logs.lines import WithoutTokens
 from memoryhub.models import Access, Agent, MemoryStore, User
 from tests.fixtures import BY, signed_in
 

@@ -16,9 +16,10 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseNotAllowed
 
-from memoryhub import health, tasks
+from memoryhub import health
 from memoryhub.api.app import TOOL_CALLS, find
 from memoryhub.api.door import PREFIX
+from memoryhub.background import tasks
 from memoryhub.doors import door_at
 from memoryhub.machines import requests
 from memoryhub.serving import answers, heavy, processes, refusals

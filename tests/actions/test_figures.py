@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 from django.db.models import Sum
 
-from memoryhub import tasks
 from memoryhub.actions import figures
 from memoryhub.actions.stores import stores
+from memoryhub.background import tasks
 from memoryhub.models import Activity, AuditEntry, Figures, Growth, Memory, MemoryStore
 from memoryhub.models.figures import ALL, OK
 from tests.actions.history.histories import History

@@ -10,12 +10,12 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 from django.utils import timezone
 
-from memoryhub import tasks
 from memoryhub.actions.erasure import erasure
 from memoryhub.actions.findings import rules
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.transfer import importing
+from memoryhub.background import tasks
 from memoryhub.models import AuditEntry, Door, Finding, Import, ImportItem, Memory, MemoryStore, MemoryVersion
 from memoryhub.protocol.errors import ToolError
 from memoryhub.sensitive import Action

@@ -3,10 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from memoryhub import webhook_worker
 from memoryhub.actions.webhooks import deliveries, send
+from memoryhub.background import webhooks
+from memoryhub.background.webhooks import Dispatcher
 from memoryhub.models import AuditChain, Delivery, WebhookCursor
-from memoryhub.webhook_worker import Dispatcher
 from tests.api.harness import Hub, new_hub
 from tests.webhooks.hub import FAST, World, states, webhook, write
 from tests.webhooks.receivers import Receiver
@@ -48,13 +48,13 @@ def test_after_steps_that_did_not_come_to_the_end_the_dispatcher_hurries(
     hub: Hub, there: Receiver, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhook(hub.store, there.url, ["memory.created"], at=world.now)
-    monkeypatch.setattr(webhook_worker, "SENDERS", 0)
+    monkeypatch.setattr(webhooks, "SENDERS", 0)
     dispatcher = Dispatcher(FAST, timezone.now)
     write(hub, *(f"/{number}.md" for number in range(200)))
     taken = 1
     while not dispatcher.turn():
         taken += 1
-    assert taken <= webhook_worker.LATE + 4 and dispatcher.late == 0
+    assert taken <= webhooks.LATE + 4 and dispatcher.late == 0
 
 
 def test_between_the_deliveries_of_a_full_batch_the_pause_is_short(hub: Hub, there: Receiver, world: World) -> None:

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memoryhub import webhook_worker
 from memoryhub.actions.core import hub_clock
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.webhooks import manage, send as webhooks_sending
 from memoryhub.actions.webhooks.manage import IsPaused
+from memoryhub.background import webhooks
+from memoryhub.background.webhooks import Dispatcher
 from memoryhub.models import (
     Attempt,
     AuditEntry,
     Webhook,
 )
 from memoryhub.outgoing import Limits, Sender
-from memoryhub.webhook_worker import Dispatcher
 from tests.api.harness import Hub, new_hub
 from tests.webhooks import receivers
 from tests.webhooks.hub import FAST, World, act, states, webhook, write
@@ -192,14 +192,14 @@ def test_tool_calls_go_on_and_others_are_told_while_a_receiver_hangs() -> None:
 def test_receivers_that_are_slow_and_take_everything_leave_threads_for_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(webhook_worker, "SLOW", -1.0)
+    monkeypatch.setattr(webhooks, "SLOW", -1.0)
     monkeypatch.setattr(webhooks_sending, "work", lambda *args, **options: 1)
     dispatcher = Dispatcher(FAST, timezone.now)
-    for number in range(webhook_worker.SENDERS):
+    for number in range(webhooks.SENDERS):
         dispatcher._send(f"slow{number}")
-    taken = [dispatcher._take(f"slow{number}", False) for number in range(webhook_worker.SENDERS)]
-    assert sum(taken) == webhook_worker.FOR_FAILING
-    others = webhook_worker.SENDERS - webhook_worker.FOR_FAILING
+    taken = [dispatcher._take(f"slow{number}", False) for number in range(webhooks.SENDERS)]
+    assert sum(taken) == webhooks.FOR_FAILING
+    others = webhooks.SENDERS - webhooks.FOR_FAILING
     assert all(dispatcher._take(f"healthy{number}", False) for number in range(others))
 
 

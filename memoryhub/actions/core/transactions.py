@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 
-from memoryhub import database
 from memoryhub.actions.core import disk_space, seals, sql
 from memoryhub.actions.core.turns import Lines
+from memoryhub.database import connections
 from memoryhub.models import sealed
 from memoryhub.models.audit import HUB, AuditChain
 
@@ -75,7 +75,7 @@ def writing() -> Iterator[None]:
         arrived = time.monotonic()
         with write_lock:
             _require_a_chance(arrived)
-            database.require_same_file()
+            connections.require_same_file()
             with _transaction():
                 yield
     else:
@@ -119,7 +119,7 @@ def _transaction() -> Iterator[None]:
         if getattr(error.__cause__, "sqlstate", None) == DISK_FULL:
             _Last.full = time.monotonic()
         raise
-    database.require_same_file()
+    connections.require_same_file()
     _Last.committed = time.monotonic()
 
 
@@ -335,7 +335,7 @@ def _note_failure(error: BaseException | None) -> None:
 def start_committer() -> None:
     """On SQLite, start the thread that commits queued work in groups."""
     if connection.vendor == "sqlite" and not _committer_runs.is_set():
-        database.keep_file()
+        connections.keep_file()
         _committer_runs.set()
         threading.Thread(target=_commit_forever, name="committer", daemon=True).start()
 

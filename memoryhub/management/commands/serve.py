@@ -16,10 +16,10 @@ from memoryhub import starting
 from memoryhub.actions.accounts import people
 from memoryhub.actions.core import sql
 from memoryhub.actions.verification import checkpoints
+from memoryhub.background.runner import sentence
 from memoryhub.serving import answers, listening, options
 from memoryhub.serving.connections import room_for_connections
 from memoryhub.serving.processes import KILLED_AFTER, Server
-from memoryhub.task_runner import sentence
 
 BACKLOG = 4096
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from memoryhub import tasks
 from memoryhub.actions import figures
 from memoryhub.actions.core import background, hub_clock
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.retention import runs
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import checkpoint_reading
+from memoryhub.background import tasks
+from memoryhub.background.runner import Explained, Runner, Task
 from memoryhub.models import BackgroundTask, Figures, Installation
-from memoryhub.task_runner import Explained, Runner, Task
 from tests.api.harness import AT, Hub
 
 pytestmark = pytest.mark.django_db
@@ -126,7 +126,7 @@ def test_one_job_that_cannot_go_on_holds_up_no_other_of_its_kind(
 
 @pytest.mark.django_db(transaction=True)
 def test_work_that_hangs_starves_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryhub.task_runner.WAIT", 0.05)
+    monkeypatch.setattr("memoryhub.background.runner.WAIT", 0.05)
     stop, hangs, others = threading.Event(), threading.Event(), threading.Event()
     count = [0]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError, connection
 
-from memoryhub import sqlite_files
 from memoryhub.actions.core import disk_space
+from memoryhub.database import sqlite_files
 from memoryhub.models import AuditEntry, Memory
 from tests.api.harness import Hub
 from tests.fixtures import signed_in

@@ -2,13 +2,13 @@
 
 import pytest
 
-from memoryhub import tasks
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.findings import findings, scans
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
+from memoryhub.background import tasks
 from memoryhub.models import (
     AuditEntry,
     Door,

@@ -6,9 +6,9 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from memoryhub import tasks
 from memoryhub.actions.retention import policies, run_clock, runs
 from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.background import tasks
 from memoryhub.models import (
     AuditEntry,
     Guard,

@@ -7,7 +7,6 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub import tasks
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import holds
 from memoryhub.actions.core.audit import Act, Actor
@@ -19,6 +18,7 @@ from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.stores import delete as deleting
 from memoryhub.actions.transfer import exporting
 from memoryhub.actions.verification import verify
+from memoryhub.background import tasks
 from memoryhub.models import (
     AuditChain,
     AuditEntry,

@@ -11,7 +11,7 @@ from weakref import WeakSet
 from django.db import Error, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from memoryhub import sqlite_files
+from memoryhub.database import sqlite_files
 
 logger = logging.getLogger(__name__)
 

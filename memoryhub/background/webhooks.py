@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from memoryhub.actions.core import transactions
 from memoryhub.actions.webhooks import deliveries, send
+from memoryhub.background.runner import Report
 from memoryhub.outgoing import Answer, Sender
-from memoryhub.task_runner import Report
 
 logger = logging.getLogger(__name__)
 

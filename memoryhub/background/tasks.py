@@ -11,7 +11,6 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from memoryhub import database, webhook_worker
 from memoryhub.actions import figures
 from memoryhub.actions.accounts import tries
 from memoryhub.actions.core import background, disk_space, hub_clock, transactions
@@ -23,8 +22,10 @@ from memoryhub.actions.stores import delete
 from memoryhub.actions.transfer import importing
 from memoryhub.actions.verification import checkpoints
 from memoryhub.actions.webhooks import send
+from memoryhub.background import webhooks
+from memoryhub.background.runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
+from memoryhub.database import connections
 from memoryhub.models import AuditChain
-from memoryhub.task_runner import Clock, Explained, JobFailed, Report, Runner, Seconds, Task, delay_after
 
 CHECKPOINT_ENTRIES = 1_000
 CHECKPOINT_EVERY = 10.0
@@ -38,12 +39,12 @@ SCAN_FOR = 2.0
 
 def start(stop: threading.Event) -> list[threading.Thread]:
     """Start the background threads of a server process, which end when `stop` is set."""
-    database.limit_waits()
+    connections.limit_waits()
     transactions.start_committer()
     if connection.vendor == "sqlite":
         disk_space.watch(Path(str(connection.settings_dict["NAME"])).parent)
-    checkpointer = database.start_checkpointer(stop, transactions.write_lock)
-    threads = [*runner().start(stop), *webhook_worker.start(stop, Report("webhooks"))]
+    checkpointer = connections.start_checkpointer(stop, transactions.write_lock)
+    threads = [*runner().start(stop), *webhooks.start(stop, Report("webhooks"))]
     return [*threads, checkpointer] if checkpointer else threads
 
 
