@@ -32,7 +32,7 @@ DERIVED = (
 
 
 ENTRIES = 17
-"""Those of the calls and acts that are told, and that of the finding which is resolved when its text is edited."""
+"""Those of the calls and actions that are told, and that of the finding which is resolved when its text is edited."""
 
 
 def tell() -> Hub:

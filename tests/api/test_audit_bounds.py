@@ -114,8 +114,8 @@ def test_page_and_api_say_how_much_of_a_call_is_kept() -> None:
     reader = new_person("Alice")
     keys_and_roles.set_role(hub.store, reader, Role.VIEWER, **BY)
     page = signed_in(reader).get(reverse("entry", args=[hub.store.id, entry.seq])).content.decode()
-    assert f"Kept in part: about 4,096 of {whole.bytes:,} bytes" in page and whole.sha256 in page
-    assert "checked: it is as it was written" in page
+    assert f"Only a part is kept here: about 4,096 of {whole.bytes:,} bytes" in page and whole.sha256 in page
+    assert "checked: unchanged since it was written" in page
     url = f"/v1/memory_stores/{hub.store.id}/audit_entries/{entry.seq}"
     told = Hub(hub.store, new_secret(hub.store, Access.MANAGE)).send(b"", method="GET", url=url).value
     assert told["input_in_part"] == {"size_bytes": whole.bytes, "sha256": whole.sha256}

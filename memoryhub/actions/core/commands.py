@@ -65,7 +65,7 @@ _ALL = (
     Command(
         "search", (_("searched for “%(query)s” under %(beneath)s"), _("searched for “%(query)s”")), by_agents=True
     ),
-    Command("history", _("looked at the history of %(path)s"), by_agents=True),
+    Command("history", _("viewed the history of %(path)s"), by_agents=True),
     Command("edit", _("edited %(path)s"), _("tried to edit %(path)s")),
     Command(
         "move", _("moved %(path)s to %(new_path)s"), _("tried to move %(path)s to %(new_path)s"),
@@ -102,13 +102,13 @@ _ALL = (
         counts="versions", event="review.flagged",
     ),
     Command(
-        "unflag", _("took the flag from %(path)s"),
+        "unflag", _("removed the flag from %(path)s"),
         several=lambda n: ngettext(
-            "took the flag from %(count)s memory", "took the flag from %(count)s memories", n
+            "removed the flag from %(count)s memory", "removed the flag from %(count)s memories", n
         ),
         counts="versions",
     ),
-    Command("reopen", _("took back the decision of entry %(entry)s")),
+    Command("reopen", _("undid the decision of entry %(entry)s")),
     # The store
     Command("create_store", _("created the store “%(name)s”"), event="memory_store.created"),
     Command(
@@ -119,14 +119,14 @@ _ALL = (
         "archive_store", _("archived the store"), _("tried to archive the store"), event="memory_store.archived"
     ),
     Command(
-        "unarchive_store", _("took the store out of the archive"), _("tried to take the store out of the archive"),
+        "unarchive_store", _("unarchived the store"), _("tried to unarchive the store"),
         event="memory_store.unarchived",
     ),
     Command(
         "delete_store", _("deleted the store “%(name)s”"), _("could not delete the store"),
         event="memory_store.deleted",
     ),
-    Command("set_role", (_("gave %(person)s the role %(role)s"), _("took the role %(before)s from %(person)s"))),
+    Command("set_role", (_("gave %(person)s the role %(role)s"), _("removed the role %(before)s from %(person)s"))),
     Command("share_view", _("shared the view “%(name)s” with the members of the store")),
     Command("rename_view", _("renamed the shared view “%(name)s” to “%(new_name)s”")),
     Command("delete_view", _("deleted the shared view “%(name)s”")),
@@ -186,14 +186,14 @@ _ALL = (
     Command(
         "reopen_finding",
         several=lambda n: ngettext(
-            "opened %(count)s finding again: %(kinds)s", "opened %(count)s findings again: %(kinds)s", n
+            "reopened %(count)s finding: %(kinds)s", "reopened %(count)s findings: %(kinds)s", n
         ),
         counts="before", event="finding.opened",
     ),
     Command("reveal", _("revealed the text of %(path)s in version %(version)s")),
     Command("redact", _("redacted version %(number)s of a memory"), event="memory_version.redacted"),
     Command("erase", event="memory_version.redacted"),
-    Command("start_scan", _("began to scan the history for: %(kinds)s")),
+    Command("start_scan", _("started a scan of the history for: %(kinds)s")),
     Command(
         "cancel_scan",
         several=lambda n: ngettext(
@@ -221,16 +221,16 @@ _ALL = (
     Command(
         "set_policy",
         (
-            _("made the retention policy “%(label)s” of %(which)s: %(settings)s"),
+            _("created the retention policy “%(label)s” for %(which)s: %(settings)s"),
             _("changed the retention policy “%(label)s”: %(changes)s"),
         ),
         scope=Scope.BOTH,
     ),
-    Command("delete_policy", _("deleted the retention policy “%(label)s” of %(which)s"), scope=Scope.BOTH),
+    Command("delete_policy", _("deleted the retention policy “%(label)s” for %(which)s"), scope=Scope.BOTH),
     Command("hold"),
     Command("release"),
-    Command("expire", _("put %(path)s into the trash: %(why)s")),
-    Command("purge", _("removed %(path)s for good: %(why)s")),
+    Command("expire", _("moved %(path)s to the trash: %(why)s")),
+    Command("purge", _("removed %(path)s permanently: %(why)s")),
     Command(
         "prune_versions",
         several=lambda n: ngettext(
@@ -245,24 +245,24 @@ _ALL = (
         ),
         counts="entries", scope=Scope.BOTH,
     ),
-    Command("start_run", _("started a run of the policies"), scope=Scope.BOTH),
-    Command("allow_run", _("let a run of the policies go on"), scope=Scope.BOTH),
-    Command("cancel_run", _("cancelled a run of the policies"), scope=Scope.BOTH),
+    Command("start_run", _("started a retention run"), scope=Scope.BOTH),
+    Command("allow_run", _("allowed a retention run to continue"), scope=Scope.BOTH),
+    Command("cancel_run", _("cancelled a retention run"), scope=Scope.BOTH),
     Command(
         "undo_run",
         several=lambda n: ngettext(
-            "undid a run of the policies: %(count)s memory is back",
-            "undid a run of the policies: %(count)s memories are back", n,
+            "undid a retention run: %(count)s memory came back",
+            "undid a retention run: %(count)s memories came back", n,
         ),
         counts="memories",
     ),
     # Webhooks
-    Command("create_webhook", _("made the webhook “%(name)s” to %(url)s"), scope=Scope.BOTH),
+    Command("create_webhook", _("created the webhook “%(name)s” to %(url)s"), scope=Scope.BOTH),
     Command("edit_webhook", _("changed the webhook “%(name)s”: %(changes)s"), scope=Scope.BOTH),
     Command("pause_webhook", scope=Scope.BOTH),
-    Command("resume_webhook", _("let the webhook “%(name)s” go on"), scope=Scope.BOTH),
-    Command("rotate_webhook", _("gave the webhook “%(name)s” another secret"), scope=Scope.BOTH),
-    Command("reveal_webhook", _("looked at the secret of the webhook “%(name)s”"), scope=Scope.BOTH),
+    Command("resume_webhook", _("resumed the webhook “%(name)s”"), scope=Scope.BOTH),
+    Command("rotate_webhook", _("made a new secret for the webhook “%(name)s”"), scope=Scope.BOTH),
+    Command("reveal_webhook", _("viewed the secret of the webhook “%(name)s”"), scope=Scope.BOTH),
     Command("delete_webhook", _("deleted the webhook “%(name)s”"), scope=Scope.BOTH),
     Command("test_webhook", _("sent a test event to the webhook “%(name)s”"), scope=Scope.BOTH),
     Command(
@@ -279,12 +279,12 @@ _ALL = (
         scope=Scope.HUB,
     ),
     Command("sign_out", _("signed out"), scope=Scope.HUB),
-    Command("create_user", _("made an account for %(name)s (%(email)s)"), scope=Scope.HUB),
+    Command("create_user", _("created an account for %(name)s (%(email)s)"), scope=Scope.HUB),
     Command(
         "invite",
         (
-            _("made the invitation %(invitation)s for %(email)s"),
-            _("made the invitation %(invitation)s for whoever opens it first"),
+            _("created the invitation %(invitation)s for %(email)s"),
+            _("created the invitation %(invitation)s for the first person who opens it"),
         ),
         scope=Scope.BOTH,
     ),
@@ -297,11 +297,11 @@ _ALL = (
         ),
         scope=Scope.BOTH,
     ),
-    Command("set_password", _("set another password for %(email)s"), scope=Scope.HUB),
+    Command("set_password", _("set a new password for %(email)s"), scope=Scope.HUB),
     Command("edit_profile", _("changed their own settings: %(changes)s"), scope=Scope.HUB),
-    Command("activate_user", _("let %(name)s (%(email)s) in again"), scope=Scope.HUB),
-    Command("deactivate_user", _("locked %(name)s (%(email)s) out"), scope=Scope.HUB),
-    Command("create_agent", _("made the agent “%(name)s”"), scope=Scope.HUB),
+    Command("activate_user", _("activated %(name)s (%(email)s) again"), scope=Scope.HUB),
+    Command("deactivate_user", _("deactivated %(name)s (%(email)s)"), scope=Scope.HUB),
+    Command("create_agent", _("created the agent “%(name)s”"), scope=Scope.HUB),
     Command("edit_agent", _("changed the agent %(agent)s: %(changes)s"), scope=Scope.HUB),
     Command("issue_key", _("issued the key %(key)s to %(agent)s: %(access)s in %(stores)s"), scope=Scope.HUB),
     Command("revoke_key", _("revoked the key %(key)s (…%(hint)s) of %(agent)s"), scope=Scope.HUB),
@@ -310,16 +310,17 @@ _ALL = (
     # The hub
     Command("set_limits", _("changed the hub’s limits: %(changes)s"), scope=Scope.HUB),
     Command(
-        "set_scrub_hour", _("changed the hour of scrubbing from %(hour)s:00 to %(new_hour)s:00 UTC"), scope=Scope.HUB
+        "set_scrub_hour", _("changed the hour for rewriting the database file from "
+                            "%(hour)s:00 to %(new_hour)s:00 UTC"), scope=Scope.HUB
     ),
     Command("ask_scrub", _("asked for the database file to be rewritten"), scope=Scope.HUB),
     Command("accept_missing", _("accepted that entries are missing: %(reason)s"), scope=Scope.HUB),
-    Command("accept_secret_key", _("accepted another SECRET_KEY"), scope=Scope.HUB),
+    Command("accept_secret_key", _("accepted a new SECRET_KEY"), scope=Scope.HUB),
     Command(
         "seal_rows",
         several=lambda n: ngettext(
-            "sealed %(count)s row of people, roles, keys, settings and rules as it stood",
-            "sealed %(count)s rows of people, roles, keys, settings and rules as they stood", n,
+            "recorded the state of %(count)s row of people, roles, keys, settings and rules",
+            "recorded the state of %(count)s rows of people, roles, keys, settings and rules", n,
         ),
         counts="rows", scope=Scope.BOTH,
     ),

@@ -27,7 +27,8 @@ SUGGESTED = 200
 LABELS = {
     "store": lambda: _("Store"), "agent": lambda: _("Agent"), "person": lambda: _("Person"),
     "session": lambda: _("Session"), "command": lambda: _("Command"), "path": lambda: _("Path"),
-    "outcome": lambda: _("Outcome"), "door": lambda: _("Door"), "from": lambda: _("From"), "to": lambda: _("To"),
+    "outcome": lambda: _("Outcome"), "door": lambda: _("Came in through"),
+    "from": lambda: _("From"), "to": lambda: _("To"),
 }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def export_audit(request: Request) -> HttpResponse:
     except Malformed as malformed:
         return _refused(request, str(malformed))
     if form not in FORMATS:
-        return _refused(request, _("An export is csv or json."))
+        return _refused(request, _("The format of an export must be csv or json."))
     bounds = heads(target.chains)
     note_export(target.chains, wanted.words, form, **by(request))
     return download("audit", form, COLUMNS, _records(target.search, bounds, not_curated(person(request), list(bounds))))

@@ -61,7 +61,7 @@ def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzin
     """
     values = wanted.values
     if "agent" in values and "person" in values:
-        raise Malformed(_("An entry has one author: look for an agent or for a person, not for both."))
+        raise Malformed(_("An entry has only one author. Filter by an agent or by a person, not by both."))
     looked_at = _chains(values.get("store"), chains)
     author = _author(values, looked_at)
     search = Search(
@@ -86,9 +86,11 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
         return [value]
     found = list(MemoryStore.objects.filter(name=value, pk__in=chains).values_list("id", flat=True)[:2])
     if len(found) == 2:
-        raise Malformed(_("Several stores have the name “%(name)s”: give the id of one.") % {"name": value})
+        raise Malformed(
+            _("Several stores have the name “%(name)s”. Filter by the id of one of them.") % {"name": value}
+        )
     if not found:
-        raise Malformed(_("There is no store “%(name)s” whose audit you may see.") % {"name": value})
+        raise Malformed(_("There is no store “%(name)s”, or you may not see its audit.") % {"name": value})
     return found
 
 
@@ -117,27 +119,29 @@ def _session(session: str | None, agent: str | None) -> str | None:
     if session is None or session.startswith("sesn_"):
         return session
     if agent is None:
-        raise Malformed(_("Name a session by its id (sesn_…), or by its name together with agent:…"))
+        raise Malformed(_("Filter by the id of a session (sesn_…), or by its name together with agent:…"))
     known = Session.objects.filter(agent=agent, name=session).values_list("id", flat=True).first()
     return known or session
 
 
 def _command(value: str | None) -> str | None:
     if value is not None and not _NAME.fullmatch(value):
-        raise Malformed(_("“%(value)s” is not a command.") % {"value": value})
+        raise Malformed(_("“%(value)s” is not a command. “More filters” lists all commands.") % {"value": value})
     return value
 
 
 def _path(value: str | None) -> str | None:
     if value is not None and not value.startswith("/"):
-        raise Malformed(_("A path begins with “/”; one that ends with “/” means everything under that directory."))
+        raise Malformed(
+            _("A path must begin with “/”. If it also ends with “/”, it means everything under that directory.")
+        )
     return value
 
 
 def _door(value: str | None) -> str | None:
     if value is not None and value not in Door.values:
         doors = ", ".join(Door.values)
-        raise Malformed(_("“%(value)s” is not a door; there are %(doors)s.") % {"value": value, "doors": doors})
+        raise Malformed(_("“%(value)s” is not a door. The doors are %(doors)s.") % {"value": value, "doors": doors})
     return value
 
 

@@ -48,12 +48,12 @@ def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
     """
     command = COMMANDS.get(entry.command or "")
     if command is None or (Door(entry.door).has_tool and not command.by_agents):
-        return entry.command or _("a call without a command")
+        return entry.command or _("made a call without a command")
     values = Values(told, entry, names)
     if not entry.ok and command.refused:
         return str(command.refused) % values
     done = FUNCTIONS.get(command.name, _plainly)(values, command)
-    return done if entry.ok else _("tried, and it was refused: %(words)s") % {"words": done}
+    return done if entry.ok else _("tried this, but the hub refused it: %(words)s") % {"words": done}
 
 
 class Values(dict[str, str]):
@@ -224,7 +224,7 @@ def _hold(values: Values, command: Command) -> str:
     told, is_hold = values.told, values.told.get("what") == "hold"
     where = values.entry.path or told.get("path") or told.get("memory") or _("the whole memory store")
     if command.name == "release":
-        words = _("released the legal hold on %(where)s") if is_hold else _("took the pin off %(where)s")
+        words = _("released the legal hold on %(where)s") if is_hold else _("removed the pin from %(where)s")
         return words % {"where": where}
     words = _("put a legal hold on %(where)s: %(reason)s") if is_hold else _("pinned %(where)s: %(reason)s")
     return words % {"where": where, "reason": values.side("reason", 1) or ""}
@@ -235,7 +235,7 @@ def _decided_findings(values: Values, command: Command) -> str:
     if command.name == "dismiss_finding" or not isinstance(seq, int):
         return said
     if command.name == "resolve_finding":
-        return _("%(said)s: entry %(seq)s took the text out") % {"said": said, "seq": seq}
+        return _("%(said)s: entry %(seq)s removed the text") % {"said": said, "seq": seq}
     return _("%(said)s: entry %(seq)s wrote the text again") % {"said": said, "seq": seq}
 
 
@@ -261,9 +261,9 @@ def _export_table(values: Values, command: Command) -> str:
 def _pause_webhook(values: Values, command: Command) -> str:
     why = values.told.get("for")
     if why == Pause.GONE:
-        return _("paused the webhook “%(name)s”: its receiver said that it is gone") % values
+        return _("paused the webhook “%(name)s”: its receiver said that it no longer exists") % values
     if why == Pause.FAILING:
-        return _("paused the webhook “%(name)s”: nothing had arrived for days") % values
+        return _("paused the webhook “%(name)s”: no delivery had succeeded for days") % values
     return _("paused the webhook “%(name)s”") % values
 
 

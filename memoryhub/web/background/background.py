@@ -23,17 +23,23 @@ WORDS = {
         gettext_lazy("Checkpoints"),
         gettext_lazy("writes checkpoints of the audit to separate files"),
     ),
-    "scrub": (gettext_lazy("Scrubbing"), gettext_lazy("removes redacted text from the database file")),
-    "forgetting": (gettext_lazy("Forgetting"), gettext_lazy("calls and deliveries that are too old to be repeated")),
+    "scrub": (gettext_lazy("Rewriting"), gettext_lazy("removes redacted text from the database file")),
+    "forgetting": (
+        gettext_lazy("Forgetting"),
+        gettext_lazy("deletes records of calls and deliveries that are too old to be repeated"),
+    ),
     "figures": (gettext_lazy("Figures"), gettext_lazy("counts what the overviews show")),
-    "retention": (gettext_lazy("Retention"), gettext_lazy("looks for what the policies say is due")),
-    "runs": (gettext_lazy("Retention runs"), gettext_lazy("remove what is due")),
-    "imports": (gettext_lazy("Imports"), gettext_lazy("bring memories in")),
+    "retention": (gettext_lazy("Retention"), gettext_lazy("finds what the retention policies should remove")),
+    "runs": (gettext_lazy("Retention runs"), gettext_lazy("remove what the retention policies say")),
+    "imports": (gettext_lazy("Imports"), gettext_lazy("import memories")),
     "scans": (gettext_lazy("Scans"), gettext_lazy("scan the history for sensitive text")),
     "findings": (gettext_lazy("Findings"), gettext_lazy("check that resolved findings are still resolved")),
     "deletion": (gettext_lazy("Deletion"), gettext_lazy("removes the rows of deleted memory stores")),
-    "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("read the audit and send what is due")),
-    "disk": (gettext_lazy("Disk reserve"), gettext_lazy("keeps room so that deleting works on a full disk")),
+    "webhooks": (gettext_lazy("Webhooks"), gettext_lazy("read the audit and send events")),
+    "disk": (
+        gettext_lazy("Disk reserve"),
+        gettext_lazy("keeps some space free, so that deleting works even on a full disk"),
+    ),
 }
 
 

@@ -49,8 +49,8 @@ def commands_over_time(found: Figures, among: Sequence[Column], links: Links) ->
     ]
     total = sum(sums.values())
     return Picture(
-        "operations", "bars", _("Operations by command"),
-        _("%(count)s calls and acts from %(first)s to %(last)s.") % {
+        "operations", "bars", _("What was done, by command"),
+        _("%(count)s calls and actions from %(first)s to %(last)s.") % {
             "count": number(total), "first": _day(among[0].start), "last": _day(_last(among)),
         },
         [_("Day"), *map(_named, used), _("All")], rows, empty="" if total else _("Nothing happened in these days."),
@@ -161,7 +161,7 @@ def _line(
         name, "line", title, says % {"count": shown(values[-1]), "day": _day(_last(among))},
         [_("Day"), title, _("Versions written")], rows, drawn=drawn, marks=marks, labels=_labels(among),
         ticks=_ticks(drawn.ticks, shown), series=series,
-        empty="" if any(values) else _("Nothing has been kept here yet."),
+        empty="" if any(values) else _("No memory has been stored here yet."),
     )  # fmt: skip
 
 
@@ -187,9 +187,10 @@ def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date,
         for author in order[:500]
     ]  # fmt: skip
     return Picture(
-        "authors", "list", _("By agent and person"), _("Who called and acted, and how much of it was an error."),
-        [_("Who"), _("Went well"), _("Errors")], rows, items=items, series=9,
-        empty="" if items else _("Nobody did anything in these days."),
+        "authors", "list", _("By agent and person"), _("How much each agent and person did, and how "
+                                                       "often they got an error."),
+        [_("Who"), _("Succeeded"), _("Errors")], rows, items=items, series=9,
+        empty="" if items else _("Nothing happened in these days."),
     )  # fmt: skip
 
 
@@ -230,8 +231,8 @@ def kind_name(kind: str) -> str:
     """Return the label of a kind of error."""
     words = {
         Kind.NOT_FOUND: _("Path does not exist"), Kind.EXISTS: _("Path is taken"),
-        Kind.NO_MATCH: _("Text to replace not found"), Kind.SEVERAL: _("Text to replace found several times"),
-        Kind.PATH: _("Path refused"), Kind.MALFORMED: _("Call is not right"), Kind.LIMIT: _("Limit reached"),
+        Kind.NO_MATCH: _("Text to replace was not found"), Kind.SEVERAL: _("Text to replace was found several times"),
+        Kind.PATH: _("Path refused"), Kind.MALFORMED: _("Call is invalid"), Kind.LIMIT: _("Limit reached"),
         Kind.READ_ONLY: _("Key may only read"), Kind.ARCHIVED: _("Store is archived"),
         Kind.HELD: _("Legal hold"), Kind.PRECONDITION: _("Precondition failed"), Kind.OTHER: _("Something else"),
     }  # fmt: skip

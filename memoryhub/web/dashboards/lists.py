@@ -101,10 +101,10 @@ def backlog(store: MemoryStore, now: datetime) -> Picture:
     ]
     rows = [[Cell(name, name), Cell(at_most(count), at_most(count))] for name, count in zip(names, counts, strict=True)]
     return Picture(
-        "backlog", "list", _("Waiting for review"), _("Versions that agents wrote and nobody has looked at, by age."),
+        "backlog", "list", _("Waiting for review"), _("Versions that agents wrote and no one has reviewed, by age."),
         [_("Age"), _("Versions")], rows, items=items, series=15,
         more=(_("Open the inbox"), url) if items and url else None,
-        empty="" if items else _("Everything that agents wrote has been looked at."),
+        empty="" if items else _("Everything that agents wrote has been reviewed."),
     )  # fmt: skip
 
 

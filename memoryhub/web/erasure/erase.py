@@ -82,7 +82,7 @@ def _asked(store: MemoryStore, form: QueryDict) -> Asked:
     """Return the typed texts with all their spellings, or with the ticked ones once a preview was shown."""
     subject, ticked = form.getlist("subject"), form.getlist("term")
     if subject and not ticked:
-        raise BadTerms(_("No spelling was ticked, so nothing was erased. Tick at least one that is to be erased."))
+        raise BadTerms(_("Nothing was erased, because no spelling was ticked. Tick at least one spelling."))
     if subject:
         return Asked(forms.checked(subject), forms.checked(ticked, most=MOST_SPELLINGS))
     typed = forms.terms_of(form)
@@ -133,7 +133,7 @@ def _erase(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
     """
     shown = request.POST.getlist("shown")
     if shown and set(shown) != set(asked.terms):
-        said = _("The ticks have changed: nothing was erased. This is the list for the texts ticked now.")
+        said = _("Nothing was erased, because you changed the ticks. This is the new list. Check it, then erase.")
         kept = EraseForm(store, [*asked.subject, *asked.terms], note=request.POST.get("note", ""))
         return _list(request, store, asked, _search(store, asked), form=kept, problem=said)
     form = EraseForm(store, [*asked.subject, *asked.terms], request.POST)
@@ -143,9 +143,12 @@ def _erase(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
         note = act(request, form.cleaned_data["note"])
         done = erasure.erase(store.id, asked.terms, request.POST.get("digest", ""), note, asked.subject)
     except FoundChanged as changed:
-        said = _("Something was written since you looked: nothing was erased. This is the list as it is now.")
+        said = _(
+            "Nothing was erased, because something was written since you opened this page. "
+            "This is the new list. Check it, then erase."
+        )
         return _list(request, store, asked, changed.found, problem=said)
     except Held:
-        said = _("A legal hold keeps some of it: nothing was erased.")
+        said = _("Nothing was erased, because a legal hold protects some of it. Release the hold first.")
         return _list(request, store, asked, _search(store, asked), problem=said)
     return see_other("receipt", store.id, done.pk)

@@ -32,21 +32,27 @@ def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
     """Return the distinct texts in their order. Raise BadTerms if one is invalid."""
     terms = list(dict.fromkeys(text for text in texts if text))
     if not terms:
-        raise BadTerms(gettext("Write at least one text that is to be erased."))
+        raise BadTerms(gettext("Type at least one text to erase."))
     if len(terms) > most:
         raise BadTerms(gettext("At most %(most)s texts can be erased at once.") % {"most": most})
     for term in terms:
         if len(term.strip()) < SHORTEST:
             raise BadTerms(
-                gettext("“%(text)s” is too short: at least %(least)s characters, or too much else would go with it.")
+                gettext(
+                    "“%(text)s” is too short. Type at least %(least)s characters, so that "
+                    "nothing else is erased by mistake."
+                )
                 % {"text": term, "least": SHORTEST}
             )
         if len(term) > LONGEST:
             raise BadTerms(gettext("A text can have at most %(most)s characters.") % {"most": LONGEST})
         if "\0" in term or any("\ud800" <= character <= "\udfff" for character in term):
-            raise BadTerms(gettext("A text has a character that no memory can have."))
+            raise BadTerms(gettext("One of the texts has a character that memories cannot contain."))
         if term in REDACTED:
-            raise BadTerms(gettext("“%(text)s” is part of the text that replaces it.") % {"text": term})
+            raise BadTerms(
+                gettext("“%(text)s” cannot be erased, because it is part of the text that replaces it.")
+                % {"text": term}
+            )
     return terms
 
 
@@ -55,7 +61,8 @@ class EraseForm(NameTypedForm):
 
     note = forms.CharField(
         label=_("Why"), required=False, max_length=LONGEST_NOTE, widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=_("The audit keeps it: for example the number of the request, never the name of the person."),
+        help_text=_("The audit keeps this note. Write for example the number of the "
+                    "request, never the name of the person."),
     )  # fmt: skip
 
     def __init__(self, store: MemoryStore, terms: Sequence[str], data: Any = None, note: str = "") -> None:

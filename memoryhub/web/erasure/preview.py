@@ -73,17 +73,38 @@ class Group:
 HEAD = "head"
 TITLES: dict[str, tuple[Words, Words]] = {
     HEAD: (_("Memories as they are now"), _("Each gets a new version with [redacted] in place of the text.")),
-    "text": (_("Old versions, and memories in the trash"), _("The passages are blacked out where they stand.")),
-    "path": (_("Paths"), _("The part of the path is blacked out; a live memory moves to the path that is left.")),
-    "entry": (_("Audit entries"), _("The passages are blacked out; the audit still verifies and says so.")),
-    "note": (_("Notes of reviews and reasons of holds"), _("The passages are blacked out.")),
-    "finding": (_("Notes of findings"), _("The passages are blacked out.")),
-    "policy": (_("Retention policies"), _("Name or pattern is blacked out: look at the policy afterwards.")),
-    "call": (_("Tokens of calls"), _("The token is blacked out: the hub no longer recognizes a repeat.")),
-    "session": (_("Names of sessions"), _("The passages are blacked out, in the other stores of the session too.")),
-    "view": (_("Saved views"), _("The passages are blacked out in the name and the filter.")),
-    "import": (_("Imports"), _("What was about to be imported is forgotten; names and paths are blacked out.")),
-    "store": (_("The memory store itself"), _("Name, description and metadata are blacked out.")),
+    "text": (_("Old versions, and memories in the trash"), _("The text is replaced by [redacted].")),
+    "path": (
+        _("Paths"),
+        _("The text in the path is replaced by [redacted]. A memory that is not in the trash moves to the new path."),
+    ),
+    "entry": (
+        _("Audit entries"),
+        _("The text is replaced by [redacted]. The audit can still be verified, and it records the erasure."),
+    ),
+    "note": (_("Notes of reviews and reasons of holds"), _("The text is replaced by [redacted].")),
+    "finding": (_("Notes of findings"), _("The text is replaced by [redacted].")),
+    "policy": (
+        _("Retention policies"),
+        _("The name or pattern is replaced by [redacted]. Check the policy afterwards."),
+    ),
+    "call": (
+        _("Tokens of calls"),
+        _("The token is replaced by [redacted], so the hub no longer recognizes a repeated call."),
+    ),
+    "session": (
+        _("Names of sessions"),
+        _("The text is replaced by [redacted], also in the other stores of the session."),
+    ),
+    "view": (_("Saved views"), _("The text is replaced by [redacted] in the name and the filter.")),
+    "import": (
+        _("Imports"),
+        _("Texts that wait for an import are deleted. Names and paths are replaced by [redacted]."),
+    ),
+    "store": (
+        _("The memory store itself"),
+        _("The name, the description and the metadata are replaced by [redacted]."),
+    ),
 }
 WHAT: dict[str, Words] = {
     "content": _("text"), "path": _("path"), "new_path": _("new path"), "label": _("name of who did it"),

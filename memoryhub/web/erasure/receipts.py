@@ -49,8 +49,8 @@ def _check(text: str) -> tuple[str, str]:
             "This is not a receipt. Paste the whole text of the document, from the first { to the last }."
         )
     if is_right:
-        return "right", _("The receipt is valid: this hub wrote it, and nobody has changed it.")
-    return "wrong", _("This hub did not write this receipt, or somebody changed it.")
+        return "right", _("The receipt is valid: this hub wrote it, and no one has changed it.")
+    return "wrong", _("This receipt is not valid: this hub did not write it, or someone changed it.")
 
 
 @require_safe

@@ -43,7 +43,7 @@ class RedactForm(NoteForm):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if name.strip() != self.memory.name:
-            raise forms.ValidationError(gettext("That is not the name of this memory."))
+            raise forms.ValidationError(gettext("This is not the name of this memory. Type it exactly as shown."))
         return name
 
 

@@ -137,7 +137,7 @@ class TestAudit:
         answer = client.get(reverse("store_audit", args=[gaps.store.pk]) + "?q=command:purge")
         assert answer.context["rows"][0].memory_url is None
         seq = AuditEntry.objects.of_chain(gaps.store.pk).of_command("purge").get().seq
-        assert "Removed for good" in shown(client, "entry", chain=gaps.store.pk, seq=seq)
+        assert "Removed permanently" in shown(client, "entry", chain=gaps.store.pk, seq=seq)
 
     def test_exports_go_on(self, gaps: Gaps, client: Client) -> None:
         for form in ("csv", "json"):

@@ -39,7 +39,7 @@ def test_each_pair_of_metadata_is_told_on_its_own() -> None:
 def test_the_words_of_an_entry_that_is_an_error_never_say_that_it_was_done(command: str) -> None:
     done, refused = words(command, {}), words(command, {}, ok=False)
     assert refused != done
-    assert refused.startswith(("tried to ", "could not ", "failed to ", "tried, and it was refused: "))
+    assert refused.startswith(("tried to ", "could not ", "failed to ", "tried this, but the hub refused it: "))
 
 
 def test_a_refused_replacement_is_told_as_tried() -> None:

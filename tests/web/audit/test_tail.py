@@ -45,7 +45,7 @@ def test_new_entries_come_as_rows_newest_first(client: Client, store: MemoryStor
     status, after, count, html = ask(client, store, f"after={here}")
     assert (status, after, count) == (200, str(here + 2), "2")
     assert re.findall(r'class="mono break-anywhere" href="[^"]*">([^<]*)<', html) == ["/b.md", "/a.md"]
-    assert "2 new, show" in html
+    assert "Show 2 new" in html
     assert f'href="/stores/{store.id}/audit"' in html
 
 
@@ -77,7 +77,7 @@ def test_no_more_than_a_hundred_are_sent(client: Client, store: MemoryStore) -> 
         write(store, f"/{number}.md", "")
     _status, after, count, html = ask(client, store, f"after={here}")
     assert (count, after, html.count("<tr")) == ("100+", str(here + 101), 100)
-    assert "100+ new, show" in html
+    assert "Show 100+ new" in html
 
 
 def test_only_so_many_entries_are_looked_through(

@@ -45,7 +45,7 @@ def test_every_kind_of_work_has_words() -> None:
 
 def test_a_failure_is_said_in_a_sentence_with_the_next_try(client: Client) -> None:
     now = timezone.now()
-    assert "Nothing has been noted yet" in page(client)
+    assert "Nothing is recorded yet" in page(client)
     background.note(Outcome("figures", now))
     background.note(Outcome("checkpoints", now, "/data/checkpoints.jsonl: No space left on device.", 3, now))
     background.note(Outcome("imports", now - timedelta(hours=1)))
@@ -61,7 +61,7 @@ def test_of_several_machines_each_has_its_rows(client: Client) -> None:
     background.note(Outcome("figures", timezone.now()), node="south")
     assert "north" in page(client) and "south" in page(client)
     background.forget_nodes(timezone.now() + timedelta(days=8))
-    assert "Nothing has been noted yet" in page(client)
+    assert "Nothing is recorded yet" in page(client)
 
 
 def test_the_hour_of_a_large_file_is_chosen_and_audited(client: Client) -> None:
@@ -71,18 +71,21 @@ def test_the_hour_of_a_large_file_is_chosen_and_audited(client: Client) -> None:
     assert HubSettings.current().scrub_hour == 5
     (entry,) = AuditEntry.objects.filter(chain=HUB, command="set_scrub_hour")
     assert json.loads(entry.input or "") == {"hour": [3, 5]}
-    assert "changed the hour of scrubbing from 3:00 to 5:00 UTC" in client.get("/audit").content.decode()
+    assert (
+        "changed the hour for rewriting the database file from 3:00 to 5:00 UTC"
+        in client.get("/audit").content.decode()
+    )
 
 
 def test_what_is_left_of_a_redaction_is_said_and_can_be_taken_away_now(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "Nothing is left to be done." in page(client)
+    assert "Nothing needs to be done now." in page(client)
     monkeypatch.setattr(database_remains, "_size", lambda: 2_260_000_000)
     with writing():
         database_remains.note(timezone.now())
     shown = page(client)
-    assert "rewriting it takes about 28 seconds" in shown and "It is done at 3:00 UTC" in shown
+    assert "Rewriting the file takes about 28 seconds" in shown and "The hub rewrites the file at 3:00 UTC" in shown
     assert client.post(NOW).status_code == 303
-    assert HubSettings.current().scrub_asked and "It begins within seconds." in page(client)
+    assert HubSettings.current().scrub_asked and "The hub starts within seconds." in page(client)
     assert "asked for the database file to be rewritten" in client.get("/audit").content.decode()

@@ -104,7 +104,7 @@ class TestPictures:
         today.call("view", path="/elsewhere")
         rows = cells(text_of(signed_in(alice), "store_overview", "", today.store.id), "errors")
         assert {row[0][0]: row[1][0] for row in rows} == {
-            "Path does not exist": "1", "Path refused": "1", "Text to replace found several times": "1",
+            "Path does not exist": "1", "Path refused": "1", "Text to replace was found several times": "1",
         }  # fmt: skip
 
     def test_what_came_after_the_last_count_is_there_too(self, today: Caller, alice: User) -> None:
@@ -149,7 +149,7 @@ class TestFilters:
         Caller(today.store, secret, at=today.at).call("view", path="/memories/a.md")
         client = signed_in(alice)
         text = text_of(client, "store_overview", f"?agent={other.pk}", today.store.id)
-        assert "1 calls and acts" in text
+        assert "1 calls and actions" in text
         assert f"agent={other.pk}" in section(text, "operations")
         assert "Remove the filter by agent" in text
         assert "Second bot" in section(text, "authors") and "Support bot" in section(text, "authors")
@@ -168,7 +168,7 @@ class TestFilters:
         today.create("/a.md", "one\n")
         client = signed_in(alice)
         text = text_of(client, "overview", f"?store={other.pk}")
-        assert "1 calls and acts" in text
+        assert "1 calls and actions" in text
         assert f"/stores/{other.pk}/audit?" in section(text, "operations")
         assert "Remove the filter by store" in text
         assert "Support" in text.split("<tbody")[1]

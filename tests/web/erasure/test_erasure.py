@@ -95,7 +95,7 @@ def test_with_the_stores_name_it_is_gone_from_everywhere(filled: Memory, alice: 
     entry = newest(store)
     assert (entry.command, entry.note, entry.author_id) == ("erase", "request 8", alice.id)
     assert verify.verify(store.id, None)[1] is None  # type: ignore[arg-type]
-    assert "Erased, and signed by this hub." in page(client, answer.headers["Location"])
+    assert "The texts are erased, and this hub signed the receipt." in page(client, answer.headers["Location"])
     assert "These texts were not found" in find(client, store, SUBJECT)
     old = Memory.objects.get(store=store, path="/people/zq.md")
     html = page(client, f"/stores/{store.id}/versions/{version(old).pk}")
@@ -120,7 +120,7 @@ def test_what_was_written_meanwhile_stops_it_and_the_new_list_is_shown(filled: M
     fields = last_form(find(client, store, SUBJECT)) | {"name": store.name}
     write(store, "/later.md", f"again {SUBJECT}\n")
     html = client.post(address(store), fields).content.decode()
-    assert "nothing was erased" in html and f"again <mark>{SUBJECT}</mark>" in html
+    assert "Nothing was erased" in html and f"again <mark>{SUBJECT}</mark>" in html
     assert last_form(html)["digest"] != fields["digest"] and not Receipt.objects.exists()
     assert client.post(address(store), last_form(html) | {"name": store.name}).status_code == 303
     assert everywhere(SUBJECT) == []
@@ -189,7 +189,7 @@ def test_a_spelling_that_was_unticked_is_never_erased_without_looking_again(stor
     fields = last_form_of(find(client, store, "northwind")) | {"name": store.name, "note": "request 9"}
     kept = [spelling for spelling in SPELT if spelling != "NORTHWIND"]
     html = client.post(address(store), fields | {"term": kept}).content.decode()
-    assert "The ticks have changed: nothing was erased." in html and not Receipt.objects.exists()
+    assert "Nothing was erased, because you changed the ticks." in html and not Receipt.objects.exists()
     assert ticked(html) == dict.fromkeys(SPELT, True) | {"NORTHWIND": False}
     assert "<mark>NORTHWIND</mark>" not in html and "request 9" in html
     assert client.post(address(store), last_form_of(html) | {"name": store.name}).status_code == 303
@@ -205,7 +205,7 @@ def test_other_ticks_than_those_of_the_list_erase_nothing_however_they_are_sent(
     for term in (["Northwind"], [*SPELT, "again"], []):
         for shown in (fields["shown"], term):
             html = client.post(address(store), fields | {"term": term, "shown": shown}).content.decode()
-            assert "nothing was erased" in html and not Receipt.objects.exists()
+            assert "Nothing was erased" in html and not Receipt.objects.exists()
 
 
 def test_other_spaces_are_offered_and_not_ticked(store: MemoryStore, alice: User) -> None:
@@ -226,7 +226,7 @@ def test_a_spelling_that_came_meanwhile_stops_the_erasure(store: MemoryStore, al
     fields = last_form_of(find(client, store, "northwind")) | {"name": store.name}
     write(store, "/later.md", "nOrThWiNd")
     html = client.post(address(store), fields).content.decode()
-    assert "nothing was erased" in html and "nOrThWiNd" in ticked(html) and not Receipt.objects.exists()
+    assert "Nothing was erased" in html and "nOrThWiNd" in ticked(html) and not Receipt.objects.exists()
 
 
 def last_form_of(html: str) -> dict[str, object]:

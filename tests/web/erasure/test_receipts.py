@@ -38,7 +38,7 @@ def changed(text: str, **values: object) -> str:
 
 def test_it_says_how_much_and_never_what(receipt: Receipt, alice: User) -> None:
     html = page(signed_in(alice), address(receipt))
-    assert "Erased, and signed by this hub." in html and receipt.pk in html
+    assert "The texts are erased, and this hub signed the receipt." in html and receipt.pk in html
     for part in (SUBJECT, "Zacharias", "alice@example.com", "Alice</dd>", "zq.md"):
         assert part not in html.partition("<main")[2].partition("</main>")[0], part
     assert receipt.pk in page(signed_in(alice), reverse("receipts", args=[receipt.store]))
@@ -61,7 +61,7 @@ def test_the_box_tells_right_from_changed_and_from_nonsense(receipt: Receipt, al
     twice = whole.replace('"signature"', '"signature": "x", "signature"', 1)
     tries = {
         "The receipt is valid": [whole, f"  {whole}\n\n", changed(whole)],
-        "did not write this receipt": [
+        "this hub did not write it": [
             changed(whole, texts=9),
             changed(whole, extra=1),
             whole.replace(receipt.signature, "é"),

@@ -29,7 +29,7 @@ def test_the_page_names_what_goes_what_stays_and_asks_for_the_name(memory: Memor
     count = AuditEntry.objects.count()
     html = page(client, address(memory))
     assert "Redact version 1 of zq.md" in html and "/people/zq.md" in html
-    assert "This cannot be taken back." in html and "Type the name of the memory" in html
+    assert "This cannot be undone." in html and "Type the name of the memory" in html
     assert AuditEntry.objects.count() == count
     for name in ("", "zq", "/people/zq.md", "ZQ.md"):
         html = client.post(address(memory), {"name": name, "note": "x"}).content.decode()
@@ -91,7 +91,7 @@ def test_one_that_is_redacted_says_so_and_stays_as_it_is(memory: Memory, alice: 
     client = signed_in(alice)
     client.post(address(memory), {"name": "zq.md"})
     count = AuditEntry.objects.count()
-    assert "redacted already" in page(client, address(memory))
+    assert "already redacted" in page(client, address(memory))
     assert client.post(address(memory), {"name": "zq.md"}).status_code == 200
     assert AuditEntry.objects.count() == count
 

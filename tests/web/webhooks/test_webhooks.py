@@ -212,9 +212,9 @@ def test_every_entry_has_words(client: Client, store: MemoryStore, hook: Webhook
     assert words["edit_webhook"].endswith("private address allowed: yes → no") and "100% new" in words["edit_webhook"]
     assert words["replay_webhook"] == "sent a delivery of the webhook “100% new” again"
     first = found.filter(command="pause_webhook").oldest()[0]
-    assert "its receiver said that it is gone" in sentences.words_of(first, sentences.told_of(first.input), {})
+    assert "its receiver said that it no longer exists" in sentences.words_of(first, sentences.told_of(first.input), {})
     html = page(client, url("store_audit", store.pk))
-    assert all(sentence in html for sentence in ("looked at the secret of the webhook", "made the webhook"))
+    assert all(sentence in html for sentence in ("viewed the secret of the webhook", "created the webhook"))
 
 
 # ------------------------------------------------------------------------------------------------ deliveries
