@@ -249,6 +249,6 @@ def _saved(page: Page, number: int) -> bool:
     page.keyboard.press("Backspace")
     page.keyboard.insert_text(str(number))
     page.get_by_role("button", name="Save", exact=True).first.click()
-    saved, late = page.locator(".lines"), page.get_by_text("meanwhile version")
+    saved, late = page.locator(".lines"), page.get_by_text("Since then, version")
     expect(saved.or_(late).first).to_be_visible()
     return not page.url.endswith("/edit")

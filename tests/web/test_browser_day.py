@@ -100,7 +100,7 @@ def test_a_conflict_shows_both_sides_and_loses_nothing(
     theirs = Act(Actor.person(superuser), Door.WEB, AT)
     curation.edit(memory.store_id, memory.id, TEXT + "- Theirs\n", memory.sha256, theirs)
     desk.get_by_role("button", name="Save").click()
-    expect(desk.get_by_text("You opened version 1; meanwhile version 2 was saved.")).to_be_visible()
+    expect(desk.get_by_text("You opened version 1. Since then, version 2 was saved.")).to_be_visible()
     expect(desk.locator(".room-theirs")).to_contain_text("- Theirs")
     expect(desk.locator(".room-mine")).to_contain_text("- Mine")
     desk.locator(".room-conflict").get_by_role("button", name="Take mine").click()

@@ -34,7 +34,7 @@ class KeyValues:
         values |= {key: parameters[key].strip() for key in cls.KEYS if parameters.get(key, "").strip()}
         for key, value in values.items():
             if len(value) > LONGEST or "\0" in value:
-                raise Malformed(_("The value of “%(key)s” cannot be looked for.") % {"key": key})
+                raise Malformed(_("The filter cannot search for this value of “%(key)s”.") % {"key": key})
         cls.check(values)
         return cls({key: values[key] for key in cls.KEYS if key in values}, **cls.layout(parameters))
 
@@ -117,4 +117,4 @@ def words_in(written: str) -> Iterator[tuple[str | None, str]]:
 
 def unknown_key(key: str, keys: Sequence[str]) -> str:
     """Return the error message for a filter key that does not exist."""
-    return _("There is no filter “%(key)s”; there are %(keys)s.") % {"key": key, "keys": ", ".join(keys)}
+    return _("There is no filter “%(key)s”. The filters are %(keys)s.") % {"key": key, "keys": ", ".join(keys)}

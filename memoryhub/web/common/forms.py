@@ -59,7 +59,7 @@ class NameTypedForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if name.strip() != self.store.name.strip():
-            raise forms.ValidationError(gettext("That is not the name of this memory store."))
+            raise forms.ValidationError(gettext("This is not the name of this memory store. Type it exactly as shown."))
         return name
 
 
@@ -72,7 +72,7 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 def one_line(text: str) -> None:
     """Raise ValidationError for line breaks, control characters and characters that change the text direction."""
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in _TURNING for letter in text):
-        raise ValidationError(_("Write it on one line, without control characters."), code="one_line")
+        raise ValidationError(_("Type it on one line, without control characters."), code="one_line")
 
 
 def printable(text: str) -> None:

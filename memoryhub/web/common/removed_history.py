@@ -99,7 +99,7 @@ def no_version(memory: Memory, written: str) -> str:
     """Return a sentence on why the memory has no version with the number that a person typed."""
     words: dict[str, Any] = {"version": written}
     if written.isascii() and written.isdigit() and 0 < int(written[:18]) <= memory.version_count:
-        return _("Version %(version)s has been removed by the retention policy.") % words
+        return _("The retention policy removed version %(version)s.") % words
     return _("This memory has no version “%(version)s”.") % words
 
 
@@ -124,6 +124,6 @@ def starts_here(start: Start) -> str:
 
 
 def starts_at(start: Start) -> str:
-    return _("The audit starts at entry %(first)s: what came before was removed by the retention policy.") % {
+    return _("The audit starts at entry %(first)s. The retention policy removed all earlier entries.") % {
         "first": f"{start.first:,}"
     }

@@ -64,11 +64,11 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
     (_pattern(results.path_escapes, "refused"), _("The path %(refused)s would lead out of the memory store.")),
     (_pattern(results.path_not_allowed, "refused", "why"), _("The path %(refused)s is not allowed: %(why)s.")),
     (_pattern(results.does_not_exist, "path"), _("There is nothing at %(path)s any more.")),
-    (_pattern(results.already_exists, "path"), _("There already is a memory or a directory at %(path)s.")),
-    (_pattern(results.destination_exists, "path"), _("There already is a memory or a directory at %(path)s.")),
+    (_pattern(results.already_exists, "path"), _("A memory or a directory is already at %(path)s.")),
+    (_pattern(results.destination_exists, "path"), _("A memory or a directory is already at %(path)s.")),
     (
         _pattern(results.cannot_create, "path", "parent"),
-        _("No memory can lie at %(path)s, because %(parent)s is a memory and not a directory."),
+        _("A memory cannot be at %(path)s, because %(parent)s is a memory and not a directory."),
     ),
     (
         _pattern(results.cannot_rename, "path", "new", "parent"),
@@ -80,15 +80,18 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
     (_pattern(results.store_archived), _("This memory store is archived and cannot be changed.")),
     (
         _pattern(results.memory_too_large, "path", "size", "limit"),
-        _("%(path)s would be %(size)s bytes; the limit of this memory store is %(limit)s. Split it or shorten it."),
+        _(
+            "%(path)s would have %(size)s bytes, but the limit of this memory store "
+            "is %(limit)s. Split it or shorten it."
+        ),
     ),
     (
         _pattern(results.too_many_memories, "count"),
-        _("This memory store holds %(count)s memories, which is its limit. Delete or merge some."),
+        _("This memory store has %(count)s memories, which is its limit. Delete or merge some of them."),
     ),
     (
         _pattern(results.store_too_large, "size", "limit"),
-        _("This memory store would hold %(size)s bytes; its limit is %(limit)s. Delete or shorten some memories."),
+        _("This memory store would have %(size)s bytes, but its limit is %(limit)s. Delete or shorten some memories."),
     ),
     (
         _pattern(results.held, "path"),
@@ -96,19 +99,25 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Promise], ...] = (
     ),
     (
         _pattern(results.held_in, "path", "directory"),
-        _("%(path)s cannot be moved: %(directory)s is under a legal hold, and what is held stays in it."),
+        _("%(path)s cannot be moved, because %(directory)s is under a legal hold and its contents must stay in it."),
     ),
     (
         _pattern(results.frozen, "path", "reason"),
-        _("%(path)s is held and cannot be changed, moved or deleted until the hold is released: %(reason)s"),
+        _(
+            "%(path)s is under a legal hold and cannot be changed, moved or deleted "
+            "until the hold is released: %(reason)s"
+        ),
     ),
     (
         _pattern(results.blocked, "path", "kind", "line"),
-        _("Line %(line)s of %(path)s would hold %(kind)s, which this memory store does not keep. Leave it out."),
+        _(
+            "Line %(line)s of %(path)s contains %(kind)s, which this memory store "
+            "does not keep. Remove it and save again."
+        ),
     ),
     (
         _pattern(results.path_blocked, "kind"),
-        _("This path would hold %(kind)s, which this memory store does not keep. Choose another path."),
+        _("This path contains %(kind)s, which this memory store does not keep. Choose another path."),
     ),
     (_pattern(results.nothing_to_restore), _("This memory version has no text that could be restored.")),
 )

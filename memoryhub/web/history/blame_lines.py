@@ -192,12 +192,17 @@ def _uncertain_name(origin: Origin) -> str:
 
 def _uncertain(origin: Origin) -> str:
     if not origin.known:
-        words = _("This line stood in version %(number)s, the oldest one that there is or that was looked at.")
+        words = _(
+            "This line was already in version %(number)s, the oldest version that exists or that this page compared."
+        )
         return words % {"number": origin.number}
     if origin.since == origin.number - 1:
         words = _("This line came with version %(first)s, which was redacted or removed, or with version %(last)s.")
     else:
-        words = _("It came with one of the versions %(first)s to %(gone)s, redacted or removed, or with %(last)s.")
+        words = _(
+            "This line came with one of the versions %(first)s to %(gone)s, which were "
+            "redacted or removed, or with %(last)s."
+        )
     return words % {"first": origin.since, "gone": origin.number - 1, "last": origin.number}
 
 

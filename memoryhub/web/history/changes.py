@@ -126,7 +126,7 @@ def _ends(store: MemoryStore, newest: int, given: QueryDict) -> Ends:
         ends.append(asked.seq if asked.seq is not None else _usual(store.id, newest) if usual is None else usual)
     first, last = ends
     if first > last:
-        sentences.append(_("The later moment was given first: they are shown in their order."))
+        sentences.append(_("The two moments were swapped, so that the earlier one comes first."))
     return Ends(min(first, last), max(first, last), tuple(sentences))
 
 

@@ -88,9 +88,9 @@ def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: s
         return Asked(None)
     when = moment(written)
     if when is None:
-        return Asked(None, _("That is not a date and time. Write it like 2026-03-31 14:02."))
+        return Asked(None, _("This is not a date and time. Write it like 2026-03-31 14:02."))
     if when > timezone.now():
-        return Asked(last, _("That moment has not come yet: this is the newest entry."))
+        return Asked(last, _("That moment is in the future, so this is the newest entry."))
     found = past.seq_at(store_id, when)
     return Asked(min(found, last)) if found else _before_all(removed_history.start_of(store_id))
 
@@ -98,19 +98,19 @@ def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: s
 def _before_all(start: removed_history.Start | None) -> Asked:
     if start:
         return Asked(start.first, removed_history.starts_at(start))
-    return Asked(1, _("The store did not exist yet at that moment: this is its first entry."))
+    return Asked(1, _("The store did not exist yet at that moment, so this is its first entry."))
 
 
 def _by_number(value: str, last: int, start: removed_history.Start | None) -> Asked:
     found = number(value)
     if found is None:
-        return Asked(None, _("That is not the number of an entry."))
+        return Asked(None, _("This is not the number of an entry. Type a number such as 120."))
     if start and found <= start.seq:
         return Asked(start.first, removed_history.starts_at(start))
     if found < 1:
-        return Asked(1, _("The entries of a store begin with 1: this is the first one."))
+        return Asked(1, _("The entries of a store start at number 1, so this is the first one."))
     if found > last:
-        return Asked(last, _("There is no such entry yet: this is the newest one."))
+        return Asked(last, _("No entry has this number yet, so this is the newest one."))
     return Asked(found)
 
 

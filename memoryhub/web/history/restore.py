@@ -51,7 +51,13 @@ def restore_version(request: Request, store: MemoryStore, version_id: str) -> Ht
                 return see_other("memory", store.id, memory.id)
         else:
             form = _form(memory, version, {**request.POST.dict(), "head": memory.head_id})
-            form.add_error(None, gettext("The memory has changed since you opened this page. Look at it again."))
+            form.add_error(
+                None,
+                gettext(
+                    "Nothing was done, because the memory has changed since you opened "
+                    "this page. Check it and try again."
+                ),
+            )
     return render(
         request,
         "history/restore.html",

@@ -15,7 +15,7 @@ class ReasonForm(NoteForm):
     """A form with a hidden field for a reason, which becomes visible when the rules flag the text or path."""
 
     override = forms.CharField(
-        label=_("Why may it be stored?"), required=False, max_length=LONGEST_NOTE, widget=forms.HiddenInput,
+        label=_("Why may this text be stored?"), required=False, max_length=LONGEST_NOTE, widget=forms.HiddenInput,
         help_text=_("The findings are dismissed with this reason. The audit keeps it."),
     )  # fmt: skip
 
@@ -36,7 +36,9 @@ class TextForm(ReasonForm):
         try:
             given["content"] = text_lines.from_textarea(given.get("text", ""), given.get("newlines", ""))
         except ValueError:
-            self.add_error("newlines", gettext("This form was not sent by a page of this hub."))
+            self.add_error(
+                "newlines", gettext("This form does not come from a page of this hub. Reload the page and try again.")
+            )
         return given
 
     @property

@@ -152,9 +152,9 @@ def _tell_saved(request: Request, memory: Memory, form: EditForm, done: curation
     opened = form.cleaned_data["path"]
     masked = said_of_masked(done.masked)
     if done.version == form.cleaned_data["version"]:
-        messages.info(request, _("Nothing was changed: the text is the same.") + masked)
+        messages.info(request, _("Nothing was changed, because the text is the same.") + masked)
     elif opened and opened != now["path"]:
-        said = _("Saved. Meanwhile the memory was renamed: it was %(old)s and is now %(path)s.")
+        said = _("Saved. While you were editing, the memory was renamed from %(old)s to %(path)s.")
         paths = {"old": isolated(opened), "path": isolated(now["path"])}
         tell_done(request, memory.store_id, said % paths + masked, done.seq)
     else:
@@ -180,7 +180,10 @@ def rename(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse
         except ToolError as error:
             form.add_error("new_path", for_people(error))
         except curation.Conflict:
-            form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
+            form.add_error(
+                None,
+                _("Nothing was done, because someone has just renamed or deleted this memory. Check it and try again."),
+            )
         else:
             said = _("%(old)s is now %(new)s.") % {"old": isolated(memory.path), "new": isolated(new_path)}
             tell_done(request, store.id, said, done.seq)
@@ -199,7 +202,10 @@ def delete(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse
             note = form.cleaned_data["note"]
             curation.delete(store.id, memory.path, act(request, note), memory_id=memory.id)
         except curation.Conflict:
-            form.add_error(None, _("Somebody has just renamed or deleted this memory. Look at it again first."))
+            form.add_error(
+                None,
+                _("Nothing was done, because someone has just renamed or deleted this memory. Check it and try again."),
+            )
         except ToolError as error:
             form.add_error(None, for_people(error))
         else:

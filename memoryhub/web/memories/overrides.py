@@ -64,8 +64,10 @@ def said_of_masked(kinds: tuple[str, ...]) -> str:
         return ""
     named = ", ".join(sorted({findings_words.label(kind) for kind in kinds}))
     text = ngettext(
-        "%(count)s passage was stored masked, because this memory store does not keep it: %(kinds)s.",
-        "%(count)s passages were stored masked, because this memory store does not keep them: %(kinds)s.",
+        "%(count)s passage was masked before it was stored, because this memory "
+        "store does not keep such text: %(kinds)s.",
+        "%(count)s passages were masked before they were stored, because this memory "
+        "store does not keep such text: %(kinds)s.",
         len(kinds),
     )
     return " " + text % {"count": len(kinds), "kinds": named}

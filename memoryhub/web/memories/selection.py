@@ -117,7 +117,7 @@ def _moved(request: Request, store: MemoryStore, posted: Posted, form: MoveForm,
 def _export(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse:
     """Audit an export and send it. A ZIP archive has the current texts; the other formats have the history."""
     if posted.format not in exporting.FORMATS:
-        return HttpResponseBadRequest(_("An export is zip, jsonl or git."))
+        return HttpResponseBadRequest(_("The format of an export must be zip, jsonl or git."))
     wanted = web_exporting.wanted_by(request, posted.format, chosen=posted.chosen, history=posted.format != "zip")
     try:
         return web_exporting.answer(exporting.begin(store.pk, wanted, act(request)))
@@ -162,8 +162,8 @@ def _suggested(store: MemoryStore) -> list[str]:
 
 
 def _faster() -> str:
-    return _("What you selected has changed in the meantime. Nothing was done. Look at it again.")
+    return _("Nothing was done, because the selected items have changed in the meantime. Check them and try again.")
 
 
 def _nothing_left() -> str:
-    return _("Nothing of what you selected is there any more. Nothing was done.")
+    return _("Nothing was done, because the selected items no longer exist.")

@@ -44,9 +44,9 @@ def answer(request: Request, store: MemoryStore, posted: Posted) -> HttpResponse
     note = request.POST.get("note", "")
     problem, final = "", None
     if errors:
-        problem = _("Some of these paths cannot be. Nothing was done.")
+        problem = _("Nothing was done, because some of these paths are not possible. Correct them below.")
     elif len(note) > LONGEST_NOTE:
-        problem = _("The note is too long: 1,000 characters are possible.")
+        problem = _("The note is too long. Use at most 1,000 characters.")
     else:
         try:
             done = restore(store.pk, posted.thrown, places, posted.digest or None, act(request, note))
@@ -102,8 +102,8 @@ def _rows(
 def _why(one: Return) -> str:
     return {
         Obstacle.TAKEN: _("Another memory or directory is at %(path)s now."),
-        Obstacle.ABOVE: _("A memory stands where a directory of %(path)s would be."),
-        Obstacle.TWICE: _("Another one of these goes to %(path)s."),
+        Obstacle.ABOVE: _("%(path)s is not possible, because one of its directories is already a memory."),
+        Obstacle.TWICE: _("Another of these memories also goes to %(path)s."),
     }.get(one.obstacle, "%(path)s") % {"path": one.to}
 
 
@@ -123,4 +123,4 @@ def _places(post: QueryDict) -> tuple[dict[str, str], dict[str, tuple[str, str]]
 
 
 def _changed() -> str:
-    return _("It has changed in the meantime. Nothing was done. Look at it again.")
+    return _("Nothing was done, because the trash has changed in the meantime. Check it and try again.")

@@ -65,7 +65,9 @@ def _answer(
 ) -> HttpResponse:
     form = request.POST.get("format", "csv")
     if form not in FORMATS:
-        return HttpResponseBadRequest(_("An export is csv or json."), content_type="text/plain; charset=utf-8")
+        return HttpResponseBadRequest(
+            _("The format of an export must be csv or json."), content_type="text/plain; charset=utf-8"
+        )
     export_table(store_id, table, form, act(request), **told)
     return download(table, form, columns, records)
 

@@ -107,7 +107,9 @@ def search_of(parameters: Mapping[str, str], store: MemoryStore) -> tuple[Filter
     wanted = Filter.of(parameters) if parameters else NO_FILTER
     if strange := [key for key in wanted.values if key not in KEYS]:
         keys = ", ".join(KEYS)
-        raise Malformed(_("The trash has no filter “%(key)s”; there are %(keys)s.") % {"key": strange[0], "keys": keys})
+        raise Malformed(
+            _("The trash has no filter “%(key)s”. The filters are %(keys)s.") % {"key": strange[0], "keys": keys}
+        )
     now, zone = timezone.now(), timezone.get_current_timezone()
     return wanted, resolved(wanted, [store.id], now=now, zone=zone).search
 

@@ -26,7 +26,7 @@ def past(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_sa
         now.count,
     ) % {"count": number(now.count), "weeks": WEEKS}
     if now.exact_from is not None:
-        says += " " + _("What happened before %(day)s is not known in full.") % {"day": _day(now.exact_from)}
+        says += " " + _("What happened before %(day)s is only partly known.") % {"day": _day(now.exact_from)}
     empty = _("In the last 12 weeks nothing would have expired.")
     return _picture("past", PAST, _("What it would have removed each week"), says, empty, now, before)
 
@@ -41,7 +41,7 @@ def coming(store_id: str, at: datetime, tried: Sequence[Policy] | None, against_
         now.count,
     ) % {"count": number(now.count), "weeks": WEEKS}
     if now.before:
-        says += " " + ngettext("%(count)s is due already.", "%(count)s are due already.", now.before) % {
+        says += " " + ngettext("%(count)s has already expired.", "%(count)s have already expired.", now.before) % {
             "count": number(now.before)
         }
     empty = _("In the next 12 weeks nothing more will expire.")

@@ -16,9 +16,9 @@ from memoryhub.web.retention import sentences
 
 RULES = (
     ("expire_unread_days", _("Expire memories that no agent has read for"), 90),
-    ("expire_unchanged_days", _("Expire memories that nobody has changed for"), 180),
+    ("expire_unchanged_days", _("Expire memories that no one has changed for"), 180),
     ("expire_older_days", _("Expire memories that were created longer ago than"), 365),
-    ("keep_versions", _("Keep the newest versions of each memory, so many:"), 20),
+    ("keep_versions", _("Keep only this many of the newest versions of each memory:"), 20),
     ("keep_version_days", _("Keep the versions of the last"), 30),
     ("trash_days", _("Empty the trash of what people and agents deleted after"), 90),
     ("keep_entry_days", _("Keep the audit entries of the last"), 365),
@@ -28,14 +28,14 @@ RULES = (
 VERSIONS = "keep_versions"
 HELP = {
     "expire_unread_days": _(
-        "Only an agent that reads the text counts: neither a list of names nor a person who reads it does. For a memory"
-        " that was never read, the days count from its creation."
+        "Only reading by agents counts. A list of names does not count, and reading by people does not count. For "
+        "a memory that was never read, the days count from its creation."
     ),
     "keep_version_days": _(
-        "With both boxes ticked a version stays while one of them keeps it. The newest version always stays, and so"
-        " does one that awaits review."
+        "If you tick both boxes, a version stays as long as one of them keeps it. The newest version always "
+        "stays, and so does a version that awaits review."
     ),
-    "keep_entry_days": _("Only for a policy of every memory. The audit then begins at a signed checkpoint."),
+    "keep_entry_days": _("Only possible in a policy for every memory. The audit then begins at a signed checkpoint."),
 }
 
 
@@ -57,7 +57,7 @@ class PolicyForm(forms.Form):
     )  # fmt: skip
     paused = forms.BooleanField(
         label=_("Pause this policy"), required=False,
-        help_text=_("It still says which memories are its own, but nothing of them is removed."),
+        help_text=_("While it is paused, it still applies to its memories, but removes nothing."),
     )  # fmt: skip
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -95,7 +95,10 @@ class PolicyForm(forms.Form):
         if given.get("pattern") and given.get("keep_entry_days") is not None:
             self.add_error(
                 "keep_entry_days",
-                gettext("Audit entries belong to the whole memory store: leave “Which memories” empty, or this box."),
+                gettext(
+                    "Audit entries belong to the whole memory store. Leave “Which "
+                    "memories” empty, or do not tick this box."
+                ),
             )
         return given
 

@@ -82,9 +82,9 @@ def release(request: Request, store: MemoryStore, hold_id: str) -> HttpResponse:
     try:
         holds.release(store.pk, hold.pk, act(request, request.POST.get("note", "")[:1000]))
     except holds.Released:
-        messages.info(request, _("It was over already."))
+        messages.info(request, _("It had already ended."))
     else:
-        messages.success(request, _("The legal hold was released.") if row.is_legal else _("The pin was taken off."))
+        messages.success(request, _("The legal hold was released.") if row.is_legal else _("The pin was removed."))
     return see_other("holds", store.pk)
 
 
@@ -122,7 +122,7 @@ def _place(request: Request, store: MemoryStore) -> HttpResponse:
 def _problem(error: ValidationError | Memory.DoesNotExist) -> str:
     if isinstance(error, ValidationError):
         return " ".join(error.messages)
-    return _("The memory is gone for good.")
+    return _("The memory was removed permanently.")
 
 
 def _page(request: Request, store: MemoryStore, form: HoldForm) -> HttpResponse:

@@ -19,22 +19,22 @@ class HoldForm(forms.Form):
     place = forms.CharField(
         label=_("What must stay"), max_length=2000, strip=False,
         widget=forms.TextInput(attrs={"class": "input-mono", "autocomplete": "off", "spellcheck": "false"}),
-        help_text=_("The path of a memory, which it follows when it is renamed; of a directory, with all that lies"
-                    " beneath it now and later; or / for the whole memory store."),
+        help_text=_("The path of a memory, the path of a directory (with everything in it, now and later), or / "
+                    "for the whole memory store. A memory stays protected when it is renamed."),
     )  # fmt: skip
-    kind = forms.ChoiceField(label=_("How"), widget=forms.RadioSelect)
+    kind = forms.ChoiceField(label=_("Kind"), widget=forms.RadioSelect)
     freezes = forms.BooleanField(
         label=_("Freeze the text too"), required=False,
-        help_text=_("Only with a legal hold: nobody edits or moves what is held, agents, imports and undoing included."
-                    " Not frozen, the text can still be changed, and every version of it stays."),
+        help_text=_("Only with a legal hold. No one can edit or move what is held: no person, agent, import or "
+                    "undo. If you do not freeze the text, it can still be changed, and every version stays."),
     )  # fmt: skip
     reason = forms.CharField(
         label=_("Why"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Everybody who sees the hold can read the reason, and the audit keeps it."),
+        help_text=_("Everyone who sees the hold can read the reason, and the audit keeps it."),
     )  # fmt: skip
     until = forms.DateField(
         label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}),
-        help_text=_("Left empty, it holds until somebody releases it."),
+        help_text=_("If you leave it empty, it holds until someone releases it."),
     )  # fmt: skip
 
     def __init__(self, store: MemoryStore, kinds: list[HoldKind], data: Any = None, **more: Any) -> None:
@@ -43,10 +43,8 @@ class HoldForm(forms.Form):
         self.memory: str | None = None
         self.path: str | None = None
         words = {
-            HoldKind.PIN: gettext("Pin: no retention policy removes it. People and agents still may."),
-            HoldKind.HOLD: gettext(
-                "Legal hold: nothing and nobody removes it or one of its versions, people and agents included."
-            ),
+            HoldKind.PIN: gettext("Pin: no retention policy can remove it. People and agents still can."),
+            HoldKind.HOLD: gettext("Legal hold: no policy, agent or person can remove it or any of its versions."),
         }
         if HoldKind.HOLD not in kinds:
             del self.fields["freezes"]
@@ -86,9 +84,9 @@ class HoldForm(forms.Form):
         try:
             end = timezone.make_aware(datetime.combine(last + timedelta(days=1), time()))
         except OverflowError:
-            raise forms.ValidationError(gettext("That day is too far away. Leave it empty.")) from None
+            raise forms.ValidationError(gettext("That day is too far away. Leave the field empty instead.")) from None
         if end <= timezone.now():
-            raise forms.ValidationError(gettext("That day is over."))
+            raise forms.ValidationError(gettext("That day is in the past."))
         return end
 
 

@@ -151,7 +151,7 @@ def _digest(settings: PolicySettings, policy: RetentionPolicy | None) -> str:
 def _tell_saved(request: Request, saved: RetentionPolicy, before: RetentionPolicy | None) -> None:
     """Add a success message with a link that undoes the change: to the form with the old values, or to the deletion of
     a new policy."""
-    said = _("The policy “%(name)s” was saved. It works with the next run.") % {"name": saved.name}
+    said = _("The policy “%(name)s” was saved. It takes effect with the next run.") % {"name": saved.name}
     if before is None:
         _tell(request, said, reverse("delete_policy", args=[saved.pk]))
     else:
@@ -160,7 +160,7 @@ def _tell_saved(request: Request, saved: RetentionPolicy, before: RetentionPolic
 
 def _tell(request: Request, said: str, back: str) -> None:
     link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
-    messages.success(request, format_html(link, said, back, _("Take it back…")))
+    messages.success(request, format_html(link, said, back, _("Undo…")))
 
 
 def _list_url(store: MemoryStore | None) -> str:

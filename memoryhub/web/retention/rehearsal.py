@@ -88,7 +88,9 @@ def export(request: Request, store: MemoryStore) -> HttpResponse:
     if draft:
         given = PolicyForm(draft)
         if not given.is_valid():
-            return HttpResponseBadRequest(_("The draft has mistakes."), content_type="text/plain; charset=utf-8")
+            return HttpResponseBadRequest(
+                _("The policy has mistakes. Correct them first."), content_type="text/plain; charset=utf-8"
+            )
         tried = tried_with(store, given, request.POST.get("policy", ""))
         told["draft"] = given.cleaned_data
     at = timezone.now() + timedelta(days=days)

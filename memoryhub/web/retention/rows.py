@@ -67,7 +67,7 @@ def what(removal: str, count: int) -> str:
     if removal == Removal.EXPIRE:
         return _("to the trash")
     if removal == Removal.PURGE:
-        return _("gone for good")
+        return _("removed permanently")
     told = {"count": f"{count:,}"}
     if removal == Removal.VERSIONS:
         return ngettext("%(count)s old version", "%(count)s old versions", count) % told
@@ -80,7 +80,7 @@ def counted(removal: str, count: int) -> str:
     if removal == Removal.EXPIRE:
         return ngettext("%(count)s memory to the trash", "%(count)s memories to the trash", count) % told
     if removal == Removal.PURGE:
-        return ngettext("%(count)s memory gone for good", "%(count)s memories gone for good", count) % told
+        return ngettext("%(count)s memory removed permanently", "%(count)s memories removed permanently", count) % told
     return what(removal, count)
 
 

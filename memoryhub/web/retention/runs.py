@@ -52,10 +52,10 @@ def start(request: Request, store: MemoryStore) -> HttpResponse:
     try:
         run = runs.start(store.pk, act(request), timezone.now())
     except runs.NothingDue:
-        messages.info(request, _("Nothing is due: a run would remove nothing."))
+        messages.info(request, _("Nothing has expired, so a run would remove nothing."))
         return see_other("retention", store.pk)
     except runs.AlreadyOpen as open:
-        messages.info(request, _("A run is in progress: here it is."))
+        messages.info(request, _("A run is already in progress. This is its page."))
         return see_other("run", open.run.pk)
     return see_other("run", run.pk)
 
@@ -85,13 +85,13 @@ def page(request: Request, run: Run) -> HttpResponse:
 @require_POST
 @of_run(Role.ADMIN)
 def allow(request: Request, run: Run) -> HttpResponse:
-    return _do(request, run, runs.allow, _("The run goes on."))
+    return _do(request, run, runs.allow, _("The run continues."))
 
 
 @require_POST
 @of_run(Role.ADMIN)
 def cancel(request: Request, run: Run) -> HttpResponse:
-    return _do(request, run, runs.cancel, _("The run was cancelled. What it did before stays done."))
+    return _do(request, run, runs.cancel, _("The run was cancelled. What it already removed stays removed."))
 
 
 @require_POST
@@ -121,7 +121,7 @@ def _do(request: Request, run: Run, verb: Callable[[str, Act], None], said: str)
     try:
         verb(run.pk, act(request))
     except runs.NotOpen:
-        messages.info(request, _("The run is over already."))
+        messages.info(request, _("The run has already ended."))
     else:
         messages.success(request, said)
     return see_other("run", run.pk)

@@ -90,10 +90,10 @@ def summary(run: Run) -> Summary:
 def _figures(run: Run) -> list[tuple[int, str]]:
     found = (
         (run.expired, _("to the trash")),
-        (run.purged, _("gone for good")),
+        (run.purged, _("removed permanently")),
         (run.versions, _("old versions")),
         (run.entries, _("audit entries")),
-        (run.skipped, _("left alone")),
+        (run.skipped, _("kept")),
     )
     return [(count, words) for count, words in found if count]
 
@@ -128,20 +128,20 @@ def _state(item: RunItem, memory: Memory | None) -> str:
     if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
         return ""
     if memory is None:
-        return _("gone for good since")
-    return _("in the trash") if not memory.is_live else _("back since")
+        return _("removed permanently since then")
+    return _("in the trash") if not memory.is_live else _("restored since then")
 
 
 def skipped_words(code: str) -> str:
     """Return the reason why a run skipped an item, in words."""
     words = {
         "held": _("pinned or on hold"),
-        "gone": _("not there any more"),
-        "deleted": _("deleted meanwhile"),
-        "restored": _("restored meanwhile"),
-        "changed": _("changed meanwhile"),
-        "read": _("read meanwhile"),
-        "policy": _("the policy is another one now"),
+        "gone": _("no longer there"),
+        "deleted": _("deleted in the meantime"),
+        "restored": _("restored in the meantime"),
+        "changed": _("changed in the meantime"),
+        "read": _("read in the meantime"),
+        "policy": _("another policy applies now"),
     }
     return words.get(code, code)
 

@@ -21,7 +21,7 @@ def pattern_words(pattern: str) -> str:
         return _("everything under %(path)s") % {"path": pattern}
     if "*" not in pattern:
         return _("the memory at %(path)s") % {"path": pattern}
-    return _("what matches %(pattern)s") % {"pattern": pattern}
+    return _("everything that matches %(pattern)s") % {"pattern": pattern}
 
 
 def sentences(policy: Policy) -> list[str]:
@@ -35,7 +35,7 @@ def _expiring(policy: Policy) -> list[str]:
         words % {"days": days(count)}
         for count, words in (
             (policy.expire_unread_days, _("that no agent has read for %(days)s")),
-            (policy.expire_unchanged_days, _("that nobody has changed for %(days)s")),
+            (policy.expire_unchanged_days, _("that no one has changed for %(days)s")),
             (policy.expire_older_days, _("that were created more than %(days)s ago")),
         )
         if count is not None
@@ -43,10 +43,11 @@ def _expiring(policy: Policy) -> list[str]:
     found = []
     if reasons:
         told = {"which": _(", or ").join(reasons), "days": days(policy.grace_days)}
-        found.append(_("Memories %(which)s go to the trash, and are removed for good after %(days)s there.") % told)
+        found.append(_("Memories %(which)s go to the trash, and are removed permanently after %(days)s there.") % told)
     if policy.trash_days is not None:
         found.append(
-            _("What people put into the trash is removed for good after %(days)s.") % {"days": days(policy.trash_days)}
+            _("What people put into the trash is removed permanently after %(days)s.")
+            % {"days": days(policy.trash_days)}
         )
     return found
 
@@ -91,13 +92,13 @@ def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *
         return rule_words(rule)
     told = {"day": day(since), "days": days(max(0, (at - since).days)), "limit": days(limit or 0)}
     words = {
-        retention_rules.UNREAD: _("not read since %(day)s, %(days)s")
+        retention_rules.UNREAD: _("not read since %(day)s (%(days)s)")
         if is_read
-        else _("never read, there since %(day)s, %(days)s"),
-        retention_rules.UNCHANGED: _("not changed since %(day)s, %(days)s"),
-        retention_rules.OLDER: _("there since %(day)s, %(days)s"),
-        retention_rules.GRACE: _("expired on %(day)s, %(days)s in the trash"),
-        retention_rules.TRASH: _("deleted on %(day)s, %(days)s in the trash"),
+        else _("never read since it was created or restored on %(day)s (%(days)s)"),
+        retention_rules.UNCHANGED: _("not changed since %(day)s (%(days)s)"),
+        retention_rules.OLDER: _("created or restored on %(day)s (%(days)s ago)"),
+        retention_rules.GRACE: _("expired on %(day)s (%(days)s in the trash)"),
+        retention_rules.TRASH: _("deleted on %(day)s (%(days)s in the trash)"),
         retention_rules.ENTRIES: _("older than %(limit)s"),
     }.get(rule)
     return words % told if words else rule_words(rule)
@@ -106,8 +107,8 @@ def reason(rule: str, since: datetime | None, at: datetime, limit: int | None, *
 def rule_words(rule: str) -> str:
     """Return in words why a rule removes something."""
     words = {
-        retention_rules.UNREAD: _("not read for long"),
-        retention_rules.UNCHANGED: _("not changed for long"),
+        retention_rules.UNREAD: _("not read for a long time"),
+        retention_rules.UNCHANGED: _("not changed for a long time"),
         retention_rules.OLDER: _("old"),
         retention_rules.GRACE: _("its time in the trash is over"),
         retention_rules.TRASH: _("its time in the trash is over"),
@@ -120,15 +121,18 @@ def rule_words(rule: str) -> str:
 def why(candidate: Candidate) -> str:
     """Return why a policy applies to a path, or why it does not."""
     if candidate.why == "wins" and candidate.policy.store is None:
-        return _("It applies: no policy of this memory store matches the path, and of the hub’s this is the closest.")
+        return _(
+            "It applies. No policy of this memory store matches the path, and this "
+            "policy of the hub matches most closely."
+        )
     words = {
-        "wins": _("It applies: of the policies that match the path it is the most specific."),
-        "paused": _("It applies, and is paused: nothing is removed, and no other policy takes its place."),
+        "wins": _("It applies. It is the most specific of the policies that match the path."),
+        "paused": _("It applies, but it is paused. Nothing is removed, and no other policy takes its place."),
         "no_match": _("The path does not match."),
-        "store": _("It matches, but a policy of the memory store comes before those of the hub."),
-        "start": _("It matches, but the other policy’s pattern spells out more of the start of the path."),
-        "literal": _("It matches, but the other policy’s pattern spells out more of the path."),
-        "order": _("It matches equally well; the other policy’s pattern comes first alphabetically."),
+        "store": _("It matches, but policies of the memory store come before policies of the hub."),
+        "start": _("It matches, but the pattern of the other policy describes more of the start of the path."),
+        "literal": _("It matches, but the pattern of the other policy describes more of the path."),
+        "order": _("It matches equally well, but the pattern of the other policy comes first in the alphabet."),
     }
     return words.get(candidate.why, candidate.why)
 
@@ -145,8 +149,8 @@ def pattern_problem(pattern: str) -> str:
 def bad_pattern(code: str) -> str:
     words = {
         "start": _("A pattern begins with a slash, like a path: /tickets/"),
-        "empty": _("There is a name missing between two slashes."),
-        "stars": _("Two stars stand for any directories and must be a name of their own: /**/drafts/"),
+        "empty": _("A name is missing between two slashes."),
+        "stars": _("Two stars stand for any directories. Write them between two slashes: /**/drafts/"),
         "dots": _("A pattern cannot have . or .. as a name."),
         "unseen": _("A pattern cannot have control or invisible characters."),
         "long": _("A pattern has at most 1,024 bytes."),

@@ -137,7 +137,7 @@ def test_sending_the_form_again_makes_no_other_invitation(superuser: User) -> No
     again = client.post("/people/invite", {"email": "dora@example.com", "form": "f1"})
     assert again.status_code == 303
     assert Invitation.objects.count() == 1
-    assert "shown only once" in text(client.get("/people"))
+    assert "cannot be shown again" in text(client.get("/people"))
 
 
 def test_an_administrator_can_be_invited(superuser: User) -> None:

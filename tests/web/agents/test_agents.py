@@ -260,7 +260,7 @@ def test_sending_the_form_again_issues_no_other_key(agent: Agent, store: MemoryS
     assert client.post(address, given).status_code == 200
     assert client.post(address, given).status_code == 303
     assert Key.objects.count() == 1
-    assert "shown only once" in text(client.get(f"/agents/{agent.id}"))
+    assert "cannot be shown again" in text(client.get(f"/agents/{agent.id}"))
 
 
 def test_a_key_may_reach_all_stores(agent: Agent, store: MemoryStore, other: MemoryStore, superuser: User) -> None:

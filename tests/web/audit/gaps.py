@@ -111,7 +111,7 @@ def _purge(store: MemoryStore, at: datetime) -> str:
 
 
 def _mask_version(store: MemoryStore, version: MemoryVersion, at: datetime) -> MemoryVersion:
-    """One word of its text is not there any more."""
+    """One word of its text is no longer there."""
     with tree.locked(store.pk, _act(at, Actor.system("tests"))) as locked:
         evidence = Evidence(locked)
         forget_answers(locked, [version], {version.pk: version.path})

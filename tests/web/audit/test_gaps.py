@@ -98,7 +98,7 @@ class TestVersions:
     def test_a_comparison_with_one_that_is_gone_says_so(self, gaps: Gaps, client: Client) -> None:
         for query in ("?from=2&to=3", "?from=4&to=5", "?to=3", "?from=4", ""):
             page = shown(client, "compare", query, **of_memory(gaps))
-            assert ("has been removed" in page) == ("from=2" in query or "from=4" in query), query
+            assert ("The retention policy removed version" in page) == ("from=2" in query or "from=4" in query), query
 
     def test_blame_goes_back_as_far_as_the_versions_do(self, gaps: Gaps, client: Client) -> None:
         shown(client, "blame", **of_memory(gaps))
@@ -163,10 +163,10 @@ class TestMoments:
         assert third.superseded_seq is not None
         parts: dict[str, Any] = {"seq": third.superseded_seq, **of_memory(gaps)}
         page = shown(client, "moment_memory", **parts)
-        assert "removed by the retention policy" in page
+        assert "The retention policy removed the version" in page
         assert "did not exist yet" not in page
         directory = shown(client, "moment", store_id=gaps.store.pk, seq=third.superseded_seq)
-        assert "Versions that were current at this moment have been removed" in directory
+        assert "The retention policy removed versions that were current at this moment" in directory
 
     def test_what_changed_does_not_call_it_new(self, gaps: Gaps, client: Client) -> None:
         third = MemoryVersion.objects.of_memory(gaps.thinned).get(number=3)
@@ -175,6 +175,6 @@ class TestMoments:
         )
         row = next(row for row in answer.context["rows"] if row.of.memory == gaps.thinned.pk)
         assert row.of.kinds == ("changed",)
-        assert "what changed is unknown" in words(answer.content)
+        assert "What changed is unknown" in words(answer.content)
         page = shown(client, "changes", "?from=3&to=90", store_id=gaps.store.pk)
         assert f"The audit starts at entry {gaps.starts_at + 1}" in page

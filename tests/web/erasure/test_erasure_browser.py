@@ -105,7 +105,7 @@ def test_a_version_is_redacted_and_says_so(desk: Page, live_server: LiveServer, 
     desk.get_by_label("Type the name of the memory").fill("zq.md")
     desk.get_by_role("button", name="Redact version 1 for good").click()
     expect(desk.get_by_role("heading", level=1)).to_have_text("Version 1 of zq.md")
-    expect(desk.get_by_text("The audit still records it.")).to_be_visible()
+    expect(desk.get_by_text("The audit still records who wrote it and when.")).to_be_visible()
     fits(desk)
     axe(desk)
     desk.goto(f"{live_server.url}/stores/{store.id}/versions/{memory.head_id}/redact")

@@ -57,7 +57,7 @@ def test_the_pages_then_say_by_whom(memory: Memory, alice: User, bob: User) -> N
         assert "badge-redacted" in html and "by Alice" in html and f"entry {seq}" in html, url
         assert "Redact…" not in html and "Redact version" not in html
     html = page(client, f"/stores/{memory.store_id}/memories/{memory.pk}/compare?from=1&to=2")
-    assert "removed for good" in html
+    assert "removed permanently" in html
     assert "redacted version 1 of a memory" in page(client, f"/audit/{memory.store_id}/{seq}")
 
 

@@ -82,7 +82,7 @@ def test_neighbours_of_one_version_are_told_once(caller: Caller, bob: User) -> N
 def test_age_is_a_scale_from_the_oldest_line_to_the_newest(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "1\n2\n3\n")
     assert all('class="blame-5' in item for item in items(blame(bob, memory)))
-    assert "All lines came at the same moment" in blame(bob, memory).content.decode()
+    assert "All lines were written at the same time" in blame(bob, memory).content.decode()
     for old, new in (("2", "two"), ("two", "zwei"), ("3", "three")):
         caller.replace("/a.md", old, new)
     response = blame(bob, memory)
@@ -160,7 +160,7 @@ def test_what_a_redaction_took_is_said(caller: Caller, bob: User) -> None:
     assert "This line came with version 2, which was redacted or removed, or with version 3." in harmless
     assert "v2–3" in harmless
     assert "One line came either with that version" in response.content.decode()
-    assert "has been removed for good" in blame(bob, memory, "?version=2").content.decode()
+    assert "was removed permanently" in blame(bob, memory, "?version=2").content.decode()
 
 
 def test_more_versions_than_a_page_looks_at_are_told(
@@ -173,7 +173,7 @@ def test_more_versions_than_a_page_looks_at_are_told(
     response = blame(bob, memory)
     assert origins(response) == [2, 4]
     assert "v2 or earlier" in items(response)[0]
-    assert "more versions than one page looks at" in response.content.decode()
+    assert "more versions than one page can compare" in response.content.decode()
     assert origins(blame(bob, memory, "?version=2")) == [1, 2]
 
 

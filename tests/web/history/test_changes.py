@@ -79,8 +79,8 @@ def test_dates_are_moments_too(caller: Caller, after: int, look: Client) -> None
     [
         ("?from=abc", "not a date"),
         ("?to=999999", "no entry 999999 yet"),
-        ("?from=2999-01-01", "has not come yet"),
-        ("?from=99999&to=0", "shown in their order"),
+        ("?from=2999-01-01", "is in the future"),
+        ("?from=99999&to=0", "The two moments were swapped"),
         ("?from=-1", "not a date"),
         ("?from=" + "9" * 40, "not a date"),
     ],
@@ -97,7 +97,7 @@ def test_without_an_address_it_is_the_last_day(caller: Caller, after: int, look:
 
 def test_moments_without_a_difference_say_so(caller: Caller, look: Client) -> None:
     page = get(look, caller.store, f"?from={caller.last.seq}")
-    assert "Nothing differs" in page.content.decode()
+    assert "No differences" in page.content.decode()
 
 
 def test_diffs_beyond_the_first_are_folded_with_a_link(
@@ -127,7 +127,7 @@ def test_a_redacted_text_is_said_and_not_compared(caller: Caller, after: int, lo
         MemoryVersion.objects.of_memory(memory).filter(number=1).update(text=None, sha256=None, redacted_at=AT)
     page = get(look, caller.store, f"?from={after}&kind=changed")
     assert rows(page) == [("/changes.md", ["changed"], False)]
-    assert "removed for good" in page.content.decode()
+    assert "removed permanently" in page.content.decode()
 
 
 def test_hostile_texts_are_shown_as_text(caller: Caller, look: Client) -> None:

@@ -68,10 +68,10 @@ def test_the_tree_of_each_moment_is_shown_with_its_names(caller: Caller, look: C
 def test_the_banner_says_when_it_was_and_what_now_is(caller: Caller, look: Client) -> None:
     seq = seq_of(caller.store, "create")
     page = get(look, at(caller.store, seq)).content.decode()
-    assert "You are looking at the store as it was after" in page
+    assert "You are looking at the store" in page
     assert f"Now is entry {caller.last.seq}." in page
     assert reverse("changes", args=[caller.store.id]) + f"?from={seq}&amp;to={caller.last.seq}" in page
-    assert "as it is now" in get(look, at(caller.store, caller.last.seq)).content.decode()
+    assert "how it is now" in get(look, at(caller.store, caller.last.seq)).content.decode()
 
 
 def test_only_curators_are_offered_to_restore(caller: Caller, look: Client, alice: User) -> None:
@@ -119,7 +119,7 @@ def test_a_redacted_text_is_not_there_at_any_moment(caller: Caller, look: Client
             text=None, size=None, sha256=None, redacted_at=AT
         )
     seq = seq_of(caller.store, "create")
-    assert "removed for good" in get(look, at(caller.store, seq, f"memories/{memory.pk}")).content.decode()
+    assert "removed permanently" in get(look, at(caller.store, seq, f"memories/{memory.pk}")).content.decode()
     assert "redacted" in get(look, at(caller.store, seq, "tree/notes")).content.decode()
 
 
@@ -184,15 +184,15 @@ def test_a_date_is_read_in_the_zone_of_the_person(caller: Caller, bob: User) -> 
     ("query", "sentence"),
     [
         ("seq=abc", "not the number"),
-        ("seq=0", "begin with 1"),
+        ("seq=0", "start at number 1"),
         ("seq=-1", "not the number"),
-        ("seq=" + "9" * 18, "no such entry yet"),
+        ("seq=" + "9" * 18, "No entry has this number yet"),
         ("seq=" + "9" * 40, "not the number"),
         ("at=yesterday", "not a date"),
         ("at=1990-01-01T10:00", "did not exist yet"),
         ("at=0001-01-01T00:00", "not a date"),
         ("at=9999-12-31T23:59", "not a date"),
-        ("at=2999-01-01T10:00", "has not come yet"),
+        ("at=2999-01-01T10:00", "is in the future"),
     ],
 )
 def test_a_moment_that_cannot_be_shown_is_said(query: str, sentence: str, caller: Caller, look: Client) -> None:

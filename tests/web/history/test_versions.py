@@ -151,7 +151,7 @@ class TestVersionPage:
         assert "This version deleted the memory" in version_page(alice, memory.head).content.decode()
         redact(created)
         body = version_page(alice, created).content.decode()
-        assert "has been removed for good" in body
+        assert "was removed permanently" in body
         assert "/restore" not in body
 
     def test_an_empty_text_is_a_text(self, caller: Caller, bob: User) -> None:

@@ -68,7 +68,7 @@ def desk(client: Client, store: MemoryStore) -> Desk:
 def test_changes_of_different_lines_are_one_text(desk: Desk) -> None:
     desk.theirs(TEXT.replace("one", "ONE"))
     html = desk.save(text=TEXT.replace("five", "FIVE"), note="my note")
-    assert "No line was changed on both sides" in html
+    assert "You and they changed different lines" in html
     assert desk.fields["text"] == "ONE\ntwo\nthree\nfour\nFIVE\n"
     assert desk.fields["note"] == "my note"
     assert text_of(desk.memory) == TEXT.replace("one", "ONE")
@@ -81,7 +81,7 @@ def test_the_page_says_who_was_faster_and_how_much_lies_between(desk: Desk, supe
     desk.theirs(TEXT + "six\n")
     desk.theirs(TEXT + "seven\n", superuser)
     html = desk.save(text="zero\n" + TEXT)
-    assert "You opened version 1; meanwhile version 3 was saved." in html
+    assert "You opened version 1. Since then, version 3 was saved." in html
     assert "There is 1 version between them." in html
     assert "Root" in html
 
@@ -217,7 +217,7 @@ def test_a_second_conflict_opens_the_room_again_with_nothing_lost(desk: Desk) ->
 def test_without_a_known_base_everything_that_differs_is_a_conflict(desk: Desk) -> None:
     desk.fields |= {"version": "memver_none", "sha256": "0" * 64}
     html = desk.save(text=TEXT.replace("one", "MINE"))
-    assert "is not known any more" in html
+    assert "no longer exists" in html
     assert desk.fields["text"].startswith("<<<<<<< yours\nMINE\n|||||||\n=======\none\n>>>>>>> theirs, version 1\n")
 
 

@@ -113,7 +113,7 @@ def test_an_edit_of_a_memory_that_was_deleted_is_kept_to_create_it_again(client:
     write(store, "/a.md", "somebody was faster again")
     taken = client.post(f"/stores/{store.id}/new", sent(kept))
     again = form_with(taken.content.decode(), "text")
-    assert "There already is" in taken.content.decode()
+    assert "is already at" in taken.content.decode()
     assert again["text"] == "mine\n"
     done = client.post(f"/stores/{store.id}/new", sent(again, path="/b.md"))
     assert done.status_code == 303
@@ -158,8 +158,8 @@ def test_a_sign_that_is_not_ours_is_refused(newlines: str) -> None:
 
 
 @pytest.mark.parametrize(("message", "said"), [
-    (results.already_exists("/memories/x.md"), "There already is a memory or a directory at /memories/x.md."),
-    (results.memory_too_large("/a", 20, 10), "/a would be 20 bytes; the limit of this memory store is 10."),
+    (results.already_exists("/memories/x.md"), "A memory or a directory is already at /memories/x.md."),
+    (results.memory_too_large("/a", 20, 10), "/a would have 20 bytes, but the limit of this memory store is 10."),
     (results.path_escapes("/memories/../x"), "The path /../x would lead out of the memory store."),
     (results.path_not_allowed("/memories/\u202e", "why"), "The path /\\u202e is not allowed: why."),
     (results.inside_itself("/a", "/a/b"), "/a cannot be moved inside itself, to /a/b."),

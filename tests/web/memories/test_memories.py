@@ -77,7 +77,7 @@ def test_hostile_text_is_inert_and_hidden_characters_are_shown(client: Client, s
     html = page(client, url_of(memory))
     assert "\u202e" not in html
     assert "hidden-character" in html
-    assert "cannot be seen" in html
+    assert "invisible characters" in html
 
 
 def test_markdown_is_rendered_in_its_own_tab(client: Client, store: MemoryStore) -> None:
@@ -148,7 +148,7 @@ def test_a_memory_is_created_with_a_note(client: Client, curator: User, store: M
 
 
 @pytest.mark.parametrize(("path", "said"), [
-    ("", "required"), ("/", "already is"), ("/a.md", "There already is"), ("/dir", "There already is"),
+    ("", "required"), ("/", "is already at"), ("/a.md", "is already at"), ("/dir", "is already at"),
     ("/a.md/x", "/a.md is a memory"), ("/new/", "must not end with /"), ("/../x", "lead out"), ("/x\0", "Null"),
     ("/%2e%2e/x", "lead out"), ("/a\u200bb", "invisible"),
 ])  # fmt: skip

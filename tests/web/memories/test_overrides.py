@@ -10,7 +10,7 @@ from tests.web.browser_forms import form_with, sent
 from tests.web.memories.pages import new_curator, newest, page, text_of, url_of, write
 
 FLAGGED = "Nothing was saved: the rules of this store flag this text."
-NO_REASON = "Say why this may be stored, or take it out."
+NO_REASON = "Give a reason why this may be stored, or remove it."
 TEXT = f"first\nhis card is {CARD}\n"
 
 
@@ -97,10 +97,11 @@ def test_what_is_blocked_is_said_and_what_is_masked_is_told_after_saving(client:
     set_rules(store, card="block", password="mask")
     fields = form_with(page(client, url_of(memory, "edit")), "sha256")
     html = client.post(url_of(memory, "edit"), sent(fields, text=f"a\n{CARD}\n")).content.decode()
-    assert "Line 2 of /a.md would hold a payment card number, which this memory store does not keep." in html
+    assert "Line 2 of /a.md contains a payment card number, which this memory store does not keep." in html
     answer = client.post(url_of(memory, "edit"), sent(fields, text="the password is hunter2!Xy\n"), follow=True)
     assert (
-        "1 passage was stored masked, because this memory store does not keep it: Password." in answer.content.decode()
+        "1 passage was masked before it was stored, because this memory store does not keep such text: Password."
+        in answer.content.decode()
     )
     assert text_of(memory).startswith("the password is [redacted:password]")
 
@@ -117,7 +118,7 @@ def test_a_path_that_is_flagged_needs_a_reason_and_one_that_is_kept_out_is_refus
         assert "in the path" in html
         set_rules(store, card="mask")
         refused = client.post(url, given).content.decode()
-        assert "This path would hold a payment card number, which this memory store does not keep." in refused
+        assert "This path contains a payment card number, which this memory store does not keep." in refused
     set_rules(store, card="flag")
     assert client.post(url, sent(form_with(html, "new_path"), override="a test number")).status_code == 303
     assert Finding.objects.get(store=store).in_path

@@ -119,7 +119,7 @@ class TestMove:
         write(store, "/b/1.md")
         before = AuditEntry.objects.count()
         shown = ask(client, store, act="move", id=[one.id, two.id], into="/b")
-        assert "There is a memory or a directory at /b/1.md already" in words(shown)
+        assert "A memory or a directory is already at /b/1.md" in words(shown)
         assert not [fields for _, fields in forms(shown) if "digest" in fields]
         assert (live(store), AuditEntry.objects.count()) == ({"/a/1.md", "/a/2.md", "/b/1.md"}, before)
 
@@ -128,7 +128,7 @@ class TestMove:
         shown = ask(client, store, act="move", id=one.id, into="/b")
         write(store, "/b/1.md")
         html = confirm(client, store, shown)
-        assert "has changed in the meantime" in html and "There is a memory or a directory at /b/1.md" in words(html)
+        assert "changed in the meantime" in html and "A memory or a directory is already at /b/1.md" in words(html)
         assert live(store) == {"/a/1.md", "/b/1.md"}
 
     def test_the_top_of_the_store_is_a_slash(self, client: Client, store: MemoryStore) -> None:
@@ -147,7 +147,9 @@ class TestMove:
         assert "is a memory and not a directory" in ask(client, store, act="move", id=one.id, into="/a/1.md/x")
         html = ask(client, store, act="move", id=directory(store, "/a"), into="/a/b")
         assert "A directory cannot move into itself" in html
-        assert "All of it is in /a already" in words(ask(client, store, act="move", id=one.id, into="/a"))
+        assert "Everything that you selected is already in /a" in words(
+            ask(client, store, act="move", id=one.id, into="/a")
+        )
 
     def test_an_archived_store_says_so(self, client: Client, store: MemoryStore) -> None:
         one = write(store, "/a/1.md")
@@ -177,7 +179,7 @@ class TestDelete:
         others = ask(signed_in(alice), store, act="delete", id=[two.id])
         confirm(signed_in(alice), store, others)
         html = confirm(client, store, asked)
-        assert "has changed in the meantime" in html and "1 of what you selected is not there any more" in words(html)
+        assert "changed in the meantime" in html and "1 of the selected items no longer exists here" in words(html)
         assert live(store) == {"/a/1.md"}
         confirm(client, store, html)
         assert live(store) == set()
@@ -186,7 +188,7 @@ class TestDelete:
         one = write(store, "/a/1.md")
         asked = ask(client, store, act="delete", id=one.id)
         curation.delete(store.id, "/a/1.md", act())
-        assert "None of the selection is left" in confirm(client, store, asked)
+        assert "The selected items no longer exist" in confirm(client, store, asked)
 
     def test_an_archived_store_can_be_emptied(self, client: Client, store: MemoryStore) -> None:
         one = write(store, "/a/1.md")
@@ -218,7 +220,7 @@ class TestAny:
         theirs = write(other, "/secret.md")
         for wanted in ("delete", "move", "restore", "export"):
             html = ask(client, store, act=wanted, id=theirs.id, format="zip")
-            assert "None of the selection is left" in html and "secret" not in html
+            assert "The selected items no longer exist" in html and "secret" not in html
         assert live(other) == {"/secret.md"}
 
     @pytest.mark.parametrize(
@@ -230,14 +232,14 @@ class TestAny:
         if wanted == "restore":
             curation.delete(store.id, "/a/1.md", act())
         html = ask(client, store, act=wanted, id=[one.id, id])
-        assert "1 of what you selected is not there any more" in words(html)
+        assert "1 of the selected items no longer exists here" in words(html)
 
     @pytest.mark.parametrize("place", ["/../x", "no slash", "/a\0", "/nowhere", "/" + "x" * 3000])
     def test_a_malformed_place_is_no_error(self, client: Client, store: MemoryStore, place: str) -> None:
         one = write(store, "/a/1.md")
         assert client.post(url(store), {"act": "delete", "id": one.id, "in": place}).status_code == 200
         html = ask(client, store, act="delete", everything="1", **{"in": place})
-        assert "Select something first" in html or "None of the selection is left" in html
+        assert "Select something first" in html or "The selected items no longer exist" in html
 
     def test_too_much_is_said(self, client: Client, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
         for number in range(3):

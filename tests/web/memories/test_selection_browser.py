@@ -191,7 +191,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_selection(desk: Page, store: Memory
         desk.goto(f"{base}/trash")
         press(desk, "j x")
         axe(desk)
-        desk.get_by_role("button", name="Restore all that went together").click()
+        desk.get_by_role("button", name="Restore all that were deleted together").click()
         expect(desk.get_by_text("Another memory or directory is at")).to_be_visible()
         axe(desk)
         for address in (

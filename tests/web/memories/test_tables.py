@@ -76,7 +76,7 @@ class TestMemories:
         answer = signed_in(bob).post(
             reverse("selection", args=[store.id]), {"format": "zip", "everything": "1", "in": "/nowhere"}
         )
-        assert "None of the selection is left" in answer.content.decode()
+        assert "The selected items no longer exist" in answer.content.decode()
 
 
 class TestTables:

@@ -52,7 +52,7 @@ def test_deleted_memories_stand_in_the_trash_with_who_deleted_them(client: Clien
     curation.delete(store.id, "/notes", act(new_person("Dora")))
     html = page(client, reverse("trash", args=[store.id]))
     assert reverse("memory", args=[store.id, gone.id]) in html and "/notes/gone.md" in html and "Dora" in html
-    assert "Kept until" in html and "somebody removes it" in html
+    assert "Kept until" in html and "someone removes it" in html
     assert kept.id not in html
 
 
@@ -212,11 +212,11 @@ class TestRestore:
         curation.delete(store.id, "/a", act())
         selection(signed_in(alice), store, act="restore", id=one.id)
         html = selection(client, store, act="restore", id=[one.id, two.id])
-        assert "1 of what you selected is not there any more" in html
+        assert "1 of the selected items no longer exists here" in html
         assert live(store) == {"/a/1.md"}
         selection(client, store, **form_with(html, "digest"))
         assert live(store) == {"/a/1.md", "/a/2.md"}
-        assert "None of the selection is left" in selection(client, store, act="restore", id=[one.id, two.id])
+        assert "The selected items no longer exist" in selection(client, store, act="restore", id=[one.id, two.id])
 
     def test_a_redacted_memory_is_said_and_left(self, client: Client, store: MemoryStore) -> None:
         one, two = write(store, "/a/1.md"), write(store, "/a/2.md")

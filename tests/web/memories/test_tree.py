@@ -211,7 +211,7 @@ def test_a_directory_is_renamed_with_all_beneath_it(curator: User, store: Memory
 
 
 @pytest.mark.parametrize(("new_path", "said"), [
-    ("", "required"), ("/b", "already is"), ("/", "already is"), ("/a/inside", "inside itself"),
+    ("", "required"), ("/b", "is already at"), ("/", "is already at"), ("/a/inside", "inside itself"),
     ("/x.md/a", "/x.md is a memory"), ("/../a", "lead out"), ("/a\\b", "backslashes"), ("/c/./d", "single dot"),
     ("/\u202eevil", "invisible"), ("/" + "n" * 300, "longer"), ("/" + "d/" * 30, "deeper"),
 ])  # fmt: skip

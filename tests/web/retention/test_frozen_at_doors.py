@@ -21,7 +21,7 @@ from tests.web.review.reviewing import inbox
 from tests.web.transfer.test_imports import act_on, brought, finished, text_of as page_of
 
 pytestmark = pytest.mark.django_db
-WHY = "is held and cannot be changed, moved or deleted: Case 17"
+WHY = "cannot be changed, moved or deleted: Case 17"
 
 
 def at_the_api(store: MemoryStore, memory: Memory, _browser: Client) -> None:
@@ -44,7 +44,7 @@ def by_an_import(store: MemoryStore, memory: Memory, browser: Client) -> None:
     job: Import = brought(browser, store, archive(("case/a.md", b"new\n")))
     assert act_on(browser, job, "start_import", **{"choice-0": "take"}) == 303
     shown = page_of(browser, finished(job))
-    assert "is held and cannot be changed" in shown and "Case 17" in shown
+    assert "cannot be changed" in shown and "Case 17" in shown
 
 
 def by_a_selection(store: MemoryStore, memory: Memory, browser: Client) -> None:

@@ -68,7 +68,9 @@ def test_curators_pin_admins_hold_viewers_look(client: Client, store: MemoryStor
     pin = Hold.objects.get()
     hold = holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="case", path="")
     viewer = signed_in(bob)
-    assert "Hold it" not in page(viewer, url("holds", store.pk)) and "needed" in page(viewer, url("holds", store.pk))
+    assert "Pin or hold it" not in page(viewer, url("holds", store.pk)) and "needed" in page(
+        viewer, url("holds", store.pk)
+    )
     given = {"place": "/a.md", "kind": "pin", "reason": "x"}
     assert viewer.post(url("holds", store.pk), given).status_code == 403
     assert signed_in(charlie).get(url("holds", store.pk)).status_code == 404
@@ -85,18 +87,18 @@ def test_letting_go_asks_first_and_stays_in_the_list(client: Client, store: Memo
     hold = holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="case", path="/x")
     address = url("release_hold", store.pk, hold.pk)
     html = page(client, address)
-    assert "Release the hold" in html and "may remove this again" in html
+    assert "Release the hold" in html and "can remove this again" in html
     html = client.post(address, {"note": "settled"}, follow=True).content.decode()
     assert "The legal hold was released." in html and "Ended" in html and "released by Alice" in html
     assert (newest(store).command, newest(store).note) == ("release", "settled")
-    assert "It was over already." in client.post(address, follow=True).content.decode()
-    assert "It is already over." in page(client, address)
+    assert "It had already ended." in client.post(address, follow=True).content.decode()
+    assert "It has already ended." in page(client, address)
 
 
 def test_one_whose_end_has_come_is_over(client: Client, store: MemoryStore) -> None:
     holds.place(store.pk, act(), kind=HoldKind.PIN, reason="old", path="/x", ends_at=act().at + timedelta(days=3))
     html = page(client, url("holds", store.pk))
-    assert "Nothing is held" in html and "as planned" in html
+    assert "Nothing is held" in html and "on its last day" in html
 
 
 def test_the_form_begins_with_what_the_address_says(client: Client, store: MemoryStore) -> None:
@@ -124,7 +126,7 @@ def test_a_hold_refuses_to_delete_and_says_so_with_a_link(client: Client, store:
     holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path="/notes")
     address = url("delete_memory", store.pk, memory.pk)
     asked = page(client, address)
-    assert "Case 17" in asked and "goes to the trash" not in asked and "Back to the memory" in asked
+    assert "Case 17" in asked and "moves it to the trash" not in asked and "Back to the memory" in asked
     html = client.post(address).content.decode()
     assert url("holds", store.pk) in html and Memory.objects.live().count() == 1
     directory = url("delete_directory", store.pk, "notes")
@@ -151,7 +153,7 @@ def test_the_forms_of_a_frozen_memory_say_so_before_anything_is_typed(client: Cl
     for address in (edit, rename, url("delete_memory", store.pk, memory.pk)):
         html = page(client, address)
         assert "its text is frozen" in html and "Case 17" in html, address
-        assert "Its text can be changed" not in html, address
+        assert "Its text can still be changed" not in html, address
     facts = page(client, url("memory", store.pk, memory.pk))
     assert "text frozen" in facts and "Case 17" in facts
 
@@ -167,8 +169,8 @@ def test_the_page_of_a_held_memory_offers_no_act_that_the_hold_refuses(client: C
     assert offered()[0] == list(acts)
     hold = holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path="/case")
     names, html = offered()
-    assert names == ["edit_memory", "rename_memory"] and "Held: it cannot be deleted" in html
+    assert names == ["edit_memory", "rename_memory"] and "Legal hold: it cannot be deleted" in html
     holds.release(store.pk, hold.pk, act())
     holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 18", path="/case", freezes=True)
     names, html = offered()
-    assert names == [] and "Held: nothing of it can be changed" in html and "Case 18" in html
+    assert names == [] and "Legal hold: it cannot be changed" in html and "Case 18" in html

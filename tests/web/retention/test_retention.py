@@ -74,11 +74,11 @@ class TestStorePage:
         policy(None, "House", keep_entry_days=730, trash_days=10)
         html = page(client, url("retention", store.pk))
         for words in (
-            "read for 90 days go to the trash, and are removed for good after 30 days there.",
+            "read for 90 days go to the trash, and are removed permanently after 30 days there.",
             "Keeps the newest 20 versions of each memory.",
             "Memories that were created more than 1 day ago go to the trash",
             "Keeps the audit entries of the last 730 days.",
-            "What people put into the trash is removed for good after 10 days.",
+            "What people put into the trash is removed permanently after 10 days.",
             "Paused", "Policies of the hub", "Administrators of the hub change them.", "within the hour", "none yet",
         ):  # fmt: skip
             assert words in html, words
@@ -113,13 +113,13 @@ class TestExplain:
         write(store, "/notes/a.md")
         html = page(client, url("explain_path", store.pk) + "?path=/notes/a.md")
         assert (
-            "The policy <b>Close</b> applies." in html and "of the policies that match the path it is the most" in html
+            "The policy <b>Close</b> applies." in html and "It is the most specific of the policies that match" in html
         )
         assert (
-            "the other policy’s pattern spells out more of the start" in html
-            and "comes before those of the hub" in html
+            "the pattern of the other policy describes more of the start" in html
+            and "come before policies of the hub" in html
         )
-        assert "unless an agent reads it" in html and "never read, there since" in html
+        assert "unless an agent reads it" in html and "never read since it was created or restored on" in html
 
     def test_of_a_path_without_a_memory_and_without_a_policy(self, client: Client, store: MemoryStore) -> None:
         html = page(client, url("explain_path", store.pk) + "?path=/nothing.md")
@@ -130,8 +130,8 @@ class TestExplain:
         write(store, "/notes/a.md")
         holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case <17>", path="/notes")
         html = page(client, url("explain_path", store.pk) + "?path=/notes/a.md")
-        assert "Legal hold: nothing and nobody removes it." in html and "Case &lt;17&gt;" in html
-        assert "Without the pin or hold:" in html and "it goes to the trash with the next run" in html
+        assert "Legal hold: no policy, agent or person can remove it." in html and "Case &lt;17&gt;" in html
+        assert "Without the pin or hold:" in html and "the next run moves it to the trash" in html
 
     def test_a_paused_policy_that_wins_is_told(self, client: Client, store: MemoryStore) -> None:
         policy(store, "Rest", "/a/", expire_unread_days=1, paused=True)
@@ -156,7 +156,7 @@ class TestPattern:
         assert "1 memory of today matches" in page(client, url("retention_pattern", store.pk) + "?pattern=/**/3*.md")
 
     def test_a_wrong_one_is_said_in_words(self, client: Client, store: MemoryStore) -> None:
-        wrong = {"a": "begins with a slash", "//": "a name missing", "/a**b": "a name of their own", "/..": ". or .."}
+        wrong = {"a": "begins with a slash", "//": "name is missing", "/a**b": "between two slashes", "/..": ". or .."}
         for given, words in wrong.items():
             assert words in page(client, url("retention_pattern", store.pk) + "?pattern=" + given)
         page(client, url("retention_pattern", store.pk) + "?pattern=" + quote("/" + "*" * 3000))
@@ -165,7 +165,7 @@ class TestPattern:
 def test_the_page_of_a_memory_says_what_becomes_of_it(client: Client, store: MemoryStore, bob: User) -> None:
     memory = write(store, "/a.md")
     address = url("memory", store.pk, memory.pk)
-    assert "until somebody removes it" in page(client, address)
+    assert "until someone removes it" in page(client, address)
     policy(store, expire_unread_days=1)
     assert "Expires with the next run" in page(client, address) and "explain?path=" in page(client, address)
     holds.place(store.pk, act(), kind=HoldKind.PIN, reason=HOSTILE_NAME, memory=memory.pk)

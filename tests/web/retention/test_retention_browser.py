@@ -46,14 +46,14 @@ def test_from_a_first_policy_to_taking_the_run_back(desk: Page, live_server: Liv
     desk.get_by_role("link", name="Forget what nobody reads").click()
     pattern = desk.get_by_label(re.compile("Which memories"))
     pattern.press_sequentially("/old/")
-    expect(desk.get_by_text("3 memories of today match.")).to_be_visible()
+    expect(desk.get_by_text("3 of the present memories match.")).to_be_visible()
     desk.get_by_role("button", name="Rehearse").click()
     expect(desk.get_by_role("heading", name="What it would do")).to_be_visible()
     expect(desk.locator(".difference-going")).to_contain_text("/old/0.md")
     is_sound(desk)
     assert not RetentionPolicy.objects.exists()
     desk.get_by_role("button", name="Save this policy").click()
-    expect(desk.get_by_text("was saved. It works with the next run.")).to_be_visible()
+    expect(desk.get_by_text("was saved. It takes effect with the next run.")).to_be_visible()
     is_sound(desk)
 
     desk.get_by_role("button", name="Run now").click()
@@ -61,7 +61,9 @@ def test_from_a_first_policy_to_taking_the_run_back(desk: Page, live_server: Liv
     finished(Run.objects.get())
     expect(desk.get_by_text("Done", exact=True)).to_be_visible()
     expect(desk.get_by_role("link", name="/old/0.md")).to_be_visible()
-    expect(desk.get_by_text("never read, there since").or_(desk.get_by_text("not read since")).first).to_be_visible()
+    expect(
+        desk.get_by_text("never read since it was created or restored on").or_(desk.get_by_text("not read since")).first
+    ).to_be_visible()
     is_sound(desk)
     assert Memory.objects.live().count() == 12
     desk.get_by_role("button", name="Undo this run").click()
@@ -72,7 +74,7 @@ def test_from_a_first_policy_to_taking_the_run_back(desk: Page, live_server: Liv
     desk.get_by_role("link", name="Delete Forget what nobody reads").click()
     is_sound(desk)
     desk.get_by_role("button", name="Delete this policy").click()
-    expect(desk.get_by_role("link", name="Take it back…")).to_be_visible()
+    expect(desk.get_by_role("link", name="Undo…")).to_be_visible()
 
 
 def test_a_guard_is_answered_and_a_memory_is_held(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
@@ -81,7 +83,7 @@ def test_a_guard_is_answered_and_a_memory_is_held(desk: Page, live_server: LiveS
     desk.get_by_role("link", name="Hold", exact=True).click()
     expect(desk.get_by_label(re.compile("Legal hold"))).to_be_checked()
     desk.get_by_label("Why", exact=True).fill("Case 17")
-    desk.get_by_role("button", name="Hold it").click()
+    desk.get_by_role("button", name="Pin or hold it").click()
     expect(desk.get_by_text("/old/0.md is on legal hold.")).to_be_visible()
     is_sound(desk)
     desk.get_by_role("link", name="Release /old/0.md").click()
@@ -95,11 +97,11 @@ def test_a_guard_is_answered_and_a_memory_is_held(desk: Page, live_server: LiveS
     desk.goto(live_server.url + url("explain_path", store.pk) + "?path=/old/0.md")
     is_sound(desk)
     desk.goto(live_server.url + url("retention", store.pk))
-    desk.get_by_role("link", name="Look at it").first.click()
+    desk.get_by_role("link", name="Open it").first.click()
     expect(desk.get_by_text("14 removals at once are more than usual")).to_be_visible()
     is_sound(desk)
     desk.get_by_role("button", name="Go on").click()
-    expect(desk.get_by_text("The run goes on.")).to_be_visible()
+    expect(desk.get_by_text("The run continues.")).to_be_visible()
     finished(run)
     assert list(Memory.objects.live().values_list("path", flat=True)) == ["/old/0.md"]
 
@@ -128,6 +130,6 @@ def test_it_works_without_script(browser: Browser, live_server: LiveServer, stor
     assert "3 memories are back." in desk.content()
     desk.goto(live_server.url + url("holds", store.pk))
     desk.get_by_role("link", name="Unpin /kept").click()
-    desk.get_by_role("button", name="Take the pin off").click()
+    desk.get_by_role("button", name="Remove the pin").click()
     assert Hold.objects.active(timezone.now()).count() == 0
     context.close()

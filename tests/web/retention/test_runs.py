@@ -41,13 +41,13 @@ def test_run_now_begins_one_and_shows_it(client: Client, store: MemoryStore, man
     (run,) = Run.objects.all()
     assert "Running" in html and 'hx-trigger="every 2s"' in html and "0 of 3 done." in html and "Cancel" in html
     assert "Started by Alice" in html
-    assert "A run is in progress" in post(client, "start_run", store.pk)
+    assert "A run is already in progress" in post(client, "start_run", store.pk)
     assert Run.objects.count() == 1
     while runs.step(run.pk, timezone.now()):
         pass
     html = page(client, url("run", run.pk))
     assert "Done" in html and "3 to the trash" in html and 'hx-trigger="every' not in html
-    assert "Nothing is due: a run would remove nothing." in post(client, "start_run", store.pk)
+    assert "Nothing has expired, so a run would remove nothing." in post(client, "start_run", store.pk)
 
 
 def test_each_memory_has_its_reason_and_its_entry(client: Client, store: MemoryStore, many: list[Memory]) -> None:
@@ -55,7 +55,7 @@ def test_each_memory_has_its_reason_and_its_entry(client: Client, store: MemoryS
     html = page(client, url("run", run.pk))
     for memory in many:
         assert url("memory", store.pk, memory.pk) in html
-    assert html.count("there since 3 November 2025") + html.count("not read since 3 November 2025") == 3
+    assert html.count("created or restored on 3 November 2025") + html.count("not read since 3 November 2025") == 3
     assert html.count("in the trash") >= 3 and "Unread" in html
     for item in RunItem.objects.filter(run=run):
         assert url("entry", store.pk, item.seq) in html
@@ -79,9 +79,9 @@ def test_a_guard_says_what_is_unusual_and_lets_it_go_on(client: Client, store: M
     html = page(client, url("run", run.pk))
     assert "12 removals at once are more than usual" in html and "Go on" in html and "/old/0.md" in html
     assert "Nothing has been removed yet" in html and Memory.objects.live().count() == 12
-    assert "A run stopped and asks" in page(client, url("retention", store.pk))
-    assert "The run goes on." in post(client, "allow_run", run.pk)
-    assert "The run is over already." in post(client, "allow_run", run.pk)
+    assert "A run stopped and waits for your decision" in page(client, url("retention", store.pk))
+    assert "The run continues." in post(client, "allow_run", run.pk)
+    assert "The run has already ended." in post(client, "allow_run", run.pk)
     run.refresh_from_db()
     assert run.state == "running" and run.guard_allowed_by is not None
 
@@ -98,9 +98,9 @@ def test_a_guard_for_the_clock_says_the_time(client: Client, store: MemoryStore,
 
 def test_cancel_keeps_what_was_done(client: Client, store: MemoryStore, many: list[Memory]) -> None:
     run = begun(store)
-    assert "What it did before stays done." in post(client, "cancel_run", run.pk)
+    assert "What it already removed stays removed." in post(client, "cancel_run", run.pk)
     html = page(client, url("run", run.pk))
-    assert "Cancelled" in html and "The run is over already." in post(client, "cancel_run", run.pk)
+    assert "Cancelled" in html and "The run has already ended." in post(client, "cancel_run", run.pk)
 
 
 class TestUndo:
@@ -114,13 +114,13 @@ class TestUndo:
         assert "3 memories are back." in post(client, "undo_run", run.pk)
         assert Memory.objects.live().count() == 15 and newest(store).command == "undo_run"
         html = page(client, url("run", run.pk))
-        assert "back since" in html and "Undo this run" not in html
+        assert "restored since then" in html and "Undo this run" not in html
 
     def test_names_the_paths_that_are_taken(self, client: Client, store: MemoryStore, many: list[Memory]) -> None:
         run = ran(store)
         write(store, many[0].path, "another")
         html = page(client, url("run", run.pk))
-        assert "something else now" in html and html.count(many[0].path) >= 2
+        assert "of the old paths" in html and html.count(many[0].path) >= 2
         html = post(client, "undo_run", run.pk)
         assert "2 memories are back." in html and "1 stays in the trash" in html
 
@@ -134,7 +134,7 @@ class TestUndo:
     def test_an_archived_store_says_so(self, client: Client, store: MemoryStore, many: list[Memory]) -> None:
         run = ran(store)
         stores.set_archived(store, True, **BY)
-        assert "Take it out of the archive first." in page(client, url("run", run.pk))
+        assert "Unarchive it first." in page(client, url("run", run.pk))
         assert "archived" in post(client, "undo_run", run.pk) and Memory.objects.live().count() == 12
 
 
@@ -145,7 +145,7 @@ def test_what_was_left_alone_says_why(client: Client, store: MemoryStore, many: 
     while runs.step(run.pk, timezone.now()):
         pass
     html = page(client, url("run", run.pk))
-    assert "left alone: deleted meanwhile" in html and "1 left alone" in html
+    assert "kept: deleted in the meantime" in html and "1 kept" in html
 
 
 def test_runs_and_their_memories_go_on_on_further_pages(
@@ -173,11 +173,11 @@ def test_a_run_over_the_hubs_own_audit_is_for_superusers(client: Client, store: 
     run = runs.start(None, act()._replace(at=timezone.now()), timezone.now())
     assert client.get(url("run", run.pk)).status_code == 404
     root = signed_in(superuser)
-    assert "Run of the policies" in page(root, url("run", run.pk)) and run.pk in page(root, url("hub_retention"))
+    assert "Retention run" in page(root, url("run", run.pk)) and run.pk in page(root, url("hub_retention"))
     assert root.post(url("undo_run", run.pk)).status_code == 404
 
 
 def test_the_trash_says_until_when_things_are_kept(client: Client, store: MemoryStore, many: list[Memory]) -> None:
     ran(store)
     html = page(client, url("trash", store.pk))
-    assert html.count("explain?path=") == 3 and "somebody removes it" not in html
+    assert html.count("explain?path=") == 3 and "someone removes it" not in html

@@ -177,7 +177,7 @@ def test_all_that_match_and_the_flag_without_script(
     page.locator(".review-form").first.get_by_role("button", name="Revert").click()
     expect(page.locator(".banner", has_text="Reverted version 1 of /notes/a.md.")).to_be_visible()
     page.locator(".banner-undo").click()
-    page.get_by_role("button", name="Take it back").click()
+    page.get_by_role("button", name="Undo").click()
     expect(page.locator("h3", has_text="/notes/a.md")).to_be_visible()
     context.close()
 

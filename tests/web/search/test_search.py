@@ -217,7 +217,7 @@ def test_it_can_be_stopped_and_goes_on_from_there(
         ({"q": "a" * 501}, "too long"),
         ({"q": "a", "store": "memstore_nowhere"}, "There is no store"),
         ({"q": "a agent:x person:y"}, "one author"),
-        ({"q": "a", "agent": "x\ny"}, "cannot be looked for"),
+        ({"q": "a", "agent": "x\ny"}, "cannot search for this value"),
     ],
 )
 def test_what_cannot_be_read_gets_a_sentence(

@@ -250,7 +250,7 @@ def test_a_redacted_text_cannot_come_back(bad: Session, store: MemoryStore, cura
         MemoryVersion.objects.of_memory(memory).filter(number=1).update(text=None, redacted_at=AT)
     page = preview(curator, url_of(store, bad))
     assert paths(page)[0] == ("/shared.md", "redacted")
-    assert "removed for good" in page.content.decode()
+    assert "removed permanently" in page.content.decode()
     assert send(curator, url_of(store, bad)).status_code == 303
     assert texts(store)["/shared.md"] == SHARED.replace("two", "2")
 
