@@ -40,25 +40,26 @@ LIMITS = {
     for limit in (
         Limit(
             "memories", 10_000, _("Memories"), _("Memories in the store."),
-            meter=_("Memories"), full=_("No memory can be created until some are deleted or merged."),
+            meter=_("Memories"), full=_("No memory can be created until some memories are deleted or merged."),
         ),
         Limit(
             "total_bytes", 100 * 1024 * 1024, _("Bytes in all"), _("Bytes of all its memories together."),
-            is_bytes=True, meter=_("Bytes"), full=_("No memory can grow until some are deleted or shortened."),
+            is_bytes=True, meter=_("Bytes"), full=_("No memory can grow until some memories are deleted or shortened."),
         ),
         Limit("memory_bytes", 102_400, _("Bytes of a memory"), _("Bytes of the text of one memory."), is_bytes=True),
         Limit(
             "versions", 10_000, _("Versions of a memory"),
-            _("Memory versions that one memory has; those that retention removed do not count."),
+            _("Versions of one memory. Versions that retention removed do not count."),
         ),
         Limit(
             "view_characters", 16_000, _("Characters of a view"),
-            _("Characters that an agent gets in one view; it reads the rest in further ones."),
+            _("Characters that an agent gets in one view. It reads the rest in further views."),
         ),
         Limit(  # an agent that works without a pause makes five a second
             "calls", 1_200, _("Calls a minute"), _("Tool calls of one key in any 60 seconds."),
             variable="MEMORYHUB_CALLS",
-            meter=_("Calls a minute, busiest key"), full=_("That key is refused until its calls are a minute old."),
+            meter=_("Calls a minute, busiest key"), full=_("Further calls of that key are refused until "
+                                                           "the calls are a minute old."),
         ),
         Limit(  # a body with less room would hold no call
             "body_bytes", 1024 * 1024, _("Bytes of a request"), _("Bytes of the body of one request."), is_bytes=True,
@@ -66,11 +67,11 @@ LIMITS = {
         ),
         Limit(  # about four million calls
             "audit_bytes", 10 * 1024**3, _("Bytes of the audit"),
-            _("Bytes of the store’s audit entries. At the limit every call of a key is refused."), is_bytes=True,
+            _("Bytes of the store’s audit entries. At the limit, all calls of agents are refused."), is_bytes=True,
             meter=_("Audit"),
             full=_(
-                "At the limit every call of a key is refused, because each must be recorded. Raise the limit, or let a"
-                " retention policy remove the oldest audit entries."
+                "At the limit, all calls of agents are refused, because each call must be recorded. Raise the "
+                "limit, or let a retention policy remove the oldest audit entries."
             ),
         ),
     )

@@ -82,7 +82,7 @@ def test_a_file_that_is_too_large_is_told_on_the_page(browser: httpx.Client, des
         files={"brought": ("large.zip", b"x" * LARGER, "application/zip")},
     )  # fmt: skip
     assert sent.status_code == 200
-    assert "It is too large" in sent.text
+    assert "The file is too large" in sent.text
 
 
 def test_a_download_comes_whole(browser: httpx.Client, desk: Desk) -> None:

@@ -79,10 +79,12 @@ FLAG = Verb(
     did=lambda n: ngettext("Flagged %(count)s memory.", "Flagged %(count)s memories.", n),
     needs_note=True,
 )  # fmt: skip
-UNFLAG = Verb("unflag", Decision.UNFLAGGED, "flag-off", _("Took the flag from %(path)s."), label=_("Remove the flag"))
+UNFLAG = Verb(
+    "unflag", Decision.UNFLAGGED, "flag-off", _("Removed the flag from %(path)s."), label=_("Remove the flag")
+)
 REOPEN = Verb(
     "reopen", Decision.REOPENED, "undo-2", "", ReviewState.UNREVIEWED,
-    by=_("made this version await review again"), badge=_("awaits review"), badge_class="unreviewed",
+    by=_("set this version back to “awaits review”"), badge=_("awaits review"), badge_class="unreviewed",
 )  # fmt: skip
 
 VERBS = {verb.name: verb for verb in (APPROVE, REVERT, EDIT, FLAG, UNFLAG, REOPEN)}

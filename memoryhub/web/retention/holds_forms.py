@@ -62,8 +62,8 @@ class HoldForm(forms.Form):
         if path and place == path and not Directory.objects.filter(store=self.store).at(path).exists():
             raise forms.ValidationError(
                 gettext(
-                    "There is nothing at %(path)s."
-                    " A directory that is not there yet can be held with a slash at its end."
+                    "There is nothing at %(path)s. To hold a directory that does not exist yet, end its path with "
+                    "a slash."
                 )
                 % {"path": place}
             )

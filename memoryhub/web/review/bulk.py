@@ -64,22 +64,22 @@ def decide_many(request: Request) -> HttpResponse:
     """Decide about several versions, with one audit entry per store; ask for confirmation first if necessary."""
     verb = VERBS.get(request.POST.get("all") or request.POST.get("decision", ""))
     if verb is None or verb not in OF_SEVERAL:
-        return HttpResponseBadRequest(_("There is no such decision."))
+        return HttpResponseBadRequest(_("This decision does not exist. Nothing was done."))
     try:
         chosen = _chosen(request)
     except Malformed as malformed:
         messages.error(request, str(malformed))
         return see_other(next_of(request, "review"))
     if not chosen.ids:
-        messages.info(request, _("Nothing was chosen, so nothing was done."))
+        messages.info(request, _("Nothing was done, because nothing was selected. Select something first."))
         return see_other(next_of(request, "review"))
     parts = _parts(chosen.ids, verb, person(request))
     if not parts:
-        messages.warning(request, _("No version that you chose awaits your decision any more."))
+        messages.warning(request, _("None of the versions that you chose still awaits a decision."))
         return see_other(next_of(request, "review"))
     note, problem = request.POST.get("note", "").strip(), ""
     if len(note) > LONGEST_NOTE:
-        problem = _("The note is too long: 1,000 characters are possible.")
+        problem = _("The note is too long. Use at most 1,000 characters.")
     elif verb.needs_note and not note and request.POST.get("confirmed"):
         problem = _("Say in the note what is wrong.")
     if problem or _has_to_be_said(request, verb, chosen, parts):
@@ -203,15 +203,17 @@ def _tell(request: Request, part: Part, verb: Verb, done: decisions.Done | None,
     decided = len(part.versions) - left - (len(done.versions) if done else 0)
     if verb.state and decided > 0:
         said = ngettext(
-            "Somebody else had decided about %(count)s of them meanwhile.",
-            "Somebody else had decided about %(count)s of them meanwhile.",
+            "Someone else had already decided about %(count)s of them.",
+            "Someone else had already decided about %(count)s of them.",
             decided,
         )
         messages.warning(request, said % {"count": decided})
     if left:
         said = ngettext(
-            "%(count)s version was skipped: later edits overlap. Revert it from the inbox, where you can choose.",
-            "%(count)s versions were skipped: later edits overlap. Revert them one by one, where you can choose.",
+            "%(count)s version was skipped, because later edits overlap it. Revert it from the "
+            "inbox, where you can choose what to keep.",
+            "%(count)s versions were skipped, because later edits overlap them. Revert them one by one "
+            "from the inbox, where you can choose what to keep.",
             left,
         )
         messages.warning(request, said % {"count": left})

@@ -66,7 +66,7 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
     """Carry out a decision and show the result in place of the item; if refused, show the item with the reason."""
     given = Given.of(request)
     if given is None:
-        return HttpResponseBadRequest(_("There is no such decision."))
+        return HttpResponseBadRequest(_("This decision does not exist. Nothing was done."))
     version = version_of(store, request.POST.get("version", ""))
     refusal = _refusal(request, version, given)
     if refusal is None:
@@ -120,9 +120,9 @@ def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpRespons
     if request.htmx and (pk := request.POST.get("version")):
         return _answer(request, item_of(request, version_of(store, pk)))
     if undone is None:
-        messages.warning(request, _("Nothing was taken back: somebody has decided about it since."))
+        messages.warning(request, _("Nothing was undone, because someone has decided about it since."))
     else:
-        messages.success(request, _("The decision was undone: its versions await review again."))
+        messages.success(request, _("The decision was undone. Its versions await review again."))
     return see_other(next_of(request, "review"))
 
 
@@ -143,7 +143,7 @@ def _answer(request: Request, item: Item, **more: Any) -> HttpResponse:
 def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal | None:
     """Return the reason to refuse a decision before it is carried out, or None."""
     if len(given.note) > LONGEST_NOTE:
-        return Refusal(_("The note is too long: 1,000 characters are possible."))
+        return Refusal(_("The note is too long. Use at most 1,000 characters."))
     if given.verb.needs_note and not given.note:
         return Refusal(_("Say in the note what is wrong."))
     if given.verb.is_answer and version.awaits_review:
@@ -160,8 +160,8 @@ def _refusal(request: Request, version: MemoryVersion, given: Given) -> Refusal 
 
 def _doubt_of(found: int) -> str:
     told = ngettext(
-        "This memory has %(count)s open finding: approve it only if what was found does no harm.",
-        "This memory has %(count)s open findings: approve it only if what was found does no harm.",
+        "This memory has %(count)s open finding. Approve it only if what was found does no harm.",
+        "This memory has %(count)s open findings. Approve it only if what was found does no harm.",
         found,
     )
     return told % {"count": found}
@@ -184,7 +184,7 @@ def _is_done_already(request: Request, given: Given, error: Exception) -> bool:
 def _done_already(request: Request, version: MemoryVersion) -> HttpResponse:
     if request.htmx:
         return _answer(request, item_of(request, version))
-    messages.info(request, _("You have already decided this. Nothing was done."))
+    messages.info(request, _("Nothing was done, because you have already decided about this version."))
     return see_other(next_of(request, "review"))
 
 
@@ -192,8 +192,10 @@ def _why(error: Exception) -> Refusal:
     if isinstance(error, decisions.Changed):
         count = error.count
         told = ngettext(
-            "Somebody decided about earlier versions meanwhile. Now %(count)s would be approved too. Look again.",
-            "Somebody decided about earlier versions meanwhile. Now %(count)s would be approved too. Look again.",
+            "Nothing was done yet. Earlier versions have changed, so approving would now approve "
+            "%(count)s of them too. Check and approve again.",
+            "Nothing was done yet. Earlier versions have changed, so approving would now approve "
+            "%(count)s of them too. Check and approve again.",
             count,
         )
         return Refusal(told % {"count": count})
@@ -251,7 +253,7 @@ def with_links(store_id: str, said: str, seq: int, verb: Verb, back: str) -> str
 
 def _choose(request: Request, store: MemoryStore, version: MemoryVersion, note: str) -> HttpResponse:
     """Redirect to the page on which the person resolves conflicts with later edits."""
-    messages.warning(request, _("Later edits overlap this one. Nothing was done: choose what to keep."))
+    messages.warning(request, _("Nothing was done, because later edits overlap this one. Choose what to keep."))
     address = reverse("undo_version", args=[store.pk, version.pk], query={"note": note} if note else None)
     if request.htmx:
         return HttpResponse(headers={"HX-Redirect": address})

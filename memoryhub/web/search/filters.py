@@ -31,13 +31,13 @@ class Query:
         fails."""
         typed = parameters.get("q", "").strip()
         if len(typed) > LONGEST:
-            raise Malformed(_("That is too long to be searched: at most %(most)s characters.") % {"most": LONGEST})
+            raise Malformed(_("The search text is too long. Use at most %(most)s characters.") % {"most": LONGEST})
         words, values = _parts(typed)
         values |= {key: value for key in KEYS if (value := parameters.get(key, "").strip()[:LONGEST])}
         for key, value in values.items():
             _check(key, value)
         if len(words) > MOST_WORDS:
-            raise Malformed(_("At most %(most)s words can be searched at once.") % {"most": MOST_WORDS})
+            raise Malformed(_("You can search for at most %(most)s words at once.") % {"most": MOST_WORDS})
         return cls(tuple(words), {key: values[key] for key in KEYS if key in values})
 
     @property
@@ -82,7 +82,9 @@ def _parts(typed: str) -> tuple[list[str], dict[str, str]]:
 
 def _check(key: str, value: str) -> None:
     if "\0" in value or "\n" in value:
-        raise Malformed(_("The value of “%(key)s” cannot be looked for.") % {"key": key})
+        raise Malformed(_("The filter cannot search for this value of “%(key)s”.") % {"key": key})
     if key in ONLY and value not in ONLY[key]:
         allowed = ", ".join(f"{key}:{one}" for one in ONLY[key])
-        raise Malformed(_("“%(value)s” cannot be searched; write %(allowed)s.") % {"value": value, "allowed": allowed})
+        raise Malformed(
+            _("The value “%(value)s” is not possible here. Write %(allowed)s.") % {"value": value, "allowed": allowed}
+        )

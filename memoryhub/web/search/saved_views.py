@@ -62,7 +62,7 @@ class SaveForm(NameForm):
             (store.pk, gettext("All members of %(store)s") % {"store": without_hidden(store.name)})
             for store in shareable
         ]
-        choices: Any = [("", gettext("Only I")), *members]
+        choices: Any = [("", gettext("Only me")), *members]
         self.fields["share"].choices = choices  # type: ignore[attr-defined]
 
 
@@ -96,7 +96,7 @@ def save(request: Request) -> HttpResponse:
     if leads_to is None:
         raise Http404
     if len(query) > LONGEST_QUERY and form.is_bound:
-        form.add_error(None, gettext("This filter is too long to be kept."))
+        form.add_error(None, gettext("This filter is too long to be saved. Use a shorter one."))
     elif form.is_valid() and _saved(request, form, store, page.name, query):
         messages.success(
             request, gettext("The view “%(name)s” is saved.") % {"name": isolated(form.cleaned_data["name"])}
@@ -129,7 +129,7 @@ def rename(request: Request, view_id: str) -> HttpResponse:
             return _gone(request)
         else:
             messages.success(
-                request, gettext("The view is called “%(name)s” now.") % {"name": isolated(form.cleaned_data["name"])}
+                request, gettext("The view is now called “%(name)s”.") % {"name": isolated(form.cleaned_data["name"])}
             )
             return see_other("saved_views")
     return render(request, "search/rename_view.html", {"form": form, "view": view, "url": address_of(view)})
@@ -213,10 +213,10 @@ def _saved(request: Request, form: SaveForm, store: MemoryStore | None, page: st
 
 def _taken(is_own: bool) -> str:
     if is_own:
-        return gettext("You have a view of this name for this page already.")
-    return gettext("Its owner has a view of this name for this page already.")
+        return gettext("You already have a view with this name for this page.")
+    return gettext("Its owner already has a view with this name for this page.")
 
 
 def _gone(request: Request) -> HttpResponse:
-    messages.warning(request, gettext("Somebody has deleted this view meanwhile."))
+    messages.warning(request, gettext("Someone has deleted this view in the meantime."))
     return see_other("saved_views")

@@ -111,9 +111,11 @@ def _stores(user: User, query: Query) -> dict[str, MemoryStore]:
         return {store.id: store for store in visible}
     found = list(visible.filter(pk=asked)) or list(visible.filter(name=asked)[:2])
     if len(found) == 2:
-        raise Malformed(_("Several stores have the name “%(name)s”: give the id of one.") % {"name": asked})
+        raise Malformed(
+            _("Several stores have the name “%(name)s”. Filter by the id of one of them.") % {"name": asked}
+        )
     if not found:
-        raise Malformed(_("There is no store “%(name)s” that you may see.") % {"name": asked})
+        raise Malformed(_("There is no store “%(name)s”, or you may not see it.") % {"name": asked})
     return {store.id: store for store in found}
 
 

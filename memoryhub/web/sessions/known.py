@@ -86,14 +86,14 @@ def moment_of(query: Mapping[str, str], session: Session, stores: Sequence[Memor
             at = entry.values_list("at", flat=True).first()
             if at is not None:
                 return Moment(at, chain, seq)
-        return Moment(problem=_("This session has no such entry. Here is all that it knew."))
+        return Moment(problem=_("This session has no such entry. This page shows everything that the session knew."))
     typed = query.get("at", "").strip()
     if not typed:
         return Moment()
     try:
         return Moment(_moment(typed, session), typed=typed)
     except (ValueError, OverflowError):
-        words = _("“%(typed)s” is no time: write it like 2026-01-31 14:02, or 14:02.") % {"typed": typed}
+        words = _("“%(typed)s” is not a time. Write it like 2026-01-31 14:02, or 14:02.") % {"typed": typed}
         return Moment(typed=typed, problem=words)
 
 

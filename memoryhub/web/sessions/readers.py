@@ -92,7 +92,9 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
     number = int(written) if written.isascii() and written.isdigit() and len(written) <= 9 else 0
     if version.text_id and 1 <= number <= count_lines(version.content or ""):
         return number, ""
-    return None, _("This version has no line “%(line)s”. Here is who has seen any of it.") % {"line": written}
+    return None, _("This version has no line “%(line)s”. This page shows who has seen any part of the version.") % {
+        "line": written
+    }
 
 
 def _rows(memory: Memory, version: MemoryVersion, followed: Followed | None) -> tuple[list[Row], dict[int, int | None]]:

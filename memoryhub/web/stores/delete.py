@@ -67,7 +67,7 @@ def delete(request: Request, store: MemoryStore) -> HttpResponse:
 def _said(store: MemoryStore, seq: int) -> str:
     said, entry = _("The memory store “%(name)s” was deleted."), reverse("entry", args=[store.id, seq])
     return format_html(
-        '{} <a href="{}">{}</a>', said % {"name": store.name}, entry, _("The entry that closes its audit")
+        '{} <a href="{}">{}</a>', said % {"name": store.name}, entry, _("See the last entry of its audit")
     )
 
 

@@ -19,8 +19,8 @@ class StoreForm(forms.Form):
     )  # fmt: skip
     overwrite_on_create = forms.BooleanField(
         label=_("Overwrite on create"), required=False,
-        help_text=_("When an agent creates a memory where there already is one, it becomes a new version of that one."
-                    " Otherwise the agent gets an error, as the memory tool says."),
+        help_text=_("If an agent creates a memory at a path that is already taken, its text becomes a new version "
+                    "of that memory. If this is off, the agent gets an error, as the memory tool specifies."),
     )  # fmt: skip
 
     @classmethod

@@ -40,7 +40,7 @@ def members(request: Request, store: MemoryStore) -> HttpResponse:
         form.add_error("email", reason)
         return _page(request, store, form)
     keys_and_roles.set_role(store, user, role, **by(request))
-    messages.success(request, _("%(name)s is a member now.") % {"name": isolated(str(user))})
+    messages.success(request, _("%(name)s is now a member.") % {"name": isolated(str(user))})
     return see_other(request, "members", store.id)
 
 
@@ -60,7 +60,7 @@ def _why_not(store: MemoryStore, user: User) -> str | None:
     if not user.is_active:
         return _("This person's account is deactivated.")
     if store.members.filter(user=user).exists():
-        return _("This person is a member already: change the role in the list.")
+        return _("This person is already a member. Change the role in the list.")
     return None
 
 
@@ -144,9 +144,9 @@ def _write(request: Request, store: MemoryStore, member: Member, role: Role | No
     try:
         keys_and_roles.set_role(store, member.user, role, keep_admin=not me.is_superuser, revoke=revoke, **by(request))
     except keys_and_roles.LastAdministrator:
-        messages.error(request, _("A memory store keeps at least one admin: give somebody else this role first."))
+        messages.error(request, _("A memory store needs at least one admin. Give this role to another person first."))
         return see_other(request, "members", store.id)
-    done = _("%(name)s has another role now.") if role else _("%(name)s is no longer a member.")
+    done = _("%(name)s now has another role.") if role else _("%(name)s is no longer a member.")
     messages.success(request, done % {"name": isolated(str(member.user))})
     left = member.user == me and role != Role.ADMIN and not me.is_superuser
     return see_other(request, "stores") if left else see_other(request, "members", store.id)

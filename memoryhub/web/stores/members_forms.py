@@ -16,7 +16,7 @@ ROLES = (
 class AddMemberForm(forms.Form):
     email = email_field(
         help_text=_(
-            "Members of your other memory stores are added at once. For anybody else you get a link to pass on."
+            "Members of your other memory stores are added at once. For anyone else, you get a link to pass on."
         )
     )
     role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial=Role.VIEWER, widget=forms.RadioSelect)

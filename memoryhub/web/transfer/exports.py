@@ -38,12 +38,12 @@ FORMATS = (
         "zip", "archive", _("ZIP archive"),
         _("The texts of the memories at their paths, ready to be unpacked. With history also every version, in a"
           " directory of its own."),
-        _("Reading and working elsewhere, giving to somebody."),
+        _("Reading and working elsewhere, or giving the texts to someone."),
     ),
     Format(
         "jsonl", "braces", _("JSON Lines"),
-        _("Memories, versions and who wrote them, one a line. The history of a whole memory store comes with its audit"
-          " and the proofs of it."),
+        _("One line for each memory and each version, with its author. The history of a whole memory store "
+          "includes its audit and the proofs of it."),
         _("Backups, moving to another hub, programs."),
     ),
     Format(

@@ -86,7 +86,7 @@ def _keep(request: Request, job: Import) -> None:
 
 
 def _over(request: Request, job: Import) -> HttpResponse:
-    messages.info(request, _("This import is no preview any more: nothing was chosen."))
+    messages.info(request, _("Nothing was saved, because this import is no longer a preview."))
     return see_other("import_", job.store_id, job.pk)
 
 

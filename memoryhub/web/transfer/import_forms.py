@@ -23,7 +23,7 @@ class PlaceForm(forms.Form):
     place = forms.CharField(
         label=_("Into the directory"), required=False, max_length=1100, strip=True,
         widget=forms.TextInput(attrs={"class": "input-mono", "placeholder": "/", "spellcheck": "false"}),
-        help_text=_("Such as /projects/website. Left empty, the paths stay as they are."),
+        help_text=_("For example /projects/website. If you leave it empty, the paths stay as they are."),
     )  # fmt: skip
 
     def clean_place(self) -> str:
@@ -47,8 +47,8 @@ class UploadForm(PlaceForm):
     )  # fmt: skip
     only_memory_files = forms.BooleanField(
         label=_("Only what coding agents remember"), required=False,
-        help_text=_("Takes from the archive of a project only CLAUDE.md, MEMORY.md and AGENTS.md, wherever they lie,"
-                    " and the memories and rules under .claude."),
+        help_text=_("Imports from the archive of a project only CLAUDE.md, MEMORY.md and AGENTS.md, in any "
+                    "directory, and the memories and rules under .claude."),
     )  # fmt: skip
     include_all = forms.BooleanField(
         label=_("Include the files of tools"), required=False,
@@ -60,7 +60,7 @@ class UploadForm(PlaceForm):
         super().__init__(*args, **kwargs)
         if too_large:
             size = bounds().packed // (1024 * 1024)
-            sentence = _("It is too large: at most %(size)s MB are taken.") % {"size": size}
+            sentence = _("The file is too large. The limit is %(size)s MB.") % {"size": size}
             self.fields["brought"].error_messages["required"] = sentence
 
     def read(self) -> Brought:
@@ -80,7 +80,7 @@ class StoreSourceForm(PlaceForm):
     address = forms.CharField(
         label=_("Address"), max_length=2000, initial="https://api.anthropic.com",
         widget=forms.URLInput(attrs={"class": "input-mono", "spellcheck": "false"}),
-        help_text=_("Of Anthropic’s API, or of another hub."),
+        help_text=_("The address of Anthropic’s API, or of another hub."),
     )  # fmt: skip
     store = forms.CharField(
         label=_("Id of the memory store"), max_length=128,
@@ -89,7 +89,7 @@ class StoreSourceForm(PlaceForm):
     key = forms.CharField(
         label=_("Key"), max_length=500,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}, render_value=False),
-        help_text=_("It is used for this import, and kept nowhere."),
+        help_text=_("The key is used only for this import, and is not stored."),
     )  # fmt: skip
     field_order = ("address", "store", "key", "place")
 

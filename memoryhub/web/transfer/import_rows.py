@@ -26,7 +26,7 @@ FOUND: dict[str, tuple[Promise, str]] = {
 OUTCOMES: dict[str, tuple[Promise, str]] = {
     "taken": (_("Imported"), "created"), "replaced": (_("Replaced"), "modified"),
     "beside": (_("Kept both"), "created"),
-    "changed": (_("Kept: it was changed meanwhile"), "warning"), "same": (_("Same text here"), "neutral"),
+    "changed": (_("Kept: it was changed in the meantime"), "warning"), "same": (_("Same text here"), "neutral"),
     "skipped": (_("Skipped"), "neutral"), "refused": (_("Left out"), "refused"), "": (_("Not done"), "neutral"),
 }  # fmt: skip
 LABELS: dict[str, dict[str, Promise]] = {

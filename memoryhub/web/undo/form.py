@@ -80,7 +80,7 @@ def rest_options(changes: Sequence[Change], given: Given) -> list[Option]:
     chosen = given.rest or Choice.KEEP
     words = {
         Choice.KEEP: (_("Keep them all as they are now"), ""),
-        Choice.APPLY: (_("Take it out of them all, and keep what was written later"), ""),
+        Choice.APPLY: (_("Remove it from all of them, and keep what was written later"), ""),
         Choice.BEFORE: (_("Make them all as they were before"), _dropped_of(changes)),
     }
     return [
@@ -131,7 +131,7 @@ def _words(change: Change, choice: Choice) -> tuple[str, str]:
     if choice == Choice.BEFORE:
         return _words_of_before(change)
     if change.problem == Problem.TAKEN:
-        return _("Put it beside the other one"), _("It will be at %(path)s.") % {"path": change.then.path}
+        return _("Put it next to the other memory"), _("It will be at %(path)s.") % {"path": change.then.path}
     if not change.then.is_there:
         return _("Move it to the trash"), _("No line of it was written later. It can be restored from the trash.")
     if change.before is not None and not change.before.is_there:
@@ -139,9 +139,9 @@ def _words(change: Change, choice: Choice) -> tuple[str, str]:
         if (count := change.later_lines) is not None:
             stay = ngettext("Only the later line stays.", "Only the %(count)s later lines stay.", count)
             stay %= {"count": count}
-        return _("Take it out, and keep what was written later"), stay
+        return _("Remove it, and keep what was written later"), stay
     return (
-        _("Take it out, and keep what was written later"),
+        _("Remove it, and keep what was written later"),
         _("Where both changed the same lines, the later lines stay."),
     )
 

@@ -32,7 +32,7 @@ class _Words:
             "moved_modified": ("renamed", _("moves and changes")),
             "modified": ("modified", _("changes")),
             Problem.CONFLICT: ("flagged", _("conflict")),
-            Problem.TAKEN: ("flagged", _("place is taken")),
+            Problem.TAKEN: ("flagged", _("path is taken")),
             Problem.REDACTED: ("redacted", _("redacted")),
             Problem.UNMERGED: ("flagged", _("needs a choice")),
         }

@@ -79,7 +79,7 @@ def of_session(store: MemoryStore, session_id: str) -> Task:
         lambda: apply_plan.session_versions(store.id, session_id),
         told,
         _("Undo the session %(name)s") % {"name": session.name},
-        _("Takes out what this session wrote. What others wrote since stays."),
+        _("Removes what this session wrote. What others have written since stays."),
         _session_url(store.id, session_id),
         _("Session %(name)s") % {"name": session.name},
     )
@@ -94,7 +94,7 @@ def of_entry(store: MemoryStore, seq: int) -> Task:
         lambda: apply_plan.entry_versions(store.id, seq),
         {"entry": seq},
         _("Undo entry %(seq)s") % {"seq": seq},
-        _("Takes out what this entry changed. What was written since stays."),
+        _("Reverses what this entry changed. What was written since stays."),
         reverse("entry", args=[store.id, seq]),
         _("Entry %(seq)s") % {"seq": seq},
     )
@@ -110,7 +110,7 @@ def of_import(store: MemoryStore, import_id: str) -> Task:
         lambda: importing.versions_of(import_id),
         {"import": job.pk, "name": job.name},
         _("Undo the import of %(name)s") % {"name": job.name},
-        _("Takes out what this import brought. What was written since stays."),
+        _("Removes what this import brought in. What was written since stays."),
         reverse("import_", args=[store.id, job.pk]),
         _("Import of %(name)s") % {"name": job.name},
     )
@@ -125,7 +125,7 @@ def of_version(store: MemoryStore, version_id: str) -> Task:
         lambda: [version.pk],
         {"version": version.pk},
         _("Undo version %(number)s of %(path)s") % {"number": version.number, "path": memory.path},
-        _("Takes out what this version changed. The versions after it stay."),
+        _("Reverses what this version changed. The changes of later versions stay."),
         reverse("version", args=[store.id, version.pk]),
         _("Version %(number)s") % {"number": version.number},
     )

@@ -72,13 +72,18 @@ def _answer(request: Request, store: MemoryStore, task: Task) -> HttpResponse:
 def _apply(request: Request, store: MemoryStore, task: Task, given: Given) -> HttpResponse:
     plan = task.plan()
     if len(given.note) > MOST_NOTE:
-        return _page(request, store, task, plan, given, _("The note is too long: 1,000 characters are possible."))
+        return _page(request, store, task, plan, given, _("The note is too long. Use at most 1,000 characters."))
     if plan.digest == given.digest and not given.count(plan):
-        return _page(request, store, task, plan, given, _("You chose to keep everything as it is: nothing was done."))
+        return _page(
+            request, store, task, plan, given, _("Nothing was done, because you chose to keep everything as it is.")
+        )
     try:
         done = task.apply(given.for_plan(plan), given.digest, act(request, given.note))
     except PlanChanged as changed:
-        sentence = _("Something was written since you opened this page, and nothing was done. Look at it again.")
+        sentence = _(
+            "Nothing was done, because something was written since you opened this "
+            "page. Check the preview and try again."
+        )
         return _page(request, store, task, changed.plan, given, sentence)
     except ToolError as error:
         return _page(request, store, task, task.plan(), given, in_words(error))

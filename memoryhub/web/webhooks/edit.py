@@ -57,7 +57,7 @@ def _new(request: Request, store: MemoryStore | None) -> HttpResponse:
     try:
         made = manage.create_webhook(store.pk if store else None, form.settings(), act(request))
     except TooManyWebhooks:
-        form.add_error(None, _("There are %(most)s webhooks already.") % {"most": manage.MOST})
+        form.add_error(None, _("There are already %(most)s webhooks. Delete one first.") % {"most": manage.MOST})
         return _asked(request, store, form, None)
     except tree.NoSuchStore:
         raise Http404 from None
@@ -99,7 +99,10 @@ def delete(request: Request, webhook: Webhook) -> HttpResponse:
 @of_webhook
 def pause(request: Request, webhook: Webhook) -> HttpResponse:
     if _do(lambda: manage.pause(webhook.pk, act(request))):
-        messages.success(request, _("The webhook is paused. What waits is kept; what happens from now on is not sent."))
+        messages.success(
+            request,
+            _("The webhook is paused. Waiting deliveries are kept. Events that happen from now on are not sent."),
+        )
     return see_other("webhook", webhook.pk)
 
 
@@ -107,7 +110,7 @@ def pause(request: Request, webhook: Webhook) -> HttpResponse:
 @of_webhook
 def resume(request: Request, webhook: Webhook) -> HttpResponse:
     if _do(lambda: manage.resume(webhook.pk, act(request))):
-        messages.success(request, _("The webhook goes on, first with what waits."))
+        messages.success(request, _("The webhook is resumed. Waiting deliveries are sent first."))
     return see_other("webhook", webhook.pk)
 
 
@@ -138,7 +141,7 @@ def test(request: Request, webhook: Webhook) -> HttpResponse:
         made = _do(lambda: manage.send_test(webhook.pk, act(request)))
     except IsPaused:
         return _paused(request, webhook)
-    messages.info(request, _("A test event is on its way. What comes of it is shown below."))
+    messages.info(request, _("The hub is sending a test event. The result is shown below."))
     return see_other("delivery", webhook.pk, made.pk)
 
 
@@ -152,7 +155,7 @@ def replay(request: Request, webhook: Webhook, delivery_id: str) -> HttpResponse
         return _paused(request, webhook)
     if not found:
         raise Http404
-    messages.success(request, _("It is sent again: the same event, with the same id."))
+    messages.success(request, _("The hub is sending it again: the same event, with the same id."))
     return see_other("delivery", webhook.pk, delivery_id)
 
 
@@ -212,5 +215,5 @@ def _secret(request: Request, webhook: Webhook, heading: str) -> HttpResponse:
 
 
 def _paused(request: Request, webhook: Webhook) -> HttpResponse:
-    messages.info(request, _("The webhook is paused: nothing is sent before it goes on."))
+    messages.info(request, _("The webhook is paused. Resume it to send anything."))
     return see_other("webhook", webhook.pk)

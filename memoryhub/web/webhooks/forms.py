@@ -47,7 +47,9 @@ class WebhookForm(forms.Form):
     """
 
     name = forms.CharField(
-        label=gettext_lazy("Name"), max_length=100, help_text=gettext_lazy("Its name here and in the audit.")
+        label=gettext_lazy("Name"),
+        max_length=100,
+        help_text=gettext_lazy("The name that this page and the audit show."),
     )
     url = forms.CharField(
         label=gettext_lazy("Address"), max_length=outgoing.LONGEST_URL, strip=True,
@@ -96,7 +98,7 @@ class WebhookForm(forms.Form):
 
     def _words(self, code: str) -> str:
         if code == "private" and not self.is_superuser:
-            return _("This leads to a private or special network. An administrator of the hub can allow it.")
+            return _("This address is in a private or special network. An administrator of the hub can allow it.")
         said = sentences.problem(code)
         if self.is_superuser and not self.allows_private() and code in MAY_BE_ALLOWED:
             return " ".join((said, _("If that is what you want, tick “Allow a private address”.")))

@@ -22,7 +22,7 @@ EVENTS: Mapping[str, Words] = {
     "memory_store.archived": gettext_lazy("It was archived"),
     "memory_store.deleted": gettext_lazy("It was deleted"),
     "memory_store.updated": gettext_lazy("Its name or settings changed"),
-    "memory_store.unarchived": gettext_lazy("It was taken out of the archive"),
+    "memory_store.unarchived": gettext_lazy("It was unarchived"),
     "memory.created": gettext_lazy("A memory was created"),
     "memory.modified": gettext_lazy("The text of a memory changed"),
     "memory.renamed": gettext_lazy("A memory was moved to another path"),
@@ -36,9 +36,9 @@ EVENTS: Mapping[str, Words] = {
     "finding.opened": gettext_lazy("Sensitive text or a sign of poisoning was found in what was written"),
     "finding.dismissed": gettext_lazy("Findings were dismissed"),
     "finding.resolved": gettext_lazy("Findings were resolved"),
-    "retention_run.started": gettext_lazy("A run began"),
-    "retention_run.blocked": gettext_lazy("A run stopped and asks whether it may go on"),
-    "retention_run.finished": gettext_lazy("A run has done everything"),
+    "retention_run.started": gettext_lazy("A run started"),
+    "retention_run.blocked": gettext_lazy("A run stopped and waits for a decision"),
+    "retention_run.finished": gettext_lazy("A run is done"),
     "retention_run.cancelled": gettext_lazy("A run was cancelled"),
     "import.finished": gettext_lazy("An import is done"),
     "import.failed": gettext_lazy("An import could not be done"),
@@ -49,7 +49,7 @@ PROBLEMS: Mapping[str, Words] = {
     "malformed": gettext_lazy("This is not a valid URL, such as https://example.com/memoryhub."),
     "scheme": gettext_lazy("The address does not begin with https://."),
     "credentials": gettext_lazy("The address must not hold a user name or password."),
-    "port": gettext_lazy("This port is not for webhooks: leave it out, or use 1024 or higher."),
+    "port": gettext_lazy("Webhooks cannot use this port. Leave it out, or use 1024 or higher."),
     "fragment": gettext_lazy("The address must not have a part after “#”."),
     "unresolved": gettext_lazy("The name of the receiver could not be looked up."),
     "private": gettext_lazy("The address is on a private or special network, which this webhook may not reach."),
@@ -58,7 +58,9 @@ PROBLEMS: Mapping[str, Words] = {
     "closed": gettext_lazy("The receiver closed the connection without an answer."),
     "tls": gettext_lazy("The certificate of the receiver could not be verified, or TLS failed."),
     "no_http": gettext_lazy("The response is not valid HTTP."),
-    "redirect": gettext_lazy("The receiver redirects, and redirects are not followed: enter the address it leads to."),
+    "redirect": gettext_lazy(
+        "The receiver redirects to another address, and the hub does not follow redirects. Enter the other address."
+    ),
     "status": gettext_lazy("The receiver refused it."),
 }
 
@@ -66,7 +68,7 @@ PROBLEMS: Mapping[str, Words] = {
 def problem(code: str, status: int | None = None) -> str:
     """Return what went wrong, as a sentence for people."""
     if status == 410:
-        return _("The receiver said that it is gone for good.")
+        return _("The receiver said that it no longer exists.")
     if code == "status" and status is not None and status >= 500:
         return _("The receiver failed.")
     return str(PROBLEMS.get(code, code))

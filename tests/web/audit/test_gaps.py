@@ -104,7 +104,7 @@ class TestVersions:
         shown(client, "blame", **of_memory(gaps))
         page = shown(client, "blame", "?version=3", **of_memory(gaps))
         assert "v3 or earlier" in page
-        assert "Versions before 3 have been removed" in page
+        assert "Versions before 3 were removed" in page
 
     def test_readers_of_a_version_and_of_a_line(self, gaps: Gaps, client: Client) -> None:
         for query in ("?version=3", "?version=3&line=2", "?version=11&line=4", "?version=4", "?version=1"):

@@ -205,7 +205,7 @@ def test_a_second_conflict_opens_the_room_again_with_nothing_lost(desk: Desk) ->
     desk.theirs("ONE\ntwo\nTHEIRS\nfour\nfive\nAGAIN\n")
     merged = "ONE\ntwo\nTHEIRS AND MINE\nfour\nFIVE\n"
     html = desk.save(text=merged)
-    assert "meanwhile version 3 was saved" in html
+    assert "Since then, version 3 was saved" in html
     assert desk.fields["note"] == "my note"
     assert "five\nAGAIN" in desk.fields["text"]
     assert "FIVE\n" in desk.fields["text"]

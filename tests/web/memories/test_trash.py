@@ -195,7 +195,7 @@ class TestRestore:
         write(store, "/a/1.md", "new")
         html = selection(client, store, act="restore", id=[one.id, two.id])
         assert "Another memory or directory is at /a/1.md now" in html and 'value="/a/1-restored.md"' in html
-        assert "1 memory goes back to where it was" in html
+        assert "1 memory goes back to its old path" in html
         assert live(store) == {"/a/1.md"}
         fields = form_with(html, "digest")
         again = selection(client, store, **(fields | {f"path-{one.id}": "/a/1.md"}))
@@ -234,7 +234,7 @@ class TestRestore:
         with tampering():
             MemoryStore.objects.filter(pk=store.pk).update(limit_memories=2)
         html = selection(client, store, act="restore", id=[memory.id for memory in made])
-        assert "holds 2 memories, which is its limit" in html
+        assert "has 2 memories, which is its limit" in html
         assert live(store) == set()
 
     def test_viewers_look_and_restore_nothing(self, bob: User, store: MemoryStore) -> None:

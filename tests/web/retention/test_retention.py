@@ -150,10 +150,10 @@ class TestPattern:
             write(store, f"/tickets/{number}.md")
         write(store, "/other.md")
         html = page(client, url("retention_pattern", store.pk) + "?pattern=/tickets/")
-        assert "This is everything under /tickets/." in html and "10 memories of today match" in html
+        assert "This policy applies to everything under /tickets/." in html and "10 memories match now" in html
         assert "/tickets/0.md" in html and "and 2 more" in html and "/other.md" not in html
-        assert "11 memories of today match" in page(client, url("retention_pattern", store.pk) + "?pattern=")
-        assert "1 memory of today matches" in page(client, url("retention_pattern", store.pk) + "?pattern=/**/3*.md")
+        assert "11 memories match now" in page(client, url("retention_pattern", store.pk) + "?pattern=")
+        assert "1 memory matches now" in page(client, url("retention_pattern", store.pk) + "?pattern=/**/3*.md")
 
     def test_a_wrong_one_is_said_in_words(self, client: Client, store: MemoryStore) -> None:
         wrong = {"a": "begins with a slash", "//": "name is missing", "/a**b": "between two slashes", "/..": ". or .."}

@@ -46,7 +46,7 @@ def test_from_a_first_policy_to_taking_the_run_back(desk: Page, live_server: Liv
     desk.get_by_role("link", name="Forget what nobody reads").click()
     pattern = desk.get_by_label(re.compile("Which memories"))
     pattern.press_sequentially("/old/")
-    expect(desk.get_by_text("3 of the present memories match.")).to_be_visible()
+    expect(desk.get_by_text("3 memories match now.")).to_be_visible()
     desk.get_by_role("button", name="Rehearse").click()
     expect(desk.get_by_role("heading", name="What it would do")).to_be_visible()
     expect(desk.locator(".difference-going")).to_contain_text("/old/0.md")

@@ -51,7 +51,7 @@ def test_earlier_versions_are_said_before_they_are_approved(caller: Caller, alic
     page = post(client, decision="approve", version=[made[1].pk])
     html = page.content.decode()
     assert "Approve 2 versions?" in html
-    assert "among them 1 earlier version" in html
+    assert "including 1 earlier version" in html
     assert state(made[1]) == "unreviewed"
     done = post(client, decision="approve", these=page.context["these"], confirmed="1", note="Fine")
     assert "Approved 2 versions." in said(done)
@@ -76,7 +76,7 @@ def test_an_act_says_what_remains(caller: Caller, alice: User, monkeypatch: pyte
     monkeypatch.setattr(review_many, "MOST", 2)
     html = post(signed_in(alice), all="approve").content.decode()
     assert "Approve 2 versions?" in html
-    assert "More match: decide about them afterwards." in html
+    assert "Decide about the others afterwards." in html
 
 
 def test_reverting_several_leaves_those_that_need_a_choice(caller: Caller, alice: User) -> None:
@@ -108,7 +108,7 @@ def test_what_somebody_has_decided_meanwhile_is_left_out_and_told(caller: Caller
     post(signed_in(bob), decision="approve", version=[made[0].head_id])
     client = signed_in(alice)
     page = post(client, decision="approve", version=[memory.head_id for memory in made])
-    assert "1 of those that you chose is left out" in page.content.decode()
+    assert "1 of the versions that you chose is left out" in page.content.decode()
     post(signed_in(bob), decision="approve", version=[made[1].head_id])
     done = post(client, decision="approve", these=page.context["these"], confirmed="1")
     assert "Approved 1 version." in said(done)
@@ -141,12 +141,12 @@ def test_who_may_and_what_is_malformed(caller: Caller, alice: User, bob: User, c
     address = reverse("decide_many")
     assert signed_in(bob).post(address, chosen).status_code == 403
     assert client.post(address, chosen).status_code == 302
-    assert "No version that you chose" in said(post(signed_in(charlie), **chosen))
+    assert "None of the versions that you chose" in said(post(signed_in(charlie), **chosen))
     assert state(made[0].head) == "unreviewed"
     assert signed_in(alice).get(address).status_code == 405
     assert signed_in(alice).post(address, {"decision": "burn"}).status_code == 400
-    assert "Nothing was chosen" in said(post(signed_in(alice), decision="approve"))
-    assert "Nothing was chosen" in said(post(signed_in(alice), decision="approve", version="x"))
+    assert "nothing was selected" in said(post(signed_in(alice), decision="approve"))
+    assert "nothing was selected" in said(post(signed_in(alice), decision="approve", version="x"))
     assert "There is no filter" in said(post(signed_in(alice), all="approve", q="color:red"))
 
 

@@ -98,7 +98,7 @@ def test_taking_back_without_script(caller: Caller, alice: User) -> None:
     response = client.post(address, follow=True)
     assert "await review again" in messages(response)
     assert state(made[0]) == "unreviewed"
-    assert "Nothing was taken back" in messages(client.post(address, follow=True))
+    assert "Nothing was undone" in messages(client.post(address, follow=True))
 
 
 def test_a_revert_that_later_changes_met_leads_to_the_preview(caller: Caller, alice: User) -> None:
@@ -132,7 +132,7 @@ def test_what_somebody_else_decided_is_told_and_no_note_is_lost(
 def test_more_earlier_versions_than_was_said_are_refused(caller: Caller, alice: User) -> None:
     _, made = two(caller)
     html = decide(signed_in(alice), made[1], "approve", htmx=True, earlier="0", note="Kept").content.decode()
-    assert "Now 1 would be approved too" in html
+    assert "approving would now approve 1 of them too" in html
     assert 'name="earlier" value="1"' in html
     assert 'value="Kept"' in html
     assert state(made[1]) == "unreviewed"
@@ -273,7 +273,7 @@ def test_malformed_decisions(caller: Caller, alice: User) -> None:
     for version in ("", "memver_nowhere", "x" * 5000):
         data = {"version": version, "decision": "approve"}
         assert client.post(reverse("decide", args=[caller.store.id]), data).status_code == 404
-    assert "Now 1 would" in decide(client, made[1], "approve", earlier="many").content.decode()
+    assert "approving would now" in decide(client, made[1], "approve", earlier="many").content.decode()
     assert "too long" in decide(client, made[0], "approve", note="x" * 1001).content.decode()
     assert decide(client, made[0], "approve", next="https://example.com/").url == reverse("review")
     assert shown(inbox(client)) == [("/a.md", 2)]

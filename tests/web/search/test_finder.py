@@ -139,7 +139,7 @@ def test_the_page_works_without_script(store: MemoryStore, bob: User) -> None:
     assert f'href="/stores/{store.id}/memories/{memory.id}"' in html
     assert '<span class="found-directory">/customers/</span><mark>Acme</mark>.md' in html
     nothing = signed_in(bob).get(reverse("find", args=[store.id]), {"q": "zzz"}).content.decode()
-    assert "No path has this" in nothing
+    assert "No path matches" in nothing
 
 
 def test_a_script_gets_the_rows_alone(store: MemoryStore, bob: User) -> None:

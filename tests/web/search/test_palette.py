@@ -71,7 +71,7 @@ def test_it_is_a_page_without_script(store: MemoryStore, alice: User) -> None:
     page = signed_in(alice).get(reverse("palette"), {"q": "supp", "store": store.id}).content.decode()
     assert f'<a class="found-name row-link" href="/stores/{store.id}/"><mark>Supp</mark>ort</a>' in page
     assert f'name="store" value="{store.id}"' in page
-    assert "Nothing here has this name" in signed_in(alice).get(reverse("palette"), {"q": "zzz"}).content.decode()
+    assert "Nothing has this name" in signed_in(alice).get(reverse("palette"), {"q": "zzz"}).content.decode()
 
 
 @pytest.mark.parametrize("parameters", [{"store": "nowhere"}, {"store": "hub"}, {"only": "x"}, {"q": "a" * 3000}])

@@ -43,7 +43,7 @@ class TestSaving:
         link = reverse("save_view") + "?" + urlencode({"page": "audit", "query": "outcome=error"})
         assert link.replace("&", "&amp;") in html
         form = page(signed_in(carol), link)
-        assert "/audit?outcome=error" in form and "Only I" in form
+        assert "/audit?outcome=error" in form and "Only me" in form
         html = save(carol, "Everything that failed")
         assert "is saved" in html and "Everything that failed" in html
         view = SavedView.objects.get()
@@ -84,7 +84,7 @@ class TestSaving:
 
     def test_a_name_is_taken_once_by_owner_and_page(self, carol: User, alice: User, store: MemoryStore) -> None:
         save(carol, "One")
-        assert "You have a view of this name" in save(carol, "One", query="outcome=ok")
+        assert "You already have a view with this name" in save(carol, "One", query="outcome=ok")
         save(carol, "One", page="trash", query="", store=store.id)
         save(alice, "One")
         assert SavedView.objects.count() == 3
@@ -193,7 +193,7 @@ class TestChanging:
 
         monkeypatch.setattr(saved_views, "delete", slower)
         answer = signed_in(carol).post(reverse("delete_view", args=[view.id]), follow=True)
-        assert "deleted this view meanwhile" in answer.content.decode()
+        assert "deleted this view in the meantime" in answer.content.decode()
 
     def test_wrong_methods_and_strangers(self, view: SavedView, carol: User) -> None:
         assert signed_in(carol).get(reverse("delete_view", args=[view.id])).status_code == 405
@@ -207,7 +207,7 @@ class TestChanging:
         with tampering():
             carol.memberships.all().delete()
         html = page(signed_in(carol), VIEWS)
-        assert "You have no role in its memory store any more" in html
+        assert "You no longer have a role in its memory store" in html
         assert "Support" not in html and store.id not in html
         assert self.delete(carol, SavedView.objects.get()) == 303
 

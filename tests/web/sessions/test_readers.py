@@ -169,8 +169,8 @@ def test_a_line_is_followed_through_the_versions_in_which_it_stands(caller: Call
     assert (followed.origin.number, followed.origin.line, followed.lines) == (2, 2, {2: 2, 3: 3})
     assert (followed.now, followed.gone) == (None, 4)
     body = response.content.decode()
-    assert "versions 2 to 3" in body and "It is gone since version 4." in body
-    assert "was shown what it had written itself" in body and "(there it was line 3)" in body
+    assert "versions 2 to 3" in body and "It was removed in version 4." in body
+    assert "was shown its own text" in body and "(there it was line 3)" in body
     assert "poison" in body
     assert [group.session.name for group in response.context["groups"]] == ["third", "second", "first"]
 
@@ -278,7 +278,7 @@ def test_a_redacted_version_keeps_who_had_seen_it(caller: Caller, bob: User) -> 
     with tampering():
         MemoryVersion.objects.filter(memory=memory).update(text=None, redacted_at=BY["at"], redacted_by="u")
     assert seen(bob, memory, version=1) == {(read, 1)}
-    assert "Its text has been redacted since" in readers(bob, memory, version=1).content.decode()
+    assert "Its text was redacted later" in readers(bob, memory, version=1).content.decode()
     assert seen(bob, memory, version=1, line=2) == {(read, 1)}
 
 
@@ -290,13 +290,13 @@ def test_between_versions_with_a_line_a_redacted_one_may_have_had_it(caller: Cal
     with tampering():
         MemoryVersion.objects.filter(memory=memory, number=2).update(text=None, redacted_at=BY["at"], redacted_by="u")
     assert (read, 2) in seen(bob, memory, version=3, line=1)
-    assert "it may have had the line" in readers(bob, memory, version=3, line=1).content.decode()
+    assert "it may have contained the line" in readers(bob, memory, version=3, line=1).content.decode()
     assert "Version 2, which was redacted or removed" in readers(bob, memory, version=3, line=2).content.decode()
 
 
 def test_nobody_has_seen_what_nobody_read(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\n")
-    assert "Nobody has seen this version" in readers(bob, memory).content.decode()
+    assert "No one has seen this version" in readers(bob, memory).content.decode()
     assert "No session has seen this line" in readers(bob, memory, version=1, line=1).content.decode()
     caller.delete("/a.md")
     assert "This version deleted the memory" in readers(bob, memory, version=2).content.decode()

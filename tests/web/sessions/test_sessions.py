@@ -239,7 +239,7 @@ class TestWhatItKnew:
         assert [path for path, *_ in self.pieces(session_page(bob, at="2025-11-03 09:02"))] == ["/b.md", "/a.md"]
         assert [path for path, *_ in self.pieces(session_page(bob, at="2025-11-03T09:03:30"))] == ["/a.md", "/b.md"]
         assert self.pieces(session_page(bob, at="08:59")) == []
-        assert 'value="09:01"' in first.content.decode() and "What this run knew then" in first.content.decode()
+        assert 'value="09:01"' in first.content.decode() and "What this session knew then" in first.content.decode()
 
     def test_a_time_is_in_the_persons_zone(self, caller: Caller, bob: User) -> None:
         with tampering():
@@ -282,7 +282,7 @@ class TestWhatItKnew:
             caller.create(f"/{name}.md", "1\n")
         response = session_page(bob)
         assert [path for path, *_ in self.pieces(response)] == ["/c.md", "/b.md"]
-        assert "It had seen more than is listed here" in response.content.decode()
+        assert "The session had seen more than this list shows" in response.content.decode()
 
     def test_stretches_that_touch_are_one(self) -> None:
         assert joined([(5, 6), (1, 2), (3, 3), (6, 9), (11, 12)]) == [(1, 3), (5, 9), (11, 12)]

@@ -40,7 +40,7 @@ def test_the_page_says_what_goes_and_what_stays(superuser: User, store: MemorySt
     assert (answer.context["versions"].number, answer.context["trashed"].number) == (3, 1)
     assert "1 (4 B)" in html
     assert "1 key no longer reaches it" in html
-    assert "Its audit, which is closed" in html
+    assert "The last entry says who deleted the memory store" in html
     assert "This cannot be undone" in html
     assert Memory.objects.filter(store=store).count() == 2
 
@@ -86,7 +86,7 @@ def test_a_legal_hold_forbids_it_on_the_page_and_at_once(superuser: User, store:
     client = signed_in(superuser)
     hold(store, superuser, path=None, memory=Memory.objects.get(store=store, path="/a.md").id)
     html = client.get(url).content.decode()
-    assert "A legal hold forbids it." in html
+    assert "A legal hold prevents the deletion." in html
     assert 'name="name"' not in html
     assert "<script>alert" not in html
     before = AuditChain.objects.get(pk=store.id).last_seq
@@ -102,7 +102,7 @@ def test_a_hold_that_has_ended_forbids_nothing(superuser: User, store: MemorySto
     ends = timezone.now() - timedelta(days=1)
     holds.place(store.id, act, kind=HoldKind.HOLD, reason="over", path="", ends_at=ends)
     client = signed_in(superuser)
-    assert "A legal hold forbids it." not in client.get(url).content.decode()
+    assert "A legal hold prevents the deletion." not in client.get(url).content.decode()
     assert client.post(url, {"name": "Support"}).status_code == 303
 
 

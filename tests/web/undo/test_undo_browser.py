@@ -63,7 +63,7 @@ def test_a_session_is_undone_by_keys_alone(
     expect(desk).to_have_url(live_server.url + preview)
     expect(desk.get_by_role("button", name="Undo 2 changes")).to_be_visible()
     expect(desk.locator(".undo-counts")).to_contain_text("1 memory changes")
-    expect(desk.locator(".undo-change").first).to_contain_text("Somebody changed the same lines later")
+    expect(desk.locator(".undo-change").first).to_contain_text("Someone changed the same lines later")
     axe(desk)
 
     expect(desk.locator("[data-undo-as]")).to_have_text("As proposed:")

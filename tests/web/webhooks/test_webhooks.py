@@ -168,8 +168,8 @@ def test_only_a_superuser_allows_a_private_address_and_only_for_that_address(
 def test_there_are_not_too_many(client: Client, store: MemoryStore) -> None:
     for number in range(MOST):
         webhook(store, "http://127.0.0.1:9/", name=str(number), at=timezone.now())
-    assert f"There are {MOST} webhooks already." in post(client, "new_store_webhook", store.pk, **FORM)
-    assert f"There can be {MOST} webhooks." in page(client, url("store_webhooks", store.pk))
+    assert f"There are already {MOST} webhooks." in post(client, "new_store_webhook", store.pk, **FORM)
+    assert f"You can have at most {MOST} webhooks." in page(client, url("store_webhooks", store.pk))
 
 
 # ------------------------------------------------------------------------------------------------ acting
@@ -180,7 +180,7 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     assert old in post(client, "reveal_webhook", hook.pk) and told(store)["command"] == "reveal_webhook"
     html = post(client, "rotate_webhook", hook.pk, form="once")
     hook.refresh_from_db()
-    assert manage.secrets_of(hook, timezone.now())[0] in html and old not in html and "is valid too until" in html
+    assert manage.secrets_of(hook, timezone.now())[0] in html and old not in html and "is also valid until" in html
     assert told(store)["generation"] == [1, 2]
     post(client, "rotate_webhook", hook.pk, form="once")  # the same form sent again
     assert Webhook.objects.get().generation == 2
@@ -188,10 +188,10 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     assert "The webhook is paused." in post(client, "pause_webhook", hook.pk)
     assert told(store)["state"] == ["active", "paused"]
     html = post(client, "test_webhook", hook.pk)
-    assert "nothing is sent before it goes on" in html and "A person paused it." in html
+    assert "Resume it to send anything" in html and "A person paused it." in html
     for name, more in (("replay_failed", ()), ("replay_delivery", (Delivery.objects.get().pk,))):
-        assert "nothing is sent before it goes on" in post(client, name, hook.pk, *more)
-    assert "The webhook goes on" in post(client, "resume_webhook", hook.pk)
+        assert "Resume it to send anything" in post(client, name, hook.pk, *more)
+    assert "The webhook is resumed" in post(client, "resume_webhook", hook.pk)
     assert told(store)["command"] == "resume_webhook"
     assert "Delete this webhook" in page(client, url("delete_webhook", hook.pk))
     assert "was deleted" in post(client, "delete_webhook", hook.pk) and not Webhook.objects.exists()
@@ -223,10 +223,10 @@ def test_every_entry_has_words(client: Client, store: MemoryStore, hook: Webhook
 def test_a_page_says_how_it_is_doing_and_what_came_back(client: Client, store: MemoryStore, hook: Webhook) -> None:
     tried(hook, Answer(204, "", "", 12_000))
     html = page(client, url("webhook", hook.pk))
-    assert "Delivering" in html and "204" in html and "Nothing has arrived since" not in html
+    assert "Delivering" in html and "204" in html and "No delivery has succeeded since" not in html
     made = tried(hook, Answer(None, "private"))
     html = page(client, url("webhook", hook.pk))
-    assert "Failing" in html and "Nothing has arrived since" in html and "private or special network" in html
+    assert "Failing" in html and "No delivery has succeeded since" in html and "private or special network" in html
     assert "Failing" in page(client, url("store_webhooks", store.pk))
     html = page(client, url("delivery", hook.pk, made.pk))
     assert "webhook.test" in html and "private or special network" in html and "next try" in html
@@ -266,7 +266,7 @@ def test_deliveries_are_paged_and_filtered(client: Client, store: MemoryStore, k
     assert html.count("data-list-item") == 25 and "Older" in html
     twenty_fifth = Delivery.objects.filter(webhook=hook).newest()[24].pk
     assert page(client, url("webhook", hook.pk) + f"?before={twenty_fifth}").count("data-list-item") == 5
-    assert "No such deliveries" in page(client, url("webhook", hook.pk) + "?state=failed")
+    assert "No deliveries match" in page(client, url("webhook", hook.pk) + "?state=failed")
     assert page(client, url("webhook", hook.pk) + "?state=waiting").count("data-list-item") == 25
     assert page(client, url("webhook", hook.pk) + "?state=nonsense").count("data-list-item") == 25
     other = webhook(store, "http://127.0.0.1:9/other", name="Other", at=timezone.now())
