@@ -49,7 +49,8 @@ def test_malformed_values_are_said(client: Client, store: MemoryStore) -> None:
     yesterday = (timezone.now() - timedelta(days=2)).date().isoformat()
     cases: tuple[tuple[str, dict[str, str], str], ...] = (
         ("a.md", {}, "begins with a slash"), ("", {}, "required"), ("/a.md", {"reason": " "}, "required"),
-        ("/a.md", {"kind": "eternal"}, "not one of the available choices"), ("/a.md", {"until": yesterday}, "is in the past"),
+        ("/a.md", {"kind": "eternal"}, "not one of the available choices"),
+        ("/a.md", {"until": yesterday}, "is in the past"),
         ("/a.md", {"until": "soon"}, "valid date"), ("/a.md", {"until": "9999-12-31"}, "too far away"),
         ("/a.md", {"reason": "x" * 1001}, "at most 1000"), ("/" + "x" * 3000, {}, "at most 2000"),
         ("/../x/", {}, "not a path"),
