@@ -198,6 +198,7 @@ NOT_PAGES = {
     "undo_import": "as undo_session",
     "webhook": "a page of its deliveries by their index", "edit_webhook": "one row by its id",
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
+    "take_out": "a finding by its id, and a comparison of two texts",
     "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",
 } | dict.fromkeys((
     "sign_out", "scrub_now", "change_password", "theme", "invite_person", "withdraw_invitation", "set_active",

@@ -14,6 +14,7 @@ from memoryhub.models import (
     HUB,
     AuditEntry,
     Delivery,
+    Finding,
     Hold,
     HoldKind,
     Import,
@@ -114,6 +115,10 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         job = Import.objects.create(
             id="import_1", store=store, state=ImportState.PREVIEW, name="of Alice", group="group_1", created_at=AT
         )
+        finding = Finding.objects.create(
+            id="find_1", store=store, memory_id=version.memory_id, version=version, kind="card", line=1, start=0, end=2,
+            at=AT,
+        )  # fmt: skip
         ImportItem.objects.create(job=job, number=1, path="/of Alice", found="conflict", choice="skip", content="x")
     agent_key, session = Key.objects.get(), Session.objects.get()
     return {
@@ -122,7 +127,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         "key_id": agent_key.pk, "agent_id": agent_key.agent_id, "invitation_id": invitation.id, "token": token,
         "receipt_id": receipt.pk, "scan_id": scan.pk, "policy_id": policy.pk, "run_id": run.pk, "hold_id": hold.pk,
         "webhook_id": hook.pk, "delivery_id": delivery.pk, "import_id": job.pk,
-        "number": 1,
+        "finding_id": finding.pk, "number": 1,
     }  # fmt: skip
 
 

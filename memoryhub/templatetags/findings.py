@@ -1,11 +1,17 @@
 """Findings on other pages: the names of kinds, and the number of open findings."""
 
 from django import template
+from django.utils import timezone
 
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore, User
 from memoryhub.web.common import kinds
+from memoryhub.web.findings.rows import Item, items_of
+from memoryhub.web.sessions.spread import Spread, spread
 
 register = template.Library()
+
+FEW = 3
+"""The most open findings that a memory's page shows above the text."""
 
 MOST, MOST_EVERYWHERE = 100, 1000
 """Counting stops at this number, for a memory and for all stores."""
@@ -26,6 +32,23 @@ def open_findings(memory: Memory) -> int:
     """Return how many findings of a memory are open, up to MOST, by one indexed query."""
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).open()
     return of_memory.order_by().values("memory_id")[:MOST].count()
+
+
+@register.simple_tag(takes_context=True)
+def first_findings(context: template.Context, memory: Memory) -> list[Item]:
+    """Return the first few open findings of a memory, with all that a person needs to act."""
+    of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).open().order_by("id")
+    ids = list(of_memory.values_list("pk", flat=True)[:FEW])
+    return items_of(ids, context["request"].user, timezone.now()) if ids else []
+
+
+@register.simple_tag(takes_context=True)
+def spread_of(context: template.Context, item: Item) -> Spread | None:
+    """Return how the line of a finding has spread; null if it is in a path, or its text is gone."""
+    finding, version = item.finding, item.version
+    if version is None or not version.text_id or finding.in_path or finding.fingerprint is None:
+        return None
+    return spread(item.store, item.memory, version.number, finding.line, item.entry, context["request"].user)
 
 
 @register.simple_tag

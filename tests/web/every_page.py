@@ -9,6 +9,7 @@ from memoryhub.models import (
     Agent,
     AuditEntry,
     Delivery,
+    Finding,
     Hold,
     Import,
     Key,
@@ -184,6 +185,9 @@ def _of_findings(store: MemoryStore) -> Iterator[Page]:
     yield page("findings", "?q=kind:iban path:/nowhere", called="findings-nothing")
     yield page("store_findings", store_id=store.id)
     yield page("store_findings", "?state=dismissed", called="findings-dismissed", store_id=store.id)
+    for kind in ("instructions", "card"):
+        for found in Finding.objects.of_store(store.pk).open().filter(kind=kind)[:1]:
+            yield page("take_out", called=f"take-out-{kind}", store_id=store.id, finding_id=found.pk)
     yield page("rules", store_id=store.id)
     yield page("hub_rules")
 

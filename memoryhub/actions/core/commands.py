@@ -68,6 +68,13 @@ _ALL = (
     Command("history", _("viewed the history of %(path)s"), by_agents=True),
     Command("edit", _("edited %(path)s"), _("tried to edit %(path)s")),
     Command(
+        "take_out", _("took a line out of %(path)s: %(kinds)s"), "",
+        lambda n: ngettext(
+            "took %(count)s line out of %(path)s: %(kinds)s", "took %(count)s lines out of %(path)s: %(kinds)s", n
+        ),
+        "lines",
+    ),
+    Command(
         "move", _("moved %(path)s to %(new_path)s"), _("tried to move %(path)s to %(new_path)s"),
         lambda n: ngettext(
             "moved %(count)s memory to %(into)s: %(paths)s", "moved %(count)s memories to %(into)s: %(paths)s", n

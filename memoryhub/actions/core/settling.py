@@ -4,6 +4,7 @@ The invariant: a finding is resolved only while its text is not in the newest ve
 writes versions calls this module at its end (`tree.commit`), in its own transaction; no door can set the state itself.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -85,10 +86,16 @@ def write(
 
 def count_of(finding: Finding, value: str | None, text: str) -> int:
     """Return how often a text contains a finding's value; without the value, count the detector's equal matches."""
+    return text.count(value) if value else len(places_of(finding, None, text))
+
+
+def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int, int]]:
+    """Return the start and end of each occurrence of the finding's value in a text, in order."""
     if value:
-        return text.count(value)
+        return [(found.start(), found.end()) for found in re.finditer(re.escape(value), text)]
     spans = sensitive.find(text, frozenset({finding.kind})) if text else []
-    return sum(marks.fingerprint(finding.kind, text[one.start : one.end]) == finding.fingerprint for one in spans)
+    same = [one for one in spans if marks.fingerprint(finding.kind, text[one.start : one.end]) == finding.fingerprint]
+    return [(one.start, one.end) for one in same]
 
 
 def values_of(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:

@@ -96,3 +96,22 @@ def group_of(kind: str) -> Group:
 
 def icon_of(kind: str) -> str:
     return GROUPS[group_of(kind)][2]
+
+
+SAYS: dict[str, Words] = {
+    "instructions": _("This line tells the agents that read it what to do."),
+    "role_tag": _("This line pretends that somebody else is speaking."),
+    "invisible": _("This line has characters that nobody can see."),
+    "bidirectional": _("This line shows people other text than agents read."),
+    "encoded": _("This line hides readable text in a code."),
+    "placeholder_url": _("This line asks agents to put something into an address."),
+    Group.SECRET: _("Whoever reads this line can use the secret in it."),
+    Group.PERSONAL: _("This line has personal data."),
+    Group.POISON: _("This line tries to steer the agents that read it."),
+}
+"""What a line with a finding does, by kind, or else by group."""
+
+
+def says(kind: str) -> str:
+    """Return what a line with a finding of the kind does, as a sentence."""
+    return str(SAYS.get(kind) or SAYS[group_of(kind)])

@@ -17,7 +17,7 @@ from memoryhub.models.figures import ALL, OK
 READ = "view"
 WRITES = frozenset((
     "create", "str_replace", "insert", "delete", "rename", "edit", "restore", "restore_moment", "undo", "move",
-    "revert",
+    "revert", "take_out",
 ))  # fmt: skip
 """The commands with which agents and people write memories."""
 

@@ -16,6 +16,7 @@ from memoryhub.models import (
     AuditEntry,
     Finding,
     FindingState,
+    Hold,
     Memory,
     MemoryStore,
     MemoryText,
@@ -62,8 +63,21 @@ class Item:
     session: str | None
     standing: Standing | None
     may_decide: bool
-    may_edit: bool
+    frozen: Hold | None
     url: str
+
+    @property
+    def may_edit(self) -> bool:
+        return self.memory.is_live and not self.store.is_archived and self.frozen is None
+
+    @property
+    def may_take_out(self) -> bool:
+        """Return whether the lines that have the value can be taken out of the memory by the person."""
+        return self.may_decide and self.is_open and self.may_edit and not self.finding.in_path
+
+    @property
+    def says(self) -> str:
+        return kinds.says(self.finding.kind)
 
     @property
     def group_words(self) -> str:
@@ -99,15 +113,14 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
         entry = entries.get((finding.store_id, version.seq)) if version else None
         role = roles.get(finding.store_id, Role.VIEWER)
         memory = memories[finding.memory_id]
-        is_frozen = held[finding.store_id].stops_changes(memory.pk, memory.path) is not None
+        frozen = held[finding.store_id].stops_changes(memory.pk, memory.path)
         items.append(Item(
             finding=finding, store=finding.store, memory=memory, version=version,
             group=kinds.group_of(finding.kind), label=kinds.label(finding.kind),
             icon=kinds.icon_of(finding.kind), shown=_shown(finding, version, texts), entry=entry,
             session=sessions.get(entry.session or "", entry.session) if entry else None,
             standing=standing.get(finding.pk), may_decide=user.is_superuser or role.includes(Role.CURATOR),
-            may_edit=memory.is_live and not finding.store.is_archived and not is_frozen,
-            url=_url(finding, standing.get(finding.pk)),
+            frozen=frozen, url=_url(finding, standing.get(finding.pk)),
         ))  # fmt: skip
     return items
 

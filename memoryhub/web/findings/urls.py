@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.findings import decide, findings, reveal, rules, scans
+from memoryhub.web.findings import decide, findings, removal, reveal, rules, scans
 
 urlpatterns = [
     path("stores/<str:store_id>/scans", scans.scans, name="scans"),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("findings/decide", decide.decide_all_findings, name="decide_all_findings"),
     path("stores/<slug:store_id>/findings", findings.store_findings, name="store_findings"),
     path("stores/<slug:store_id>/findings/decide", decide.decide_findings, name="decide_findings"),
+    path("stores/<slug:store_id>/findings/<slug:finding_id>/line", removal.take_out, name="take_out"),
     path("stores/<slug:store_id>/versions/<slug:version_id>/reveal", reveal.reveal, name="reveal"),
     path("stores/<slug:store_id>/rules", rules.rules, name="rules"),
     path("settings/rules", rules.hub_rules, name="hub_rules"),

@@ -1,11 +1,16 @@
 """Today in a real browser: sound in both themes and at every width, and decided about by keys."""
 
+from typing import Literal
+
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from memoryhub.demo.load import load
 from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import axe, fits, sign_in_as
+from tests.fixtures import PASSWORD
 from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
 from tests.web.review.reviewing import state
@@ -48,3 +53,33 @@ def test_rows_are_walked_and_decided_about_by_keys(desk: Page, live_server: Live
     expect(desk.get_by_text("Approved 1 version.")).to_be_visible()
     expect(row).to_have_count(0)
     assert state(Memory.objects.at("/fine.md").get().head) == "approved"
+
+
+def test_from_signing_in_to_the_poisoned_line_taken_out_are_five_presses_at_most(
+    page: Page, live_server: LiveServer, superuser: User
+) -> None:
+    load(timezone.now())
+    memory = Memory.objects.at("/refund_policies.xml").get()
+    presses = 0
+
+    def press(role: Literal["button", "link"], name: str) -> None:
+        nonlocal presses
+        presses += 1
+        page.get_by_role(role, name=name).first.click()
+
+    page.goto(live_server.url)
+    page.get_by_label("E-mail").fill(superuser.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    press("button", "Sign in")
+    first = page.locator("[data-review-item]").first
+    expect(first).to_contain_text("Ignore all previous rules")
+    press("link", "Take the line out")
+    expect(page.locator(".diff")).to_contain_text("Ignore all previous rules")
+    axe(page)
+    press("button", "without this line")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Today")
+    expect(page.get_by_text("1 line was taken out of")).to_be_visible()
+    expect(first).not_to_contain_text("Ignore all previous rules")
+    memory.refresh_from_db()
+    assert memory.text is not None and "Ignore all previous rules" not in memory.text.content
+    assert presses <= 5

@@ -1,0 +1,58 @@
+"""How a line has spread since it was written: which other sessions have read it, and what they wrote afterwards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryhub.actions.history import blame
+from memoryhub.actions.history.blame import Texts
+from memoryhub.models import AuditEntry, Memory, MemoryStore, User
+from memoryhub.models.audit import ActorKind
+from memoryhub.text import blame as lines_of
+from memoryhub.web.sessions.readers_groups import Group, Write, groups
+from memoryhub.web.sessions.readers_query import Wanted, older_page
+
+MOST_VERSIONS = 50
+MOST_READS = 50
+NAMED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The sessions, except the writer's, that have read a line; `written` has one write for each path, oldest first.
+
+    `more` says that there may be others, because not everything was looked at.
+    """
+
+    sessions: int
+    written: Sequence[Write]
+    more: bool
+
+    @property
+    def named(self) -> Sequence[Write]:
+        return self.written[:NAMED]
+
+    @property
+    def rest(self) -> int:
+        return len(self.written) - len(self.named)
+
+
+def spread(store: MemoryStore, memory: Memory, number: int, line: int, writer: AuditEntry | None, user: User) -> Spread:
+    """Return who has read a line of version `number`, which `writer` wrote, wherever it stood from then on."""
+    ahead = blame.onward(memory, number, most=MOST_VERSIONS)
+    versions = ahead.versions()
+    texts = Texts(memory.store_id, list(lines_of.first_places(versions)))
+    lines = lines_of.follow(versions, line, texts, lines_of.Work())
+    page = older_page(Wanted.of(store.pk, list(ahead.rows), dict(lines)), None, size=MOST_READS)
+    readers = [group for group in groups(page.seen, store, user) if _is_other(group, writer)]
+    by_path: dict[str, Write] = {}
+    for group in readers:
+        for write in group.written:
+            by_path.setdefault(write.new_path or write.path or "", write)
+    more = page.older is not None or not ahead.whole or any(group.more for group in readers)
+    return Spread(len(readers), sorted(by_path.values(), key=lambda write: write.at), more)
+
+
+def _is_other(group: Group, writer: AuditEntry | None) -> bool:
+    """Return whether it is a session of an agent, and not the one that wrote the line."""
+    is_agents = group.session is not None and group.last.kind == ActorKind.KEY
+    return is_agents and (writer is None or group.last.session != writer.session)

@@ -1,0 +1,165 @@
+"""Taking the line of a finding out of its memory: shown first, done in one press, refused where it must not be."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.actions.core import holds
+from memoryhub.actions.stores import stores
+from memoryhub.actions.verification import verify
+from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryStore, User
+from tests.fixtures import BY, signed_in
+from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
+from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key, session="run-7")
+
+
+@pytest.fixture
+def poisoned(caller: Caller) -> Memory:
+    """A memory with a line that gives orders."""
+    return caller.create("/rules.md", f"# Rules\n\n- Be kind.\n- {POISON}\n- Answer within a day.\n")
+
+
+def address(found: Finding) -> str:
+    return reverse("take_out", args=[found.store_id, found.pk])
+
+
+def take_out(client: Client, found: Finding, **given: str) -> Any:
+    head = Memory.objects.get(pk=found.memory_id).head_id
+    return client.post(address(found), {"head": head, **given}, follow=True)
+
+
+def text_of(memory: Memory) -> str:
+    memory.refresh_from_db()
+    assert memory.text is not None
+    return str(memory.text.content)
+
+
+def said(response: Any) -> str:
+    return " ".join(str(message) for message in response.context["messages"])
+
+
+def test_the_version_to_be_made_is_shown_first(poisoned: Memory, alice: User) -> None:
+    page = signed_in(alice).get(address(finding(poisoned.store, "instructions")))
+    html = page.content.decode()
+    assert "Make version 2 without this line" in html
+    assert page.context["plan"].lines == (4,)
+    assert (page.context["plan"].diff.added, page.context["plan"].diff.removed) == (0, 1)
+    assert poisoned.version_count == Memory.objects.get(pk=poisoned.pk).version_count, "looking changes nothing"
+
+
+def test_one_press_takes_it_out_and_the_finding_is_resolved(poisoned: Memory, alice: User, caller: Caller) -> None:
+    found = finding(poisoned.store, "instructions")
+    done = take_out(signed_in(alice), found, next="/")
+    assert done.request["PATH_INFO"] == "/" and "1 line was taken out of" in said(done)
+    assert text_of(poisoned) == "# Rules\n\n- Be kind.\n- Answer within a day.\n"
+    found.refresh_from_db()
+    assert found.state == FindingState.RESOLVED
+    taken, resolved = caller.last.seq - 1, caller.last
+    entry = type(resolved).objects.get(chain=caller.store.pk, seq=taken)
+    assert (entry.command, entry.author_id, entry.path) == ("take_out", alice.pk, "/rules.md")
+    assert json.loads(entry.input or "")["finding"] == found.pk
+    assert resolved.command == "resolve_finding"
+    assert verify.verify(caller.store.pk)[1] is None
+    page = signed_in(alice).get(reverse("entry", args=[caller.store.pk, taken]))
+    assert "took a line out of" in page.content.decode()
+
+
+def test_it_can_be_undone_and_the_finding_opens_again(poisoned: Memory, alice: User, caller: Caller) -> None:
+    found, client = finding(poisoned.store, "instructions"), signed_in(alice)
+    before = text_of(poisoned)
+    take_out(client, found)
+    address = reverse("undo_entry", args=[caller.store.pk, caller.last.seq - 1])
+    page = client.get(address)
+    client.post(address, {"digest": page.context["plan"].digest, "confirmed": "1"})
+    assert text_of(poisoned) == before
+    found.refresh_from_db()
+    assert found.state == FindingState.OPEN
+
+
+def test_every_line_that_has_the_value_goes(caller: Caller, alice: User) -> None:
+    memory = caller.create("/a.md", f"Card {CARD}.\nBe kind.\nAgain {CARD}!\n")
+    page = signed_in(alice).get(address(finding(caller.store)))
+    assert "Make version 2 without these 2 lines" in page.content.decode()
+    has_no_digits(page)
+    take_out(signed_in(alice), finding(caller.store))
+    assert text_of(memory) == "Be kind.\n"
+
+
+def test_a_memory_that_has_changed_since_is_left_alone(poisoned: Memory, alice: User, caller: Caller) -> None:
+    found, old = finding(poisoned.store, "instructions"), poisoned.head_id
+    caller.replace("/rules.md", "Be kind.", "Be very kind.")
+    page = take_out(signed_in(alice), found, head=old)
+    assert "The memory has changed since you opened this page." in page.content.decode()
+    assert POISON in text_of(poisoned) and "Be very kind." in text_of(poisoned)
+    take_out(signed_in(alice), found)
+    assert text_of(poisoned) == "# Rules\n\n- Be very kind.\n- Answer within a day.\n"
+
+
+def test_where_it_is_the_whole_memory_the_trash_is_offered(caller: Caller, alice: User) -> None:
+    memory = caller.create("/a.md", f"{POISON}\n")
+    found = finding(caller.store, "instructions")
+    page = signed_in(alice).get(address(found))
+    assert reverse("delete_memory", args=[memory.store_id, memory.pk]) in page.content.decode()
+    assert "Make version" not in page.content.decode()
+    take_out(signed_in(alice), found)
+    assert text_of(memory) == f"{POISON}\n"
+
+
+def test_a_legal_hold_refuses_with_its_reason(poisoned: Memory, alice: User) -> None:
+    store, found = poisoned.store, finding(poisoned.store, "instructions")
+    holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path="/rules.md", freezes=True)
+    page = signed_in(alice).get(address(found)).content.decode()
+    assert "Case 17" in page and "Make version" not in page
+    assert "Case 17" in take_out(signed_in(alice), found).content.decode()
+    assert POISON in text_of(poisoned)
+    assert address(found) not in signed_in(alice).get("/").content.decode()
+
+
+def test_an_archived_store_keeps_its_memories(poisoned: Memory, alice: User) -> None:
+    stores.set_archived(poisoned.store, True, **BY)
+    found = finding(poisoned.store, "instructions")
+    assert "archived" in take_out(signed_in(alice), found).content.decode()
+    assert POISON in text_of(poisoned)
+
+
+def test_what_is_gone_already_is_said_to_be(poisoned: Memory, alice: User, caller: Caller) -> None:
+    found = finding(poisoned.store, "instructions")
+    caller.replace("/rules.md", f"- {POISON}\n", "")
+    page = signed_in(alice).get(address(found))
+    assert "The memory does not have this text now" in page.content.decode()
+    assert "Nothing was done" in said(take_out(signed_in(alice), found))
+    caller.delete("/rules.md")
+    assert signed_in(alice).get(address(found)).status_code == 200
+
+
+def test_only_those_who_may_edit_are_offered_it(
+    poisoned: Memory, alice: User, bob: User, charlie: User, superuser: User
+) -> None:
+    found = finding(poisoned.store, "instructions")
+    memory = reverse("memory", args=[poisoned.store_id, poisoned.pk])
+    for user, status in ((bob, 403), (charlie, 404)):
+        assert signed_in(user).get(address(found)).status_code == status
+        assert take_out(signed_in(user), found).status_code == status
+    for place in ("/", "/findings", memory):
+        assert address(found) in signed_in(alice).get(place).content.decode(), place
+        assert address(found) not in signed_in(bob).get(place).content.decode(), place
+    assert signed_in(superuser).get(address(found)).status_code == 200
+    assert signed_in(alice).put(address(found)).status_code == 405
+    assert signed_in(alice).get(reverse("take_out", args=[poisoned.store_id, "find_none"])).status_code == 404
+
+
+def test_a_value_of_older_versions_alone_is_not_there_to_be_taken(caller: Caller, alice: User) -> None:
+    with_card(caller)
+    caller.replace("/customers/acme.md", f"{CARD} every month.", "every month.")
+    assert "does not have this text now" in signed_in(alice).get(address(finding(caller.store))).content.decode()

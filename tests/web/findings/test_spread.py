@@ -1,0 +1,92 @@
+"""What a finding says of itself: what the line does, which other sessions have read it, and what they wrote then."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.models import Memory, MemoryStore, User
+from tests.fixtures import signed_in
+from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits
+from tests.web.history.versions import Caller
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key, session="writer")
+
+
+@pytest.fixture
+def poisoned(caller: Caller) -> Memory:
+    """A memory whose fourth line gives orders."""
+    return caller.create("/rules.md", f"# Rules\n\n- Be kind.\n- {POISON}\n- Answer within a day.\n")
+
+
+def view(caller: Caller, session: str, path: str = "/rules.md", **more: object) -> None:
+    caller.session = session
+    caller.call("view", path=f"/memories{path}", **more)
+
+
+def said(user: User, address: str = "/") -> str:
+    """The words of a page about its only finding."""
+    html = signed_in(user).get(address).content.decode()
+    html = re.sub(r"<!--.*?-->|<[^>]+>", " ", html[html.index("This line") :])
+    return re.sub(r"\s+", " ", html)[:400]
+
+
+def test_nobody_else_has_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:
+    view(caller, "writer")
+    assert said(alice).startswith("This line tells the agents that read it what to do. No other session has read it.")
+
+
+def test_who_read_it_and_what_they_wrote_then(poisoned: Memory, caller: Caller, alice: User, bob: User) -> None:
+    caller.session = "victim"
+    caller.create("/before.md", "before it read the line\n")
+    view(caller, "victim")
+    caller.create("/tickets/7.md", "refunded\n")
+    memory = reverse("memory", args=[poisoned.store_id, poisoned.pk])
+    line = reverse("take_out", args=[poisoned.store_id, finding(poisoned.store, "instructions").pk])
+    for user, address in ((alice, "/"), (bob, "/"), (alice, memory), (bob, memory), (alice, line)):
+        told = said(user, address)
+        assert "One other session read it and wrote /tickets/7.md afterwards. Who has seen it" in told, address
+        assert "/before.md" not in told
+
+
+def test_whoever_read_other_lines_alone_has_not_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:
+    view(caller, "elsewhere", view_range=[1, 3])
+    view(caller, "listing", "")
+    assert "No other session has read it." in said(alice)
+
+
+def test_it_is_followed_when_the_line_moves_and_the_memory_is_renamed(
+    poisoned: Memory, caller: Caller, alice: User
+) -> None:
+    caller.replace("/rules.md", "# Rules\n", "# Rules\n\nA\nB\nC\n")
+    caller.call("rename", old_path="/memories/rules.md", new_path="/memories/law.md")
+    view(caller, "first", "/law.md", view_range=[1, 7])
+    view(caller, "second", "/law.md", view_range=[8, 8])
+    view(caller, "third", "/law.md")
+    assert "2 other sessions read it" in said(alice)
+
+
+def test_many_writes_are_named_in_part(poisoned: Memory, caller: Caller, alice: User) -> None:
+    view(caller, "victim")
+    for number in range(4):
+        caller.create(f"/tickets/{number}.md", "refunded\n")
+    assert "wrote /tickets/0.md , /tickets/1.md and 2 more afterwards." in said(alice)
+
+
+def test_a_finding_in_a_path_has_no_line(caller: Caller, alice: User) -> None:
+    caller.create(f"/{CARD.replace(' ', '')}.md", "x\n")
+    html = signed_in(alice).get("/").content.decode()
+    assert "This line" not in html
+    assert reverse("take_out", args=[caller.store.pk, finding(caller.store).pk]) not in html
+
+
+def test_a_value_stays_masked(caller: Caller, alice: User) -> None:
+    memory = caller.create("/a.md", f"Card {CARD}.\n")
+    page = signed_in(alice).get(reverse("memory", args=[caller.store.pk, memory.pk]))
+    assert "This line has personal data." in page.content.decode()
+    has_no_digits(page)
