@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.protocol.rendering import human_size
 from memoryhub.web.common import assets
+from memoryhub.web.common.acts import act_words
 
 register = template.Library()
 register.simple_tag(querystring, takes_context=True, name="query")
@@ -55,6 +56,9 @@ def avatar(kind: str, name: str) -> SafeString:
     """Return the mark before an actor's name: initials of a person, otherwise an icon. The name stands next to it."""
     inner = icon(ACTOR_ICONS[kind]) if kind in ACTOR_ICONS else initials(name)
     return format_html('<span class="avatar avatar-{}" dir="auto" aria-hidden="true">{}</span>', kind, inner)
+
+
+register.filter("act", act_words)
 
 
 @register.filter

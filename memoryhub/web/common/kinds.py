@@ -20,7 +20,7 @@ class KindWords:
 
 
 GROUPS: dict[Group, tuple[Words, Words, str]] = {
-    Group.SECRET: (_("Secrets"), _("Whoever has one gains access somewhere."), "key-round"),
+    Group.SECRET: (_("Secrets"), _("A person who has one can get access to something."), "key-round"),
     Group.PERSONAL: (_("Personal data"), _("Text that identifies a person, or a way to contact one."), "user"),
     Group.POISON: (_("Signs of poisoning"), _("Text that tries to steer the agents that read it."), "shield-alert"),
 }
@@ -39,7 +39,9 @@ KIND_WORDS: dict[str, KindWords] = {
     ),
     "hub_key": KindWords(_("Key of this hub"), _("A key with which agents call this hub."), "mh_…"),
     "provider_key": KindWords(
-        _("Key of a provider"), _("Keys of clouds, code hosts and model providers, known by how they begin."), "AKIA…"
+        _("Key of a provider"),
+        _("Keys of clouds, code hosts and model providers, recognized by their first characters."),
+        "AKIA…",
     ),
     "jwt": KindWords(_("Signed token"), _("A JSON Web Token of three parts."), "eyJhbGciOi….eyJzdWIi….…"),
     "url_credentials": KindWords(
@@ -62,13 +64,15 @@ KIND_WORDS: dict[str, KindWords] = {
     "ip": KindWords(_("IP address"), _("IPv4 and IPv6 addresses."), "203.0.113.7"),
     "instructions": KindWords(
         _("Instructions"),
-        _("Sentences that speak to a model and tell it what to do."),
+        _("Sentences that address a model and give it orders."),
         "Ignore all previous instructions",
     ),
-    "role_tag": KindWords(_("Role tag"), _("Tags that pretend that somebody else is speaking."), "<system>"),
+    "role_tag": KindWords(_("Role tag"), _("Tags that pretend that someone else is speaking."), "<system>"),
     "invisible": KindWords(_("Invisible characters"), _("Invisible characters, which can carry a message."), "U+200B"),
     "bidirectional": KindWords(
-        _("Direction of writing"), _("Characters that reverse the text direction: what you see differs."), "U+202E"
+        _("Direction of writing"),
+        _("Characters that reverse the text direction, so you see something else than what is stored."),
+        "U+202E",
     ),
     "encoded": KindWords(
         _("Encoded text"),

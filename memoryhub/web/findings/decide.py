@@ -52,7 +52,7 @@ def _decided(request: Request, stores: Sequence[str]) -> HttpResponse:
         return HttpResponseBadRequest(_("There is no such decision."))
     chosen = _chosen([one] if one else request.POST.getlist("finding"))
     if not chosen:
-        messages.info(request, _("Nothing was chosen, so nothing was done."))
+        messages.info(request, _("Nothing was done, because nothing was selected. Select something first."))
         return see_other(next_of(request, "findings"))
     found = _mine(request, chosen, stores)
     note = request.POST.get("note", "").strip()
@@ -87,9 +87,9 @@ def _ask(request: Request, chosen: Sequence[str], note: str) -> HttpResponse:
     """Ask for the reason of a dismissal, which the audit keeps."""
     problem = ""
     if len(note) > LONGEST_NOTE:
-        problem = _("The reason is too long: 1,000 characters are possible.")
+        problem = _("The reason is too long. Use at most 1,000 characters.")
     elif request.POST.get("asked"):
-        problem = _("Say why: whoever finds this later will want to know.")
+        problem = _("Give a reason, so that others understand the decision later.")
     return render(
         request,
         "findings/dismiss.html",
@@ -117,7 +117,7 @@ def _do(request: Request, found: Mapping[str, Sequence[str]], state: FindingStat
 
 def _tell(request: Request, state: FindingState, done: int) -> None:
     if not done:
-        messages.info(request, _("Nothing was done: somebody had decided so already."))
+        messages.info(request, _("Nothing was done, because someone had already decided this."))
         return
     said: dict[Any, str] = {
         FindingState.DISMISSED: ngettext("Dismissed %(count)s finding.", "Dismissed %(count)s findings.", done),

@@ -29,9 +29,9 @@ class Filter(KeyValues):
     @classmethod
     def check(cls, values: Mapping[str, str]) -> None:
         if values.get("kind", "card") not in KINDS:
-            raise Malformed(_("There is no kind “%(kind)s”.") % values)
+            raise Malformed(_("There is no kind “%(kind)s”. Kinds are for example card, password or email.") % values)
         if values.get("group", "secret") not in list(Group):
-            raise Malformed(_("There is no group “%(group)s”: it is secret, personal or poison.") % values)
+            raise Malformed(_("There is no group “%(group)s”. The groups are secret, personal and poison.") % values)
 
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:

@@ -239,5 +239,5 @@ def place_words(item: Item) -> str:
         return _("only in version %(first)s") % {"first": standing.first}
     words = _("only in older versions, %(first)s to %(last)s")
     if standing.more:
-        words = _("not in the newest version, but in older ones from %(first)s on")
+        words = _("not in the newest version, but in older versions since version %(first)s")
     return words % {"first": standing.first, "last": standing.last}

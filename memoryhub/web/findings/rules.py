@@ -28,15 +28,16 @@ from memoryhub.web.findings.rules_try import LONGEST, tried
 ACTION_WORDS: dict[Action, tuple[str | Promise, str | Promise]] = {
     Action.OFF: (gettext_lazy("Off"), gettext_lazy("It is not looked for.")),
     Action.FLAG: (
-        gettext_lazy("Flag"), gettext_lazy("It is stored as it is, and becomes a finding that people decide about.")
+        gettext_lazy("Flag"), gettext_lazy("It is stored as it is, and becomes a finding for people to decide about.")
     ),
     Action.MASK: (
         gettext_lazy("Mask"),
-        gettext_lazy("The stored text says [redacted:card] in its place, and the agent is told. It is kept nowhere."),
+        gettext_lazy("The stored text says [redacted:card] in its place, and the answer to the "
+                     "agent says so. The value is not stored."),
     ),
     Action.BLOCK: (
         gettext_lazy("Block"),
-        gettext_lazy("Nothing is stored. The agent is told the kind and the line, never the value."),
+        gettext_lazy("Nothing is stored. The agent gets an error with the kind and the line, never the value."),
     ),
 }  # fmt: skip
 
@@ -86,7 +87,7 @@ def rules(request: Request, store: MemoryStore) -> HttpResponse:
         if not request.role.includes(Role.ADMIN):
             raise PermissionDenied
         if store.is_archived:
-            messages.error(request, _("This memory store is archived: its rules stay as they are."))
+            messages.error(request, _("This memory store is archived, so its rules cannot be changed."))
             return see_other("rules", store.pk)
         return _saved(request, store.pk, store.rules, "rules", store.pk)
     shown = {
@@ -147,7 +148,7 @@ def _saved(request: Request, store_id: str | None, before: Mapping[str, str], *p
         return see_other(*page)
     changed = [kind for kind in KINDS if given[kind] != before.get(kind, "")]
     if not changed:
-        messages.info(request, _("Nothing was changed: the rules are the same."))
+        messages.info(request, _("Nothing was changed, because the rules are the same."))
     else:
         words = ngettext(
             "The rule for %(count)s kind was changed: %(kinds)s.",

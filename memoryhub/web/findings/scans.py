@@ -102,7 +102,7 @@ def _started(request: Request, store: MemoryStore) -> HttpResponse:
     try:
         scan = actions.start(store.id, kinds, act(request), by=person(request))
     except actions.ScanRuns as running:
-        messages.info(request, _("This memory store is being scanned already. This page shows that scan."))
+        messages.info(request, _("A scan of this memory store is already running. This page shows that scan."))
         scan = running.scan
     return see_other("scan", store.id, scan.pk)
 
@@ -123,7 +123,7 @@ def cancel_scan(request: Request, store: MemoryStore, scan_id: str) -> HttpRespo
     """Cancel a scan; its findings stay."""
     found = _scan_of(store, scan_id)
     if not actions.cancel(found.pk, act(request)):
-        messages.info(request, _("The scan was over already."))
+        messages.info(request, _("The scan had already ended."))
     return see_other("scan", store.id, found.pk)
 
 

@@ -52,7 +52,7 @@ class PolicyForm(forms.Form):
         }),
     )  # fmt: skip
     grace_days = forms.IntegerField(
-        label=_("Days in the trash before they are removed for good"), min_value=1, max_value=MOST_DAYS, initial=30,
+        label=_("Days in the trash before they are removed permanently"), min_value=1, max_value=MOST_DAYS, initial=30,
         help_text=_("For memories that this policy moves to the trash. They can be restored until then."),
     )  # fmt: skip
     paused = forms.BooleanField(

@@ -132,7 +132,7 @@ def test_a_dismissal_asks_why_and_leaves_an_entry(caller: Caller, curator: User)
     assert "Why is it harmless?" in asked.content.decode()  # type: ignore[attr-defined]
     has_no_digits(asked)
     empty = decide(client, caller.store, decision="dismiss", finding=[one.pk], note=" ", asked="1")
-    assert "Say why" in empty.content.decode()  # type: ignore[attr-defined]
+    assert "Give a reason" in empty.content.decode()  # type: ignore[attr-defined]
     assert finding(caller.store).state == FindingState.OPEN
     done = decide(client, caller.store, decision="dismiss", finding=[one.pk], note="Test data", next="/findings?q=card")
     assert (done.status_code, done.url) == (303, "/findings?q=card")  # type: ignore[attr-defined]

@@ -70,7 +70,7 @@ def test_progress_is_shown_and_asked_for_again_until_it_is_over(running: Scan, a
     while scans.step(running.pk, AT):
         pass
     part = client.get(url, headers={"hx-request": "true"}).content.decode()
-    assert "hx-trigger" not in part and "Done: 3 findings that were not known before." in part
+    assert "hx-trigger" not in part and "Done: 3 new findings." in part
     assert Finding.objects.count() == 3
     noted = AuditEntry.objects.of_chain(running.store_id).filter(command="note_findings", seq__gt=newest).count()
     assert noted and AuditEntry.objects.count() == before + noted + 1  # and the end of the scan
@@ -85,8 +85,8 @@ def test_cancelled_it_stays_where_it_is(running: Scan, alice: User) -> None:
     running.refresh_from_db()
     assert running.state == ScanState.CANCELLED and not scans.step(running.pk, AT)
     html = page(client, address(running))
-    assert "Cancelled. What it had found stays" in html and "<progress" not in html
-    assert "was over already" in client.post(address(running, "cancel_scan"), follow=True).content.decode()
+    assert "Cancelled. The findings so far are kept" in html and "<progress" not in html
+    assert "had already ended" in client.post(address(running, "cancel_scan"), follow=True).content.decode()
     entry = AuditEntry.objects.of_chain(running.store_id).newest()[0]
     assert "stopped the scan of the history after 1 versions" in page(client, f"/audit/{running.store_id}/{entry.seq}")
 

@@ -54,6 +54,7 @@ class TestTimeline:
         assert (renamed.entry.label, renamed.entry.note, renamed.is_current) == ("Alice", "a better name", True)
         body = response.content.decode()
         assert "a better name" in body
+        assert 'title="str_replace">replaced text<' in body
         assert "unreviewed" in body
         assert reverse("entry", args=[memory.store_id, replaced.version.seq]) in body
 
