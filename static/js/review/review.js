@@ -64,14 +64,28 @@ function settle(item, said) {
 
 // Refreshes the other versions of a memory, which say how many earlier ones they would approve too, unless a note is
 // being typed.
-function refresh({ memory, version }) {
+function refreshOthers({ memory, version }) {
   for (const item of items()) {
     if (item.dataset.reviewMemory !== memory || item.dataset.reviewItem === version) continue;
     if ([...item.querySelectorAll("input[name=note]")].some((note) => note.value !== note.defaultValue)) continue;
-    const values = { version: item.dataset.reviewItem, refresh: "1" };
-    const url = item.getAttribute("hx-post");
-    if (url) window.htmx.ajax("POST", url, { source: item, target: item, swap: "outerHTML", values });
+    refresh(item);
   }
+}
+
+function refresh(item) {
+  const values = { version: item.dataset.reviewItem, refresh: "1" };
+  const url = item.getAttribute("hx-post");
+  if (url) window.htmx.ajax("POST", url, { source: item, target: item, swap: "outerHTML", values });
+}
+
+// Drops an answer for an item that another answer has replaced in the meantime: there is no place for it on the page.
+// After a decision the item that is there now is refreshed instead.
+function dropIfReplaced(event) {
+  const item = event.currentTarget;
+  if (item.isConnected) return;
+  event.detail.shouldSwap = false;
+  const present = document.getElementById(item.id);
+  if (event.detail.requestConfig.elt !== item && present?.matches("[data-review-item]")) refresh(present);
 }
 
 document.addEventListener("focusin", (event) => {
@@ -99,6 +113,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   const item = event.detail.elt.closest("[data-review-item], [data-review-decided]");
+  item?.addEventListener("htmx:beforeSwap", dropIfReplaced);
   if (!item || event.detail.elt === item) return;
   const all = items();
   following = { xhr: event.detail.xhr, id: item.id, next: all[all.indexOf(item) + 1]?.id ?? all[all.indexOf(item) - 1]?.id };
@@ -120,7 +135,7 @@ document.addEventListener("review:decided", (event) => {
     const item = document.getElementById(`item-${version}`);
     if (item?.matches("[data-review-item]")) settle(item, event.detail.said);
   }
-  refresh(event.detail);
+  refreshOthers(event.detail);
 });
 
 count();

@@ -4,7 +4,7 @@ import re
 from time import sleep
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.accounts import keys_and_roles
@@ -237,3 +237,20 @@ def wait_for_claims(count: int) -> None:
             return
         sleep(0.1)
     raise AssertionError("nobody claimed it")
+
+
+def test_an_answer_for_an_item_that_has_been_replaced_in_the_meantime_changes_nothing(
+    inbox: Page, made: list[Memory]
+) -> None:
+    held: list[Route] = []
+    inbox.route("**/review/claim", lambda route: held.append(route) if not held else route.continue_())
+    press(inbox, "j")
+    press(inbox, "a")
+    settled(inbox, "Approved version 1 of /notes/a.md.")
+    (claim,) = held
+    with inbox.expect_response("**/review/claim"):
+        claim.continue_()
+    inbox.wait_for_load_state("networkidle")
+    settled(inbox, "Approved version 1 of /notes/a.md.")
+    has_focus(inbox, "/notes/b.md")
+    expect(inbox.locator("#review-count")).to_have_text("4 await review")
