@@ -82,7 +82,7 @@ def memory_with_history(kind: Kind, lines: int, versions: int) -> Memory:
 
 
 def change(text: list[str], places: int, version: int, chance: random.Random) -> None:
-    """Replace lines in several places by equally many others."""
+    """Replace one or two lines in each of several places."""
     for place in range(places):
         at = chance.randrange(len(text) - 3)
         removed = chance.choice((1, 1, 1, 2))

@@ -39,7 +39,7 @@ class Author(NamedTuple):
 
 
 class By(NamedTuple):
-    """The present actor, session and door."""
+    """The origin of a call: its actor, its door and, if it has one, its session."""
 
     author: Author
     door: str
@@ -56,7 +56,7 @@ class Text(NamedTuple):
 
 
 class Made:
-    """A memory in its present state, with the rows of its versions that may still change."""
+    """A memory in its current state, with the rows of its versions that may still change."""
 
     __slots__ = (
         "created", "deleted", "flagged", "head", "id", "is_subject", "last_read", "last_read_seq", "number", "path",
@@ -114,7 +114,7 @@ class Ledger:
         return text
 
     def version(self, by: By, memory: Made, operation: str) -> str:
-        """Add the next version of a memory, with its present path and text; return the id."""
+        """Add the next version of a memory, with its current path and text; return the id."""
         gone = operation == "deleted"
         if memory.head:
             memory.head[SUPERSEDED] = self.next_seq

@@ -73,7 +73,7 @@ def _middle(rows: Sequence[object]) -> int:
 
 
 def _entries(store: MemoryStore) -> dict[str, str]:
-    """Return seqs: of the ends and the middle, and of the first entries of some kinds in the second half."""
+    """Return {name: seq}: fixed positions in the chain, a decision, and an entry of each kind in the second half."""
     entries = AuditEntry.objects.of_chain(store.id)
     last = entries.newest()[0].seq
     later = entries.filter(seq__gt=last // 2).oldest()

@@ -162,7 +162,7 @@ class Costs:
         self.longest: dict[tuple[str, str], float] = {}
 
     def rounds(self, lines: Iterable[Line], rounds: int) -> None:
-        """Measure every line in turn, in both stores one after the other."""
+        """Measure every line `rounds` times, each time in both stores."""
         for turn in range(rounds):
             for line in lines:
                 for size in sorted(SIZES, reverse=bool(turn % 2)):

@@ -235,7 +235,7 @@ class Story(Acts):
             self.delete(by, memory)
 
     def _scripted(self, run: Run, number: int) -> None:
-        """Make the next call of a session that reads a lot and writes every fifth time."""
+        """Make the next call of a session: four creations, then views and listings with an edit at every fifth call."""
         run.first = self.ledger.now if number == 0 else run.first
         if number < 4:
             run.targets.append(self.create(run.by, f"/tickets/7001/step-{number}.md", 20, subject=True))

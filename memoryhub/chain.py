@@ -88,7 +88,7 @@ def version_commitment(
 
 
 def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
-    """Return the commitment to a redaction: its target and the value that stands there now; no salt if none does."""
+    """Return the commitment to a redaction: its target and the value that is there now; no salt if there is none."""
     value = _encode([FORMAT, "redaction", *values])
     return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
 

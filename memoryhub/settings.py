@@ -50,7 +50,7 @@ def kept_secret(variable: str, file_name: str) -> str:
 
 
 def make_secret(path: Path) -> None:
-    """Write a fresh secret atomically; of several processes at once, only one creates it."""
+    """Create a file with a new secret unless it exists; safe if several processes do so at once."""
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)

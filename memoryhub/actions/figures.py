@@ -218,7 +218,7 @@ PAUSE = timedelta(minutes=5)
 
 
 def lists_of(store_id: str) -> dict[str, Any]:
-    """Return the ids of the most read, most changed, largest and never read memories, and the sums of the unread ones.
+    """Return the ids of the most read, most changed, largest and unread memories, and count and bytes of the unread.
 
     It reads every live memory of the store.
     """

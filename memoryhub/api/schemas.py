@@ -42,7 +42,7 @@ class PathConflict(WhatWentWrong):
 
 
 class Conflict(Object):
-    """The envelope of a request that conflicts with the present state."""
+    """The envelope of a request that conflicts with the current state."""
 
     type: Literal["error"]
     error: PathConflict

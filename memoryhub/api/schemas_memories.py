@@ -41,7 +41,7 @@ class CreateMemory(Body):
 
 
 class Precondition(Body):
-    """A condition for an update: the memory's present text."""
+    """A condition for an update: the memory's current text."""
 
     type: Literal["content_sha256"]
     content_sha256: Sha256

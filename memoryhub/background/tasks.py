@@ -127,7 +127,7 @@ def count(now: datetime) -> bool:
 
 
 def settle_findings(now: datetime) -> bool:
-    """Check whether the text of findings marked as resolved still stands; return False while there are more."""
+    """Open resolved findings again whose value is still in their memory; return False while there are more."""
     return not unsettled.step(now)
 
 
@@ -139,8 +139,8 @@ def look_at_policies(now: datetime) -> None:
 class Jobs:
     """Works on several jobs in turn, one step each, with a pause after each step.
 
-    A job that fails is tried again after its own growing delay and holds up no other. While any job is failing, each
-    round ends by raising its error.
+    A job that fails is tried again after a growing delay, and the other jobs go on. While a job is failing, each round
+    ends by raising its error.
     """
 
     def __init__(self, find: Callable[[], Iterable[str]], step: Callable[[str], bool], seconds: float) -> None:

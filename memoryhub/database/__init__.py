@@ -1,1 +1,1 @@
-"""The database as Django reaches it: settings of a connection, statistics of the planner, the files of SQLite."""
+"""Database connections: their settings, the query planner's statistics, and the files of SQLite."""

@@ -52,9 +52,9 @@ _holders: list[BaseDatabaseWrapper] = []
 
 
 def keep_file() -> None:
-    """Bind this process to SQLite's present file and write-ahead log; it refuses any others from now on.
+    """Bind this process to SQLite's current database file and write-ahead log; later connections refuse other files.
 
-    One connection is never closed, so that SQLite does not remove the log with the last one.
+    One connection stays open, because SQLite deletes the log when the last connection is closed.
     """
     holder = connection.copy()
     holder.ensure_connection()

@@ -1,1 +1,1 @@
-"""What is logged, and in which form: filters of records and the format of a line."""
+"""Logging: filters of the records and the format of a line."""

@@ -20,7 +20,7 @@ HUB = "hub"
 
 LAST_SEQ = 2**63 - 1
 CLOCK_SLACK = 5_000
-"""How many places an entry may stand from its order in time and still be found by a search by time."""
+"""How many places an entry may be out of order in time and still be found by a search by time."""
 
 
 class Door(models.TextChoices):
@@ -165,10 +165,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return found if end is None else found.filter(LessThan(UNINDEXED_TIME, end))
 
     def seqs_near(self, start: datetime | None, end: datetime | None) -> tuple[int, int]:
-        """Return the lowest and the highest seq of one chain's entries in a span of time.
+        """Return the lowest and the highest seq of one chain's entries in a span of time; None sets no bound.
 
-        Entries displaced by up to CLOCK_SLACK places are included. Lists are ordered by seq: with a span of time turned
-        into a span of seqs, each filter can use its own index.
+        Clocks can run backwards, so entries up to CLOCK_SLACK places out of order are included, and entries outside the
+        span may lie between: filter by `within` too. Indexes are ordered by seq, so each filter can use its own.
         """
         low, high, by_time = 1, LAST_SEQ, self.annotate(place=F("seq")).values("place")
         if start is not None:

@@ -30,7 +30,7 @@ class Redaction(RowOfStore):
     """One redaction of one value, recorded by the entry `seq`.
 
     `entry_seq` is the redacted entry, or the entry that made the redacted version. `field` is the redacted field of the
-    entry, or null for a version. `commitment` with `salt` covers the value that stands there now; `salt` is null where
+    entry, or null for a version. `commitment` with `salt` covers the value that is there now; `salt` is null where
     there is none, or where a later redaction replaced it. A row with a `number` replaces a version whose row was
     removed: it keeps the version's place in the history of `memory`, current up to the entry `superseded_seq`, with the
     version's own commitment in `original`.

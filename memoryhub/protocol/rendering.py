@@ -71,7 +71,7 @@ def _end_of_view(shown: str, limit: int) -> int | None:
 
 
 def _range(view_range: object, total: int) -> tuple[int, int]:
-    """Return the first and last line to show; raises ToolError."""
+    """Return the first and last line to show; raises ToolError for an invalid range."""
     if not isinstance(view_range, list) or len(view_range) != 2:
         raise ToolError(results.invalid_range())
     first, last = map(text.integer, view_range)
@@ -111,7 +111,10 @@ def human_size(size: int) -> str:
 
 
 def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
-    """Return a directory's listing, depth first by code point of the names, of `entries` at most two levels deep."""
+    """Return the listing of a directory, depth first and by code point; `entries` are at most two levels deep.
+
+    Hidden entries are left out. Entries after the first LONGEST_LISTING are only counted.
+    """
     shown = [entry for entry in entries if not paths.has_hidden(entry.path[len(path) :])]
     shown.sort(key=_depth_first)
     lines = [results.listing_header(path), f"{human_size(size)}\t{results.ROOT}{path}"]

@@ -262,7 +262,7 @@ def too_many_versions(path: str, count: int) -> str:
 
 
 def cannot_redact_newest() -> str:
-    """Return the error for a person, or a key with `manage`: writing another text erases the present one."""
+    """Return the error for a person, or a key with `manage`: writing another text erases the current one."""
     return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
 
 

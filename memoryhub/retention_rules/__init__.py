@@ -70,7 +70,7 @@ class Policy:
 
     @property
     def specificity(self) -> tuple[bool, int, int, str]:
-        """A sort key, the most specific policy first: a store's, a longer literal start, more literal characters."""
+        """Return a sort key: a store's policy before the hub's, then the longer literal start, then more literals."""
         literal = self.pattern.replace("*", "")
         return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
 

@@ -21,7 +21,7 @@ _CURL_USER = re.compile(
 )
 _CURL = re.compile(r"\bcurl\b")
 LONGEST_COMMAND = 1_000
-"""How many characters after `curl` its option may stand."""
+"""How many characters after `curl` are searched for its option."""
 
 _DOCKER = re.compile(r"\"auth\"\s{0,3}:\s{0,3}\"([a-z0-9+/=]{8,400})\"")
 _SHOWN = COMMON | {"test", "changeme", "changeit", "pwd", "key", "apikey"}

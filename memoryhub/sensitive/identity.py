@@ -15,7 +15,7 @@ class Form:
     shape: str
     check: Callable[[str], bool]
     words: str = ""
-    """One of these words must stand before a number whose form alone is too common."""
+    """One of these words must come before a number whose form alone is too common."""
 
 
 _DIGITS_FIRST = (

@@ -25,14 +25,14 @@ _SPELT = tuple(
     f" {' '.join(word)} "
     for word in ("ignore", "disregard", "forget", "override", "instructions", "reveal", "pretend", "obey", "prompt")
 )
-"""Words with separated letters, which are only written so to avoid detection."""
+"""Words whose letters are separated, which is done only to avoid detection."""
 
 _LETTERS = re.compile(r"(?: {1,3}\w(?!\w))+")
 _LETTERS_BEFORE = re.compile(r"(?: {1,3}\w){0,100} $")
 
 
 class _Following(dict[str, re.Pattern[str]]):
-    """By the beginning of a sentence, the patterns of all rows that can follow it; each is compiled when it is needed.
+    """Maps the beginning of a sentence to one pattern of everything that may follow; compiles it at the first use.
 
     Few beginnings occur in a process, and compiling all of them takes a tenth of a second at every start.
     """
@@ -46,7 +46,7 @@ class _Following(dict[str, re.Pattern[str]]):
 
 
 def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
-    """Return the pattern of a space and a beginning after it, and by beginning the pattern of what has to follow.
+    """Return the pattern of a space and a beginning, and a mapping of each beginning to the pattern after it.
 
     The beginnings are grouped by their first two letters, so that most words cost one or two comparisons.
     """

@@ -126,10 +126,10 @@ def _is_public(text: Text, keyword: Keyword) -> bool:
 
 
 def _after_keywords(text: Text) -> Iterator[Place]:
-    """Yield the values after keywords.
+    """Yield the places of the values that follow keywords.
 
-    Values overlap where keywords stand in a value. Once the values examined exceed the text's length, each one ends
-    where the next keyword begins, so that their total length stays within a few times that of the text.
+    A possible value can contain further keywords, so parts of the text are examined several times. Once more than the
+    length of the text was examined, a value ends at the next keyword: the work stays within a few lengths of the text.
     """
     end, looked_at = 0, 0
     keywords = _keywords(text)
@@ -148,7 +148,7 @@ def _after_keywords(text: Text) -> Iterator[Place]:
 
 
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
-    """Yield what may connect a keyword to its value, and whether it is nothing but a space."""
+    """Yield each possible connector between a keyword and its value, and whether it is only a space."""
     connector = _CONNECTOR.match(text.low, keyword.end)
     if connector and not (
         connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])

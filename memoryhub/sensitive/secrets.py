@@ -115,7 +115,7 @@ def _is_header(part: str) -> bool:
 
 
 def url_credentials(text: Text) -> Iterator[Place]:
-    """Yield the password in a URL, or a token that stands in its place."""
+    """Yield the password in a URL, or a token in its place."""
     position = text.text.find("://") if "@" in text.text else -1
     while position >= 0:
         if match := _LOGIN.match(text.text, position):

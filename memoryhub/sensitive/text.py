@@ -66,7 +66,7 @@ class Text:
 
     @cached_property
     def digit_lines(self) -> str:
-        """The lines with digits, in lower case; a word that is not in them stands near no number."""
+        """The lines with digits, in lower case; only a word in them can be near a number."""
         if not self.has_digits:
             return ""
         return "\n".join(line for line in self.low.split("\n") if _DIGIT.search(line))
@@ -98,7 +98,7 @@ class Text:
 
     @cached_property
     def has_letters_and_digits(self) -> bool:
-        """Whether capital letters stand right before digits somewhere, as in `DE89` or `AB 12`."""
+        """Return whether digits follow capital letters somewhere, as in `DE89` or `AB 12`."""
         return self.digits > 1 and LETTERS_AND_DIGITS.search(self.text) is not None
 
     def before(self, position: int) -> str:
@@ -110,7 +110,7 @@ class Text:
         return self.text[position : position + 1]
 
     def stands_alone(self, start: int, end: int) -> bool:
-        """Return whether no letter, digit or underscore touches a place; for an empty place, stands before it."""
+        """Return whether a place has no letter, digit or underscore beside it; an empty place, none before it."""
         return not (_is_word(self.before(start)) or (end > start and _is_word(self.after(end))))
 
 
@@ -119,7 +119,7 @@ Detector = Callable[[Text], Iterable[Place]]
 
 
 def apart(places: Iterable[Place]) -> list[Place]:
-    """Return places in order; of two that overlap, the one that begins first, or else the shorter one."""
+    """Return places in order, without overlaps: the first to begin is kept, the shortest if several begin there."""
     kept: list[Place] = []
     for place in sorted(places):
         if not kept or place[0] >= kept[-1][1]:

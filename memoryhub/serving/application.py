@@ -38,7 +38,7 @@ MOST_IN_MEMORY = 128 * 1024 * 1024
 MOST_ON_DISK = 2 * 1024 * 1024 * 1024
 """Bytes of all bodies that are being read or wait for a thread, in memory and on disk."""
 FORM = 4 * 1024 * 1024
-"""The largest form without a file; with a file, the most bytes besides it."""
+"""The most bytes of a form, not counting a file in it."""
 SMALL = 64 * 1024
 """The largest body of a tool call for the committer: reading a larger one would delay the other calls."""
 TICK = 0.25

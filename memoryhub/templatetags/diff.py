@@ -155,7 +155,7 @@ class _Frame:
     shown_new: int = 0
 
     def at(self, part: Row | Gap) -> None:
-        """Record which lines of both texts the present row reaches."""
+        """Record which lines of both texts the current row reaches."""
         if isinstance(part, Gap):
             self.old_number, self.new_number = part.old_first + part.count - 1, part.new_first + part.count - 1
         else:

@@ -36,7 +36,7 @@ def open_findings(memory: Memory) -> int:
 
 @register.simple_tag(takes_context=True)
 def first_findings(context: template.Context, memory: Memory) -> list[Item]:
-    """Return the first few open findings of a memory, with all that a person needs to act."""
+    """Return up to FEW open findings of a memory, oldest first, as items to show."""
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).open().order_by("id")
     ids = list(of_memory.values_list("pk", flat=True)[:FEW])
     return items_of(ids, context["request"].user, timezone.now()) if ids else []
@@ -44,7 +44,7 @@ def first_findings(context: template.Context, memory: Memory) -> list[Item]:
 
 @register.simple_tag(takes_context=True)
 def spread_of(context: template.Context, item: Item) -> Spread | None:
-    """Return how the line of a finding has spread; null if it is in a path, or its text is gone."""
+    """Return how the line of a finding has spread; None if it is in a path, or its text no longer exists."""
     finding, version = item.finding, item.version
     if version is None or not version.text_id or finding.in_path or finding.fingerprint is None:
         return None

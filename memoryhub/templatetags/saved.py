@@ -19,7 +19,7 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """The views of a page; `current` is the view whose filter is on; `save_url` saves the present filter."""
+    """The views of a page; `current` is the view whose filter is on; `save_url` saves the current filter."""
 
     rows: list[Row]
     current: SavedView | None

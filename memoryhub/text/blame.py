@@ -316,7 +316,7 @@ def _cut(old: str, new: str, area: Area) -> Block | None:
 
 
 def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
-    """Return where an old line stands in the new text, if it occurs exactly once in both texts; else -1."""
+    """Return the offset of an old line in the new text if it occurs exactly once in both texts, else -1."""
     o, o_end, n, n_end = area
     line = old[start - 1 : end]
     found = new.find(line, max(n - 1, 0), n_end)

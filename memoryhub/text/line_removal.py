@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 
 class Removed(NamedTuple):
-    """A text without some of its lines, and the numbers, from 1, that these lines had."""
+    """A text without some of its lines, and the former numbers of these lines, from 1."""
 
     text: str
     lines: tuple[int, ...]
 
 
 def without_lines(text: str, places: Iterable[tuple[int, int]]) -> Removed:
-    """Remove every line that one of the places, as (start, end) in code points, is in or reaches into."""
+    """Remove every line that overlaps one of the places, which are (start, end) in code points."""
     lines = text.split("\n")
     gone: set[int] = set()
     for start, end in places:

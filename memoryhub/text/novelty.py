@@ -24,7 +24,7 @@ class Novelty:
     """
 
     def __init__(self, old: str | None, new: str, written: tuple[int, int] | None = None) -> None:
-        """Take both texts; `written` is where in the new text the change stands, if that is known."""
+        """Take both texts; `written` is the span of the change in the new text, or None if unknown."""
         self.old, self.new = old, new
         if old is None:
             self.start, self.end = 0, len(new)
@@ -104,7 +104,7 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """Return where spans stand after the masked spans, which they do not overlap, have been masked."""
+    """Return the spans at their positions after the masking of `masked` spans, which they do not overlap."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:

@@ -43,7 +43,7 @@ class BundledVersion:
 class BundledMemory:
     """A memory and its versions, oldest first. A plain text has one version; after a `deleted` one it is in the trash.
 
-    `path` is its present or last path. The first number is above 1 if retention removed the oldest versions.
+    `path` is its current or last path. The first number is above 1 if retention removed the oldest versions.
     """
 
     id: str | None

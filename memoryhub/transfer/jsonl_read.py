@@ -114,7 +114,7 @@ class _Reader:
         self.count += 1
 
     def _close(self) -> None:
-        """Finish the present memory."""
+        """Finish the current memory."""
         if self.memory is None:
             return
         memory = BundledMemory(self.memory["id"], self.memory["path"], tuple(self.versions))

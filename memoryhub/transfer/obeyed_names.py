@@ -111,5 +111,5 @@ def to_escape(name: str, directory: str = "") -> frozenset[int]:
 
 
 def _positions(name: str, sign: str) -> set[int]:
-    """Return where the sign, or a character that folds into it, stands."""
+    """Return the positions of the sign and of characters that NFKC folds into it."""
     return {at for at, character in enumerate(name) if unicodedata.normalize("NFKC", character) == sign}

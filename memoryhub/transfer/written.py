@@ -35,7 +35,7 @@ class About:
 class WrittenVersion:
     """A version, its memory, the SHA-256 of its text, and the audit's proof of it (None: not exported).
 
-    `memory_path` is the memory's present or last path ("": redacted), and `deleted` says whether it is in the trash.
+    `memory_path` is the memory's current or last path ("": redacted), and `deleted` says whether it is in the trash.
     `old_path` is the memory's path before this version, if it had one; versions of one act have the same `at_once`.
     """
 

@@ -200,7 +200,7 @@ def _who(entry: Entry) -> dict[str, Any]:
 
 
 class _Hub:
-    """The facts that all events of a hub share; its ids derive from the audit key and stay the same while that does."""
+    """The facts that all events of a hub share; the ids are derived from the audit key and change only with it."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key

@@ -38,7 +38,10 @@ class Next:
 def after_failure(
     attempts: int, status: int | None, retry_after: str, at: datetime, chance: Callable[[], float], *, aside: bool
 ) -> Next:
-    """Return what follows the last of `attempts` failed attempts; `chance` returns a number from 0 to 1."""
+    """Return when to try again after `attempts` failed attempts, and whether later deliveries may pass.
+
+    `chance` returns a random number from 0 to 1.
+    """
     aside = aside or attempts >= HOLDS_UP or refused(status)
     if status == 410 or attempts > len(AFTER):
         return Next(None, aside)

@@ -1,6 +1,6 @@
 """Writes the evidence that lets the audit verify after something was redacted or removed.
 
-The entry of the act holds a commitment to the present content of each place; see `models.Redaction`.
+The entry of the act holds a commitment to the current content of each place; see `models.Redaction`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from memoryhub.models import AuditEntry, Door, MemoryVersion, Redaction
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
-    """Return the values that a redaction's commitment covers: the row and the place's present content (`now`)."""
+    """Return the values that a redaction's commitment covers: the row and the place's current content (`now`)."""
     return [
         row.pk,
         row.chain,
@@ -51,13 +51,13 @@ class Evidence:
         self.fields: dict[tuple[int, str], Redaction] = {}
 
     def of_field(self, entry: AuditEntry, field: str) -> None:
-        """Record a field's present value, after its salt was removed; it replaces an earlier record of the field."""
+        """Record a field's current value, after its salt was removed; it replaces an earlier record of the field."""
         value = getattr(entry, field)
         self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)
         self.fields[entry.seq, field] = self.rows.pop()
 
     def of_version(self, version: MemoryVersion) -> None:
-        """Record a version's present path and text, and the other values that its own commitment covered."""
+        """Record a version's current path and text, and the other values that its own commitment covered."""
         secret = (version.path, version.sha256) != (None, None)
         place = {"version": version.pk, "memory": version.memory_id}
         self._add(left_of(version), entry_seq=version.seq, secret=secret, **place)

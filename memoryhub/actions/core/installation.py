@@ -43,7 +43,7 @@ def keep_marks() -> None:
 
 
 def accept_secret_key(act: Act) -> bool:
-    """Accept the present SECRET_KEY after a deliberate change; return whether it differs from the stored one."""
+    """Accept the current SECRET_KEY after a deliberate change; return whether it differs from the stored one."""
     with writing():
         changed = Installation.objects.filter(pk=1).exclude(secret_mark=_secret_mark())
         done = bool(changed.update(secret_mark=_secret_mark()))

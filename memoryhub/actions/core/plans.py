@@ -80,7 +80,7 @@ NOWHERE = State(None, None, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One memory's present state, and the states after APPLY (`then`) and after BEFORE (`before`; None: not offered).
+    """One memory's current state, and the states after APPLY (`then`) and after BEFORE (`before`; None: not offered).
 
     `head` and `number` are those of its newest version. `later` are versions that others made after what is undone, the
     newest last; BEFORE drops `later_lines` of their lines (None: not counted). The first of `choices` is proposed.
@@ -110,7 +110,7 @@ class Change:
 
     @property
     def path(self) -> str:
-        """Return the path to show: the present one, else the one that the memory would get."""
+        """Return the path to show: the current one, else the one that the memory would get."""
         return self.now.path or self.then.path or (self.before.path if self.before else None) or ""
 
     def effects(self, choice: Choice) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ class Plan:
 
 
 class PlanChanged(Exception):
-    """The plan changed since it was shown, and nothing was done; `plan` is the present one."""
+    """The plan changed since it was shown, and nothing was done; `plan` is the current one."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__("the plan has changed")
@@ -213,7 +213,7 @@ def _moves(change: Change) -> bool:
 
 
 def _leaves(change: Change) -> bool:
-    """Return whether the proposed choice frees the memory's present path."""
+    """Return whether the proposed choice frees the memory's current path."""
     return change.now.is_there and change.then.path != change.now.path and change.choices[0] != Choice.KEEP
 
 

@@ -2,7 +2,7 @@
 
 A seal is a commitment to one row, ``HMAC(salt, canonical row)``, with its number among the seals of that row. The
 entry's digest covers the act's seals, so no one can forge a seal without the audit key. The seal with the highest
-number describes the row's present state. A later seal deletes the salts of earlier ones, so guesses at a row's earlier
+number describes the row's current state. A later seal deletes the salts of earlier ones, so guesses at a row's earlier
 values cannot be checked.
 """
 
@@ -97,7 +97,7 @@ def in_order(seals: Iterable[Seal]) -> list[Seal]:
 
 
 def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
-    """Seal the present state of the rows that the transaction changed; return their part of the entry's digest.
+    """Seal the current state of the rows that the transaction changed; return their part of the entry's digest.
 
     With `others`, rows that belong to other chains are sealed too. An entry that makes versions or redacts seals only
     its own chain's rows: otherwise its digest could not be computed again after the store was deleted.

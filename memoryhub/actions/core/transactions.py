@@ -301,8 +301,9 @@ def answer_together(
 ) -> bool:
     """Let the committer answer a whole request, and call `done` with the answer or the error after the commit.
 
-    Apart from its rows, a call takes less time than a handover between threads; so one thread answers all queued
-    requests in order and commits them together. `done` runs there; it gets NotTogether if another thread must answer.
+    Without its SQL, a call takes less time than a switch to another thread. So one thread, the committer, answers all
+    queued requests in order, commits them together and calls `done`; the error is NotTogether if another thread must
+    answer.
 
     Returns False, so that another thread answers, if the committer does not run, if `most_waiting` requests wait, or if
     half as many of the same key (`whose`) wait. Work must be repeatable, as in `together`.

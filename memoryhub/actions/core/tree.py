@@ -27,7 +27,7 @@ class NoSuchStore(Exception):
 
 
 class StoredMemory(NamedTuple):
-    """A memory's present row; `content` is None if only its place was read."""
+    """A memory's current row; `content` is None if only its place was read."""
 
     id: str
     path: str
@@ -148,7 +148,7 @@ def is_taken(tree: Tree, path: str) -> bool:
 
 
 def memory_above(tree: Tree, path: str) -> str | None:
-    """Return the path of a memory that stands where a directory above `path` would have to be, or None."""
+    """Return the path of a memory that takes the place of a directory above `path`, or None."""
     above = paths.ancestors(path)[1:]
     found = sql.memories_at(tree.store, above) if above else []
     return found[0][0] if found else None

@@ -150,7 +150,7 @@ def _hits(store_id: str, terms: Terms, after: int) -> Iterator[Hit]:
 
 
 def _with_memories(store_id: str, hits: list[Hit]) -> list[Hit]:
-    """Return the hits with each memory's present path; a purged memory keeps the path of the hit."""
+    """Return the hits with each memory's current path; a purged memory keeps the path of the hit."""
     paths: dict[str, str] = {}
     for part in in_parts(sorted({hit.memory for hit in hits if hit.memory})):
         paths |= Memory.objects.among(store_id, part).values_list("pk", "path")
@@ -282,5 +282,5 @@ def _signature(content: Mapping[str, Any]) -> str:
 
 
 def receipt_is_right(content: Mapping[str, Any], signature: str) -> bool:
-    """Return whether this hub signed this content with its present audit key."""
+    """Return whether this hub signed this content with its current audit key."""
     return hmac.compare_digest(_signature(content).encode(), signature.encode("utf-8", "replace"))

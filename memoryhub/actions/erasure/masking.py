@@ -65,7 +65,7 @@ class Erasing:
     # -------------------------------------------------------------------------------------------- memories
 
     def _newest(self, memory_id: str) -> None:
-        """Write a new version of a live memory without the texts; of a memory in the trash, mask the path."""
+        """Mask the path and the content of a live memory, each in a new version, or the path of one in the trash."""
         memory = tree.memory_by_id(self.store, memory_id)
         if memory is None:
             self._in_trash(memory_id)
@@ -95,7 +95,7 @@ class Erasing:
     # -------------------------------------------------------------------------------------------- versions
 
     def _versions(self, hits: Sequence[Hit]) -> None:
-        """Mask the texts and paths of versions in place, and record evidence of their present content."""
+        """Mask the texts and paths of versions in place, and record evidence of their current content."""
         texts = {hit.id for hit in hits if hit.kind == "text"}
         self._findings_in_paths({hit.memory for hit in hits if hit.kind == "path" and hit.memory})
         found = {version.pk: version for version in self._of_texts(hits, texts)}

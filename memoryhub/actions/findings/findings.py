@@ -129,7 +129,7 @@ class Kept(NamedTuple):
 
 
 def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text: str, size: int, sha256: str) -> Kept:
-    """Screen a stored text (its row's id) by the present rules, so that it can become the newest again."""
+    """Screen a stored text (its row's id) by the current rules, so that it can become the newest again."""
     if store.ruling.is_idle:
         return Kept(text, size, sha256)
     screened = screen(store, path, old, text_of(store, text) or "")

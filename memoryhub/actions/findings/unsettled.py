@@ -11,7 +11,7 @@ STEP = 100
 
 
 def step(at: datetime) -> bool:
-    """Open findings whose text is still there, with an entry of the hub; return whether there may be more."""
+    """Open resolved findings again whose value is still in their memory; return whether there may be more."""
     store_id = _next_store()
     if store_id is None:
         return False

@@ -212,7 +212,7 @@ def _place(store: Tree, change: Change, state: State) -> None:
 
 
 def _kept(store: Tree, change: Change, state: State) -> Kept:
-    """Return the wanted text as the present rules allow it; a merged text gets its row."""
+    """Return the wanted text as the current rules allow it; a merged text gets its row."""
     now, path = change.now, str(state.path)
     if state.text and now.is_there and state.sha256 == now.sha256:
         return Kept(state.text, state.size, state.sha256)

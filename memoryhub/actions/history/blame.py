@@ -38,9 +38,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Consecutive versions of a memory; `whole` says that none came before (or after) them.
+    """Consecutive versions of a memory; `whole` means that no earlier (or later) version was left out.
 
-    Versions between two of them may have been removed, and all before `oldest_kept`, if that is set.
+    Retention may have removed versions between them. If `oldest_kept` is set, it removed all versions before that one.
     """
 
     rows: Sequence[Row]

@@ -185,13 +185,13 @@ def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
 
 
 def _note_text(history: _History, now: State) -> None:
-    """Store what is left of a text that has undone lines."""
+    """Remember, for a text with undone lines, the text without them, in case the memory returns to it."""
     if history.left is None or history.left.sha256 != now.sha256:
         history.texts.setdefault(now.sha256, (history.left, history.left_is_there, history.for_lines))
 
 
 def _repeat(history: _History, now: State) -> None:
-    """Apply someone else's change to what is left."""
+    """Apply someone else's change to the history without the undone versions."""
     left, real = history.left, history.real
     if not now.is_there:
         history.left_is_there = False
@@ -248,7 +248,7 @@ def _repeat_edit(history: _History, left: State, real: State, now: State) -> Non
 
 
 def _merged(history: _History, left: State, real: State, now: State) -> State:
-    """Return what is left with the other change merged in; its lines win where both replaced the same ones."""
+    """Return `left` with the change from `real` to `now` merged in, which wins where both replaced the same lines."""
     base, mine, theirs = (_content(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:
         history.gone = True

@@ -261,7 +261,10 @@ def _replay(store: tree.Tree, command: Command | ToolError, first: int) -> Recor
 
 
 def answer_of(chain: str, seq: int) -> tuple[bool, str]:
-    """Return whether a call succeeded, and its answer: as stored, or rendered again from the version that it showed."""
+    """Return whether a call succeeded, and its answer; raises LookupError if there is no such entry.
+
+    The answer is stored, or rendered again from the version that it showed. If that was redacted, a sentence says so.
+    """
     sql.connect()
     row = sql.one(sql.ANSWER, chain, seq)
     if row is None:

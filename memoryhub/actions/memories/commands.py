@@ -166,7 +166,7 @@ def refusal(error: ToolError, command: str | None, path: str | None, new_path: s
 
 
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
-    """Raise a ToolError, worded by `sentence(path, parent)`, if a memory stands above the path."""
+    """Raise a ToolError, worded by `sentence(path, parent)`, if a memory takes the place of a directory above it."""
     above = tree.memory_above(store, path)
     if above is not None:
         raise ToolError(sentence(path, above))

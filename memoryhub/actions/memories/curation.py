@@ -21,7 +21,7 @@ from memoryhub.text.line_removal import Removed, without_lines
 
 
 class Conflict(Exception):
-    """The memory changed since the person opened it; `current` is its present state (None: deleted)."""
+    """The memory changed since the person opened it; `current` is its current state (None: deleted)."""
 
     def __init__(self, current: StoredMemory | None) -> None:
         super().__init__("already changed by someone else")
@@ -89,15 +89,15 @@ def edit(
 
 
 def without_line(finding: Finding, text: str) -> Removed:
-    """Return a text of the finding's memory without every line that has what was found."""
+    """Return a text without the lines that contain the finding's value."""
     value = settling.values_of(finding.store_id, [finding]).get(finding.pk)
     return without_lines(text, settling.places_of(finding, value, text))
 
 
 def take_out(store_id: str, finding_id: str, head: str, act: Act) -> Done:
-    """Save a version without the lines that have what was found, so that the finding is resolved.
+    """Save a version without the lines that contain the finding's value, so that the finding is resolved.
 
-    `head` is the version that the person saw. Raises Conflict if the memory has changed since, or no longer has them.
+    `head` is the version that the person saw. Raises Conflict if the memory has changed since, or has no such line.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)

@@ -77,7 +77,7 @@ def _without_paths(store: Tree, record: Record) -> Record:
 
 
 def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
-    """Mask these values in a passage, even if only a part of one stands at its start or end, or is all of it."""
+    """Mask these values in a passage, even if the passage starts or ends with a part of one, or is such a part."""
     for kind, value in kept_out:
         sign = f"[redacted:{kind}]"
         if value in text:

@@ -121,7 +121,7 @@ def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: st
 
 
 def put_back(store: Tree, memory: StoredMemory, to: str) -> None:
-    """Restore a memory to a free path with its text, as the present rules allow it."""
+    """Restore a memory to a free path with its text, as the current rules allow it."""
     place = findings.screen_path(store, to)
     kept = findings.screen_stored(store, memory.id, to, None, memory.text, memory.size, memory.sha256)
     tree.check_limits(store, to, old_size=None, new_size=kept.size, versions=memory.kept)

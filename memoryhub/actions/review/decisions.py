@@ -195,7 +195,7 @@ def reopen(store_id: str, seq: int, act: Act, *, but: Collection[str] = ()) -> D
 
 
 def _decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
-    """Return (memory, version) for an entry's decisions that still stand."""
+    """Return (memory, version) for an entry's decisions that no later decision replaced."""
     there = Review.objects.of_entry(store_id, seq).filter(decision__in=set(STATES) - {Decision.REOPENED})
     found = dict(there.values_list("version_id", "memory_id"))
     later: set[str] = set()
@@ -209,9 +209,10 @@ def _decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
 
 
 def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = True) -> Done | None:
-    """Set or remove the flag of these versions' memories; return None if nothing changes.
+    """Set or remove the flag of the memories of these versions.
 
-    The review names a version: the newest one of each memory.
+    The review of each memory names its newest version among the given ones. Returns None if no version exists, or if
+    no memory has the flag that is to be removed.
     """
     with tree.locked(store_id, act) as store:
         newest = _newest(store_id, versions)

@@ -70,7 +70,7 @@ def delete(view_id: str, act: Act) -> SavedView:
 
 
 def _locked(view_id: str, act: Act) -> tuple[SavedView, Tree | None]:
-    """Return the present view, and its locked store if the view is shared."""
+    """Return the current view, and its locked store if the view is shared."""
     found = SavedView.objects.filter(pk=view_id)
     view = found.first()
     if view is None:

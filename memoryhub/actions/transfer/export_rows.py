@@ -28,7 +28,7 @@ Cover = Callable[[Collection[MemoryVersion]], object]
 
 
 class Current(NamedTuple):
-    """The last version of a memory, the memory's present or last path, and whether it is in the trash."""
+    """The last version of a memory, the memory's current or last path, and whether it is in the trash."""
 
     version: str
     memory: str

@@ -2,7 +2,7 @@
 
 A file is a numbered segment. Its lines are numbered from 1, so a missing line leaves a gap. From the second segment on,
 the first line is an Opening; the last line of a full segment is a Closing. Lines without segment and number come from
-an older version of the hub and stand before all others in segment 1.
+an older version of the hub and come before all others in segment 1.
 """
 
 import hmac

@@ -102,7 +102,7 @@ class Files:
         self._look_for_later(number, there)
 
     def _live(self) -> tuple[BufferedReader, int] | None:
-        """Return the live file and its present size; later lines may be half written."""
+        """Return the live file and its current size; later lines may be half written."""
         try:
             with checkpoints.locked(self.path, shared=True):
                 stream = self.path.open("rb")

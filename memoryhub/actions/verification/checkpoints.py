@@ -225,7 +225,10 @@ def _keep_aside(path: Path, full: Path) -> None:
 
 
 def _newest(full: Path) -> list[Checkpoint]:
-    """Return each chain's newest checkpoint, by chain; before it, the one with the highest seq if that differs."""
+    """Return the newest checkpoint of each chain, in the order of the chains.
+
+    An earlier one with a higher seq, or with the same seq and another hash, is kept too, before the newest.
+    """
     most: dict[str, Checkpoint] = {}
     last: dict[str, Checkpoint] = {}
     for line in _lines(full):

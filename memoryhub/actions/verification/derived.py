@@ -51,10 +51,11 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Check that each version is superseded by the next of its memory; fill `heads` with each memory's newest.
+    """Yield (seq, problem) for each version that is not superseded by the next version of its memory.
 
-    `counts` becomes the number of versions of each memory. Retention may have removed the next version, and later even
-    the redaction in its place together with the entry that recorded it.
+    Fills `heads` with the newest version of each memory, and `counts` with the number of its versions. If retention
+    removed the next version, the redaction in its place has the expected seq. If retention removed that too, together
+    with the oldest entries, the recorded seq cannot be checked and is accepted.
     """
     columns = ("superseded_seq", *_Head.__slots__)
     expected: dict[str, tuple[str, int | None, int]] = {}

@@ -66,7 +66,7 @@ def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) ->
 
 
 def told_problems(found: Redacted, seq: int) -> Iterator[str]:
-    """Yield the problems of redactions that stand for removed versions of an entry."""
+    """Yield the problems of the redactions that replace removed versions of an entry."""
     for row in found.removed[seq]:
         if not fits(row, []):
             yield f"the removal of version {row.version} was changed"

@@ -288,7 +288,7 @@ class _Verification:
         return bool(self.closed) or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
 
     def _answer_is_gone(self, entry: AuditEntry, redacted: set[str]) -> bool:
-        """Return whether an unstored answer can no longer be rendered, because its source was redacted."""
+        """Return whether an answer was not stored, and its source was redacted or removed, so that it is lost."""
         if entry.message is not None or "message" not in entry.commitments:
             return False
         if redacted & {"path", "new_path"} or (entry.version or "") in self.redacted.gone:

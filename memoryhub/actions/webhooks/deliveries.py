@@ -56,7 +56,7 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Move the cursors of chains, and of runs and imports, that only this webhook reads to the present.
+    """Skip existing entries, runs and imports that only this webhook would read: it gets only newer ones.
 
     Call it in the transaction that creates or resumes the webhook.
     """
@@ -83,8 +83,8 @@ def begin(store_id: str | None) -> None:
 def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
     """Create the deliveries of new entries in at most `most` transactions; return whether all entries were read.
 
-    With each `turn` it begins with another chain that has new entries, so that a busy chain delays no other. In a hurry
-    it creates more deliveries per transaction.
+    Each `turn` starts with another of the chains that have new entries, so that a busy chain does not delay the others.
+    In a hurry, each transaction creates more deliveries.
     """
     wanting = _wanting()
     if not wanting:
@@ -163,7 +163,7 @@ def _moved(chain: str, seq: int, end: int) -> bool:
 
 
 def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
-    """Add a delivery that delays no other, inside a transaction."""
+    """Add a delivery for which no other delivery waits. Call it in a transaction."""
     (row,) = _rows([(webhook.pk, event)], at)
     row.aside = True
     row.save(force_insert=True)

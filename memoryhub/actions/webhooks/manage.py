@@ -249,7 +249,7 @@ def _again(webhook: Webhook, deliveries: Any, at: datetime) -> None:
 
 @contextmanager
 def _of(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
-    """Lock the webhook's store or the hub, and yield the present webhook; raises NoSuchWebhook."""
+    """Lock the webhook's store or the hub, and yield the current webhook; raises NoSuchWebhook."""
     found = Webhook.objects.filter(pk=webhook_id).values_list("store_id").first()
     if found is None:
         raise NoSuchWebhook

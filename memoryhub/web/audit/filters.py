@@ -20,7 +20,7 @@ from memoryhub.web.common.filters import KeyValues, Malformed
 KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "from", "to")
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 MOST_NAMED = 10
-"""So many agents of one name are listed."""
+"""How many agents with the same name are listed."""
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
 _NAME = re.compile(r"[a-z_]{1,64}", re.ASCII)

@@ -77,8 +77,7 @@ class Values(dict[str, str]):
         return self.names.get(str(value), str(value))
 
     def side(self, name: str, at: int) -> object:
-        """Return a value before (0) or after (1) a change; for an unchanged value, the value itself for 0 and None for
-        1."""
+        """Return a value before (0) or after (1) a change. A value without a change counts as the one before."""
         value = self.told.get(name)
         if isinstance(value, list) and len(value) == 2:
             return value[at]

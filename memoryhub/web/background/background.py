@@ -89,7 +89,7 @@ def scrub_now(request: Request) -> HttpResponse:
 
 
 def rows(now: datetime) -> list[Row]:
-    """Every kind of work on every node, with its state."""
+    """Return every kind of background work on every node, with its state."""
     return [_row(task, now) for task in background.states()]
 
 

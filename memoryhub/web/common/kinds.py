@@ -31,7 +31,7 @@ GROUP_WORDS: dict[Group, Words] = {
 }  # fmt: skip
 
 SEVERITY = (Group.POISON, Group.SECRET, Group.PERSONAL)
-"""The worst first: what steers agents goes on doing harm by itself."""
+"""The groups by severity, the worst first: text that gives agents orders does harm each time it is read."""
 
 KIND_WORDS: dict[str, KindWords] = {
     "private_key": KindWords(

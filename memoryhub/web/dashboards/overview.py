@@ -165,7 +165,7 @@ def _names(authors: set[str]) -> Mapping[str, tuple[str, str]]:
 
 
 def _name_in(stores: Sequence[str], author: str) -> str:
-    """Return the name of an agent or person that these stores know; of others the id as it was given."""
+    """Return the name of an agent or person of these stores; for anyone else, the id."""
     for known in (Agent.objects.known_in(stores), User.objects.known_in(stores)):
         if author and (found := known.filter(pk=author).first()):
             return str(found)

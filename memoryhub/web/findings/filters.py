@@ -50,7 +50,7 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on findings; None means any. `path` stands for itself and everything under it."""
+    """Conditions on findings; None means any. `path` includes everything under it."""
 
     stores: Sequence[str]
     state: FindingState = FindingState.OPEN

@@ -77,7 +77,7 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
 
 
 def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
-    """One open finding of each memory, the worst first, then the newest; and how many more the memory has."""
+    """Return {finding: number of other open findings in its memory}, one for each memory, worst and newest first."""
     rows = list(islice(_rows(Wanted(stores), "", CHUNK), look))
     rows.sort(key=lambda row: SEVERITY.index(group_of(row.kind)))  # stable: within a group they stay newest first
     counts = Counter(row.memory for row in rows)

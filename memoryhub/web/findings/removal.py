@@ -1,4 +1,4 @@
-"""Taking the line of a finding out of its memory: the version to be made is shown first."""
+"""The page that removes the lines of a finding from its memory, after a preview of the new version."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ from memoryhub.web.history.versions import page_context
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The version to be made: how it differs, and which lines go. `is_whole`: no text would be left."""
+    """The new version: its diff and the removed lines; `is_whole` means that no text would remain."""
 
     diff: Diff
     lines: tuple[int, ...]
@@ -38,7 +38,7 @@ class Plan:
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpResponse:
-    """GET shows the new version; POST with the version that was seen (`head`) makes it."""
+    """Show the new version; a POST with the id of the previewed memory version (`head`) saves it."""
     finding = Finding.objects.of_store(store.pk).filter(pk=finding_id, in_path=False).first()
     if finding is None:
         raise Http404
@@ -63,7 +63,7 @@ def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpRespo
 
 
 def _plan(item: Item) -> Plan | None:
-    """Return the version to be made; null if the memory no longer has the text, or nobody can look for it."""
+    """Return the plan of the new version, or None if the memory lost the text or the finding has no fingerprint."""
     memory = memory_of(item.store, item.memory.pk)
     text = memory.head.content if memory.is_live else None
     removed = curation.without_line(item.finding, text) if text is not None and item.finding.fingerprint else None

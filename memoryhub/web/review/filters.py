@@ -48,7 +48,7 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on versions; None means any. `path` stands for itself and everything under it."""
+    """Conditions on versions; None means any. `path` includes everything under it."""
 
     stores: Sequence[str]
     author: str | None = None

@@ -85,7 +85,7 @@ class Item:
 
     @property
     def sides(self) -> Sides:
-        """Return the links to the full comparison."""
+        """Return the URLs of the full comparison and of the two versions' pages."""
         return sides(self.before, self.version)
 
     @property

@@ -188,7 +188,7 @@ def _counts(before: MemoryVersion | None, version: MemoryVersion, work: blame.Wo
 
 
 def figures_of(session: Session, stores: Sequence[MemoryStore]) -> Figures:
-    """Return the totals of a session over all stores, and the keys that it used."""
+    """Return the totals of a session over these stores, and the keys that it used there."""
     looked: list[tuple[datetime, str | None, bool, str | None, str, str | None]] = []
     last: list[datetime] = []
     more = False

@@ -35,18 +35,18 @@ from memoryhub.web.review.items import roles_in
 DAYS = 7
 SIZE = 8
 EACH = 20
-"""So many of one kind are looked at, the newest."""
+"""How many of the newest runs, imports and webhooks are read, and how many memories of a run are checked."""
 
 MOST_STORES = 10
 MOST_DELETIONS = 200
-"""Deletions are looked for in so many stores, those with the newest, and so many in each."""
+"""The limits on deletions: stores, those with the newest deletions, and memories in each store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened without a person: in words, with where to look.
+    """Something that happened without a person: a sentence, and the URL of the page with the details.
 
-    `asks`: it failed, or goes on only when a person has decided. `back` leads to where it can be taken back.
+    `asks` means that it failed or waits for a decision. `back` is the URL of a page that can undo it (empty: none).
     """
 
     icon: str
@@ -72,7 +72,7 @@ class _Seen:
         return self.at - timedelta(days=DAYS)
 
     def those_of(self, least: Role) -> list[str]:
-        """The stores in which the person has that role or more."""
+        """Return the stores in which the person has at least this role."""
         if self.user.is_superuser:
             return list(self.stores)
         return [store for store, role in self.roles.items() if role.includes(least)]
@@ -82,14 +82,14 @@ class _Seen:
 
 
 def events(stores: Sequence[str], user: User, at: datetime) -> list[Event]:
-    """What asks for an answer first, then the newest."""
+    """Return the events to show: those that need an answer first, then the newest."""
     seen = _Seen(user, stores, roles_in(user, stores), at)
     found = list(chain(_work(seen), _runs(seen), _imports(seen), _webhooks(seen), _deletions(seen)))
     return sorted(found, key=lambda event: (not event.asks, -event.at.timestamp()))[:SIZE]
 
 
 def _work(seen: _Seen) -> Iterator[Event]:
-    """Background work that fails, which administrators can mend."""
+    """Yield failing background work, to administrators of the hub only."""
     if not seen.user.is_superuser:
         return
     for row in background_rows(seen.at):
@@ -99,7 +99,7 @@ def _work(seen: _Seen) -> Iterator[Event]:
 
 
 def _runs(seen: _Seen) -> Iterator[Event]:
-    """Runs that the hub began by itself and that did something, and those that ask before they go on."""
+    """Yield the hub's own retention runs that changed something, and all runs that wait for a decision."""
     of_stores = Q(store__in=seen.stores) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
     recent = Q(pk__gte=_first_id(ids.RUN, seen.since), started_by=None) | Q(state=RunState.WAITING)
     for run in Run.objects.filter(of_stores, recent).select_related("store").newest()[:EACH]:
@@ -115,7 +115,7 @@ def _runs(seen: _Seen) -> Iterator[Event]:
 
 
 def _words_of_run(run: Run) -> str:
-    """What it did, of which that a memory went is said first; empty where it did nothing."""
+    """Return a sentence about what a run did, memories first; empty if it did nothing."""
     done = (
         (run.expired, ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)),
         (run.purged, ngettext("removed %(n)s memory for good", "removed %(n)s memories for good", run.purged)),
@@ -127,14 +127,14 @@ def _words_of_run(run: Run) -> str:
 
 
 def _has_some_in_trash(run: Run) -> bool:
-    """Whether one of the first memories that it put there could come back."""
+    """Return whether any of the first memories that a run expired is still in the trash."""
     items = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")
     first = list(items.values_list("memory", flat=True)[:EACH])
     return Memory.objects.among(run.store_id or "", first).in_trash().filter(expired_by=run.pk).exists()
 
 
 def _imports(seen: _Seen) -> Iterator[Event]:
-    """Imports that failed, and those whose preview waits for a decision."""
+    """Yield imports that failed, and those whose preview waits for a decision."""
     recent = Q(pk__gte=_first_id(ids.IMPORT, seen.since), state=ImportState.FAILED) | Q(state=ImportState.PREVIEW)
     jobs = Import.objects.filter(recent, store__in=seen.those_of(Role.CURATOR)).select_related("store")
     for job in jobs.order_by("-pk")[:EACH]:
@@ -146,7 +146,7 @@ def _imports(seen: _Seen) -> Iterator[Event]:
 
 
 def _webhooks(seen: _Seen) -> Iterator[Event]:
-    """Webhooks that the hub has paused, or to which nothing arrives."""
+    """Yield webhooks that the hub paused, and those whose deliveries fail."""
     of_stores = Q(store__in=seen.those_of(Role.ADMIN)) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
     troubled = Q(paused_for__in=(Pause.GONE, Pause.FAILING)) | Q(paused_at=None, failing_since__isnull=False)
     for webhook in Webhook.objects.filter(of_stores, troubled).select_related("store").order_by("-pk")[:EACH]:
@@ -159,7 +159,7 @@ def _webhooks(seen: _Seen) -> Iterator[Event]:
 
 
 def _deletions(seen: _Seen) -> Iterator[Event]:
-    """What agents have deleted and is in the trash, one row for each session of a store."""
+    """Yield what agents deleted and the trash still has, one event for each session in a store."""
     newest = Memory.objects.in_trash().filter(store_id=OuterRef("pk")).order_by("-deleted_at").values("deleted_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=seen.stores).annotate(newest=Subquery(newest))
     for store in stores.filter(newest__gte=seen.since).order_by("-newest", "pk")[:MOST_STORES]:
@@ -183,7 +183,7 @@ def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
 
 
 def _deletion(store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datetime]], *, may_undo: bool) -> Event:
-    """One row; it can be taken back from here where it was one call."""
+    """Return one event for several deletions; it has an undo link if one call made them all."""
     entry, path, at = deleted[0]
     words = ngettext("%(name)s deleted %(path)s", "%(name)s deleted %(count)s memories", len(deleted))
     url = reverse("trash", args=[store.pk]) + "?" + urlencode({"agent": entry.author_id or ""})
@@ -194,5 +194,5 @@ def _deletion(store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datet
 
 
 def _first_id(prefix: str, at: datetime) -> str:
-    """Before every id of that moment or later."""
+    """Return an id that sorts before all ids made at this moment or later."""
     return ids.derived_id(prefix, at, bytes(10))

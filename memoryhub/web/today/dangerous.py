@@ -13,13 +13,13 @@ SIZE = 6
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """A finding as its row shows it; `more` are others that are open in the same memory."""
+    """A finding to show; `more` is the number of other open findings of the same memory."""
 
     item: Item
     more: int
 
 
 def worst(stores: Sequence[str], user: User, at: datetime) -> list[Danger]:
-    """The first of them, with all that a person needs to act."""
+    """Return the worst open findings, at most one of each memory and SIZE in all."""
     found = queries.worst(stores, SIZE)
     return [Danger(item, found[item.finding.pk]) for item in items_of(list(found), user, at)]

@@ -1,4 +1,4 @@
-"""Today, the home page: three stacks of what a person should know first, over all stores that they may see."""
+"""Today, the home page: three lists of what needs attention in the stores that the person may see."""
 
 from django.http import HttpResponse
 from django.shortcuts import render

@@ -1,4 +1,4 @@
-"""What awaits review: how much, since when, and by whom, a group for each session or author of a memory store."""
+"""Versions that await review, grouped by memory store and by session or author."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ from memoryhub.web.review.items import roles_in
 
 SIZE = 6
 LOOK = 300
-"""So many versions, the oldest, are looked at for their groups."""
+"""How many versions are read to form groups, the oldest first."""
 MOST_STORES = 20
-"""In so many stores, those with the oldest."""
+"""How many stores are read, those with the oldest versions first."""
 
 
 class _Row(NamedTuple):
@@ -30,9 +30,9 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The versions that one session wrote in a store, or one author without a session, oldest first.
+    """The versions of one session in a store, or of one author without a session, oldest first.
 
-    `found` are the findings that are open in their memories; `review_url` is the inbox with these versions.
+    `found` is the number of open findings in their memories; `review_url` is the inbox with these versions.
     """
 
     store: MemoryStore
@@ -61,7 +61,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The groups that a person should look at first; `more` is whether there are others, `oldest` of all of them."""
+    """The groups to review first; `more` says whether there are others, `oldest` is the time of the oldest version."""
 
     groups: Sequence[Group]
     oldest: datetime | None
@@ -69,7 +69,7 @@ class Waiting:
 
 
 def waiting(stores: Sequence[str], user: User) -> Waiting:
-    """Groups with open findings first, then those with the oldest version."""
+    """Return the groups to show: those with open findings first, then those with the oldest version."""
     begins = _begins(stores)
     roles = roles_in(user, [store.pk for store, _ in begins])
     groups: list[Group] = []
@@ -87,7 +87,7 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
 
 
 def _begins(stores: Sequence[str]) -> list[tuple[MemoryStore, datetime]]:
-    """Some stores with something to review, and when the first of it was written; the oldest first."""
+    """Return stores with unreviewed versions, each with the time of its oldest one, oldest first."""
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("seq")
     found = MemoryStore.objects.filter(pk__in=stores).annotate(since=Subquery(unreviewed.values("created_at")[:1]))
     begun: Iterable[Any] = found.filter(since__isnull=False).order_by("since", "pk")[:MOST_STORES]
@@ -100,7 +100,7 @@ def _oldest(store_id: str, most: int) -> list[_Row]:
 
 
 def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool) -> list[Group]:
-    """Those of one store, in the order of their first versions."""
+    """Return the groups of one store, in the order of their oldest versions."""
     told = ("chain", "seq", "actor_kind", "author_id", "label", "session")
     entries = {entry.seq: entry for entry in _entries(store.pk, {row.seq for row in rows}).only(*told)}
     by_run: dict[str, list[_Row]] = defaultdict(list)
@@ -138,6 +138,6 @@ def _entries(store_id: str, seqs: Iterable[int]) -> QuerySet[AuditEntry]:
 
 
 def _found(store_id: str, memories: Iterable[str]) -> dict[str, int]:
-    """How many findings are open, by memory."""
+    """Return the number of open findings of each memory that has some."""
     found = Finding.objects.of_store(store_id).open().filter(memory_id__in=list(memories)).order_by()
     return dict(found.values_list("memory_id").annotate(count=Count("pk")))

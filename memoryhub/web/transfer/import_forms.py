@@ -100,7 +100,7 @@ class StoreSourceForm(PlaceForm):
         return _visible(self.cleaned_data["store"])
 
     def read(self) -> Brought:
-        """Fetch the other store. Raise Refused if that fails."""
+        """Fetch the memories of the other store; raises Refused."""
         given = self.cleaned_data
         return api_source.of_store(api_source.Source(given["address"].strip(), given["store"], given["key"]))
 
