@@ -103,7 +103,7 @@ def test_a_version_is_redacted_and_says_so(desk: Page, live_server: LiveServer, 
     expect(desk.get_by_label("Type the name of the memory")).to_be_visible()
     fits(desk)
     desk.get_by_label("Type the name of the memory").fill("zq.md")
-    desk.get_by_role("button", name="Redact version 1 for good").click()
+    desk.get_by_role("button", name="Redact version 1 permanently").click()
     expect(desk.get_by_role("heading", level=1)).to_have_text("Version 1 of zq.md")
     expect(desk.get_by_text("The audit still records who wrote it and when.")).to_be_visible()
     fits(desk)
@@ -129,7 +129,7 @@ def test_a_scan_is_watched_and_its_page_moves_by_itself(
     desk.reload()
     while scans.step(scan.pk, AT):
         pass
-    expect(desk.get_by_text("Done: 0 findings")).to_be_visible()
+    expect(desk.get_by_text("Done: 0 new findings")).to_be_visible()
     fits(desk)
 
 

@@ -176,7 +176,7 @@ def test_a_third_version_while_merging_opens_the_room_again(
     last = TEXT.replace("120", "200").replace("Policies", "Our policies")
     curation.edit(memory.store_id, memory.id, last, memory.sha256, act(superuser))
     save(alices, "Save the merged text")
-    expect(alices.get_by_text("meanwhile version 3 was saved")).to_be_visible()
+    expect(alices.get_by_text("Since then, version 3 was saved")).to_be_visible()
     save(alices, "Save the merged text")
     expect(alices.locator(".lines")).to_contain_text("Our policies")
     assert text_of(memory) == TEXT.replace("120", "150").replace("Policies", "Our policies")

@@ -156,7 +156,7 @@ def test_what_is_too_large_or_misplaced_is_said_beside_the_field(
     settings.MEMORYHUB_IMPORT = settings.MEMORYHUB_IMPORT | {"packed": 10 * 1024 * 1024}
     browser, new = signed_in(carol), reverse("new_import", args=[store.pk])
     for data, said in (
-        ({"brought": SimpleUploadedFile("a.zip", bytes(11 * 1024 * 1024)), "place": ""}, "at most 10 MB"),
+        ({"brought": SimpleUploadedFile("a.zip", bytes(11 * 1024 * 1024)), "place": ""}, "The limit is 10 MB"),
         ({"brought": SimpleUploadedFile("a.md", b"text"), "place": "/../x"}, "lead out of the memory store"),
         ({"place": ""}, "Choose what to import"),
         ({"brought": SimpleUploadedFile("a.md", b""), "place": ""}, "There is nothing in it"),
