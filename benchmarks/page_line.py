@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 PAGE, AUDIT = 1.5, 1.2
 """How many times a page in the large store may cost what it costs in the small one."""
 KEYSTROKE, SEARCH, BLAME = 10.0, 40.0, 10.0
-"""The most that they may cost: in trivial pages; for blame, in plain pages of the same memory."""
+"""Bounds as multiples of the trivial page; for blame, of the plain page of the same memory."""
 LONGEST_SEARCH = 0.3
 """The longest time in seconds of any request of a search."""
 

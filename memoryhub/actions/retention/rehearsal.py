@@ -346,7 +346,7 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
 
 
 def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies will expire in each of the next weeks if nothing is read or changed; no held memories."""
+    """Return what policies will expire in each coming week if nothing is read or changed, except held memories."""
     rules = Rules.of(store_id, at, policies)
     expires = any(policy.expires for policy in rules.policies)
     rows = _live(store_id) if expires else iter(())
