@@ -13,9 +13,11 @@ from django.core.management.base import CommandError
 
 def address_of(host: str, port: int) -> str:
     """Return the IP address of a host, IPv4 if it has both: granian does not resolve names."""
+    if not 1 <= port <= 65535:
+        raise CommandError(f"{port} is not a port. Name one from 1 to 65535 with --port.")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError, OverflowError):
+    except (OSError, UnicodeError):
         raise CommandError(f"This machine has no address {host}:{port}: name one that it has.") from None
     address = str(min(found, key=lambda one: one[0] != socket.AF_INET)[4][0])
     if "%" in address:

@@ -182,3 +182,15 @@ def test_a_host_that_is_not_this_machines_is_refused_in_one_sentence(host: str, 
     assert f"{host}:23999" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "data" / "memoryhub.sqlite3").exists()
+
+
+@pytest.mark.parametrize("port", ["0", "-1", "65536"])
+def test_a_number_that_is_no_port_is_refused_in_one_sentence(port: str, tmp_path: Path) -> None:
+    own = {"MEMORYHUB_DATA_DIR": str(tmp_path / "data"), "MEMORYHUB_STATIC_ROOT": str(tmp_path / "static")}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve", f"--port={port}"], cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": "", **own}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == f"CommandError: {port} is not a port. Name one from 1 to 65535 with --port.\n"
+    assert not (tmp_path / "data" / "memoryhub.sqlite3").exists()
