@@ -203,8 +203,8 @@ def _tell(request: Request, part: Part, verb: Verb, done: decisions.Done | None,
     decided = len(part.versions) - left - (len(done.versions) if done else 0)
     if verb.state and decided > 0:
         said = ngettext(
-            "Someone else had already decided about %(count)s of them.",
-            "Someone else had already decided about %(count)s of them.",
+            "%(count)s of them had already been decided about.",
+            "%(count)s of them had already been decided about.",
             decided,
         )
         messages.warning(request, said % {"count": decided})

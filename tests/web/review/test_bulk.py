@@ -1,5 +1,6 @@
 """Deciding about several versions at once: selected ones, and all that match a filter."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit import Act
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, AuditEntry, Memory, MemoryStore, Role, User
@@ -112,6 +114,24 @@ def test_what_somebody_has_decided_meanwhile_is_left_out_and_told(caller: Caller
     post(signed_in(bob), decision="approve", version=[made[1].head_id])
     done = post(client, decision="approve", these=page.context["these"], confirmed="1")
     assert "Approved 1 version." in said(done)
+
+
+def test_what_is_decided_while_it_is_done_is_told_without_saying_by_whom(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a person clicks twice: it was nobody else."""
+    first, second = caller.create("/a.md", "x").head, caller.create("/b.md", "y").head
+    approve_many = decisions.approve_many
+
+    def overtaken(store: str, versions: Sequence[str], act: Act) -> decisions.Done | None:
+        approve_many(store, [first.pk], act)
+        return approve_many(store, versions, act)
+
+    monkeypatch.setattr(decisions, "approve_many", overtaken)
+    form = {"decision": "approve", "these": f"{first.pk},{second.pk}"}
+    told = signed_in(alice).post(reverse("decide_many"), form, follow=True).content.decode()
+    assert "1 of them had already been decided about." in told
+    assert "Someone else" not in told
 
 
 def test_a_claim_of_somebody_else_is_told_first(caller: Caller, alice: User, bob: User) -> None:
