@@ -29,6 +29,7 @@ from memoryhub.models import (
     Webhook,
 )
 from memoryhub.models.audit import ActorKind
+from memoryhub.models.memories import MemoryQuerySet
 from memoryhub.web.background.background import rows as background_rows
 from memoryhub.web.review.items import roles_in
 
@@ -101,7 +102,8 @@ def _work(seen: _Seen) -> Iterator[Event]:
 def _runs(seen: _Seen) -> Iterator[Event]:
     """Yield the hub's own retention runs that changed something, and all runs that wait for a decision."""
     of_stores = Q(store__in=seen.stores) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
-    recent = Q(pk__gte=_first_id(ids.RUN, seen.since), started_by=None) | Q(state=RunState.WAITING)
+    did = Q(expired__gt=0) | Q(purged__gt=0) | Q(versions__gt=0) | Q(entries__gt=0)
+    recent = Q(did, pk__gte=_first_id(ids.RUN, seen.since), started_by=None) | Q(state=RunState.WAITING)
     for run in Run.objects.filter(of_stores, recent).select_related("store").newest()[:EACH]:
         asks = run.state == RunState.WAITING
         words = _("Retention asks before it goes on") if asks else _words_of_run(run)
@@ -160,15 +162,22 @@ def _webhooks(seen: _Seen) -> Iterator[Event]:
 
 def _deletions(seen: _Seen) -> Iterator[Event]:
     """Yield what agents deleted and the trash still has, one event for each session in a store."""
-    newest = Memory.objects.in_trash().filter(store_id=OuterRef("pk")).order_by("-deleted_at").values("deleted_at")[:1]
+    newest = _deleted_by_agents().filter(store_id=OuterRef("pk")).order_by("-deleted_at").values("deleted_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=seen.stores).annotate(newest=Subquery(newest))
     for store in stores.filter(newest__gte=seen.since).order_by("-newest", "pk")[:MOST_STORES]:
         yield from _deletions_in(store, seen)
 
 
+def _deleted_by_agents() -> MemoryQuerySet:
+    """Return what agents deleted and the trash still has: only their versions have a review state."""
+    return Memory.objects.in_trash().filter(expired_by=None, head__review_state__isnull=False)
+
+
 def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
-    trash = Memory.objects.in_trash().filter(store=store, expired_by=None, deleted_at__gte=seen.since)
-    heads = list(trash.order_by("-deleted_at", "-id").values_list("head_id", "path", "deleted_at")[:MOST_DELETIONS])
+    trash = _deleted_by_agents().filter(store=store, deleted_at__gte=seen.since).order_by("-deleted_at", "-id")
+    heads = list(trash.values_list("head_id", "path", "deleted_at")[: MOST_DELETIONS + 1])
+    is_cut = len(heads) > MOST_DELETIONS
+    heads = heads[:MOST_DELETIONS]
     versions = MemoryVersion.objects.among(store.pk, [head for head, _path, _at in heads])
     seqs = dict(versions.values_list("pk", "seq"))
     told = ("chain", "seq", "actor_kind", "author_id", "label", "session")
@@ -179,17 +188,27 @@ def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
         if entry := entries.get(seqs.get(head, 0)):
             by_run[entry.session or entry.author_id or ""].append((entry, path, at or seen.at))
     for deleted in by_run.values():
-        yield _deletion(store, deleted, may_undo=seen.has(store.pk, Role.CURATOR) and not store.is_archived)
+        may_undo = seen.has(store.pk, Role.CURATOR) and not store.is_archived
+        yield _deletion(store, deleted, is_cut=is_cut, may_undo=may_undo)
 
 
-def _deletion(store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datetime]], *, may_undo: bool) -> Event:
-    """Return one event for several deletions; it has an undo link if one call made them all."""
+def _deletion(
+    store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datetime]], *, is_cut: bool, may_undo: bool
+) -> Event:
+    """Return one event for several deletions, of which there may be more if `is_cut`.
+
+    It has an undo link if one call made them all.
+    """
     entry, path, at = deleted[0]
-    words = ngettext("%(name)s deleted %(path)s", "%(name)s deleted %(count)s memories", len(deleted))
+    words = ngettext("%(name)s deleted %(path)s", "%(name)s deleted %(count)s memories", len(deleted) + is_cut)
     url = reverse("trash", args=[store.pk]) + "?" + urlencode({"agent": entry.author_id or ""})
     is_one = len({entry.seq for entry, _path, _at in deleted}) == 1
     back = reverse("undo_entry", args=[store.pk, entry.seq]) if may_undo and is_one else ""
-    said = words % {"name": entry.label or _("unknown"), "path": path, "count": len(deleted)}
+    said = words % {
+        "name": entry.label or _("unknown"),
+        "path": path,
+        "count": f"{len(deleted)}{'+' if is_cut else ''}",
+    }
     return Event("trash-2", said, at, url, store.name, back=back)
 
 

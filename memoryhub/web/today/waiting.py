@@ -32,7 +32,8 @@ class _Row(NamedTuple):
 class Group:
     """The versions of one session in a store, or of one author without a session, oldest first.
 
-    `found` is the number of open findings in their memories; `review_url` is the inbox with these versions.
+    `found` is the number of open findings in their memories; `review_url` is the inbox with these versions. `is_cut`
+    says that not all versions of the store were read, so that the group may have more.
     """
 
     store: MemoryStore
@@ -43,6 +44,12 @@ class Group:
     oldest: datetime
     found: int
     may_decide: bool
+    is_cut: bool
+
+    @property
+    def plus(self) -> str:
+        """Return what follows its numbers if there may be more."""
+        return "+" if self.is_cut else ""
 
     @property
     def count(self) -> int:
@@ -76,8 +83,8 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
     left = LOOK
     for store, _since in begins:
         may_decide = user.is_superuser or (store.pk in roles and roles[store.pk].includes(WHO))
-        rows = _oldest(store.pk, left)
-        groups += _groups(store, rows, may_decide=may_decide)
+        rows = _oldest(store.pk, left + 1)
+        groups += _groups(store, rows[:left], may_decide=may_decide, is_cut=len(rows) > left)
         left -= len(rows)
         if left <= 0:
             break
@@ -99,7 +106,7 @@ def _oldest(store_id: str, most: int) -> list[_Row]:
     return [_Row(*row) for row in unreviewed.values_list("seq", "pk", "memory_id", "created_at")[:most]]
 
 
-def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool) -> list[Group]:
+def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool, is_cut: bool) -> list[Group]:
     """Return the groups of one store, in the order of their oldest versions."""
     told = ("chain", "seq", "actor_kind", "author_id", "label", "session")
     entries = {entry.seq: entry for entry in _entries(store.pk, {row.seq for row in rows}).only(*told)}
@@ -109,7 +116,8 @@ def _groups(store: MemoryStore, rows: Sequence[_Row], *, may_decide: bool) -> li
             by_run[entry.session or entry.author_id or ""].append(row)
     names = dict(Session.objects.filter(pk__in=by_run).values_list("pk", "name"))
     found = _found(store.pk, {row.memory for row in rows})
-    return [_group(store, entries[of_run[0].seq], of_run, names, found, may_decide) for of_run in by_run.values()]
+    more = {"may_decide": may_decide, "is_cut": is_cut}
+    return [_group(store, entries[of_run[0].seq], of_run, names, found, **more) for of_run in by_run.values()]
 
 
 def _group(
@@ -118,7 +126,9 @@ def _group(
     rows: Sequence[_Row],
     names: Mapping[str, str],
     found: Mapping[str, int],
+    *,
     may_decide: bool,
+    is_cut: bool,
 ) -> Group:
     memories = {row.memory for row in rows}
     return Group(
@@ -130,6 +140,7 @@ def _group(
         oldest=rows[0].at,
         found=sum(found.get(memory, 0) for memory in memories),
         may_decide=may_decide,
+        is_cut=is_cut,
     )
 
 

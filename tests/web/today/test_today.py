@@ -9,13 +9,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import background
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import run_clock, runs
 from memoryhub.actions.stores import stores
-from memoryhub.models import Access, Agent, Door, Finding, FindingState, MemoryStore, User, Webhook
+from memoryhub.models import Access, Agent, Door, Finding, FindingState, MemoryStore, Run, RunState, User, Webhook
+from memoryhub.web.today import changed, waiting
 from tests.fixtures import BY, PASSWORD, signed_in
 from tests.web.findings.flagged import CARD, POISON, has_no_digits
 from tests.web.history.versions import HOSTILE, Caller
@@ -161,6 +163,17 @@ def test_looks_fine_asks_once_more_where_a_finding_is_open(caller: Caller, alice
     assert state(version) == "unreviewed"
 
 
+def test_a_group_of_which_not_all_was_looked_at_says_that_there_are_more(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "LOOK", 2)
+    caller.create("/a.md", "one\n")
+    caller.create("/b.md", "two\n")
+    assert "2 versions" in words(today(alice))
+    caller.create("/c.md", "three\n")
+    assert "2+ versions" in words(today(alice))
+
+
 def test_the_numbers_stand_on_every_page(caller: Caller, alice: User, charlie: User) -> None:
     caller.create("/a.md", f"{POISON}\n")
     caller.create("/b.md", "two\n")
@@ -193,6 +206,21 @@ def test_deletions_by_people_and_old_ones_are_not_told(caller: Caller, alice: Us
     assert today(alice).context["events"] == []
 
 
+def test_what_an_agent_deleted_is_told_however_much_people_deleted_since(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changed, "MOST_DELETIONS", 1)
+    caller.create("/a.md", "x")
+    caller.delete("/a.md")
+    for path in ("/b.md", "/c.md"):
+        memory = write(caller.store, path)
+        curation.delete(caller.store.pk, memory.path, Act(Actor.person(alice), Door.WEB, timezone.now()))
+    assert [event.words for event in today(alice).context["events"]] == ["Support bot deleted /a.md"]
+    caller.create("/d.md", "x")
+    caller.delete("/d.md")
+    assert [event.words for event in today(alice).context["events"]] == ["Support bot deleted 1+ memories"]
+
+
 def test_a_run_of_the_policies_is_told_with_its_counts(store: MemoryStore, alice: User, bob: User) -> None:
     policy(store, "Unread", "/old/", expire_unread_days=90)
     some(store, 12, "/kept")
@@ -209,6 +237,20 @@ def test_a_run_of_the_policies_is_told_with_its_counts(store: MemoryStore, alice
     assert not seen.back
     signed_in(alice).post(reverse("undo_run", args=[run.pk]))
     assert not today(alice).context["events"][0].back, "nothing of it is in the trash any more"
+
+
+def test_runs_that_did_nothing_hide_none_that_did(
+    store: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changed, "EACH", 1)
+    now = timezone.now()
+    done = Run(store=store, at=now, state=RunState.DONE, started_at=now, ended_at=now)
+    with tampering():
+        for removed, at in ((3, now - timedelta(minutes=1)), (0, now)):
+            done.pk, done.expired = ids.new_id(ids.RUN, at), removed
+            done.save(force_insert=True)
+    (event,) = today(alice).context["events"]
+    assert event.words == "Retention put 3 memories into the trash"
 
 
 def test_a_run_that_asks_comes_first(store: MemoryStore, alice: User, caller: Caller) -> None:
