@@ -27,7 +27,7 @@ NO_CELLS = '<td class="diff-void" colspan="3"></td>'
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The rows as HTML, and the prefix of a change's id before its number."""
+    """The rows as HTML; `prefix` is the id of a change without its number."""
 
     rows: SafeString
     prefix: str
@@ -41,9 +41,9 @@ def comparison(
 
     Unified rows have two numbers, a sign and the text; split rows have a number, a sign and the text for each side.
     Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
-    rows are left out. If the page has no room for the rest, the last row says so and links to the next piece at
-    `rest_url` (an address with a query), or else to the text of the new side. `sides` in the context holds the pages of
-    the two texts, which show a line that is cut here.
+    rows are left out. If the rest of the rows does not fit on the page, the last row says so. It links to the next
+    piece at `rest_url` (an address with a query; by default that of `sides`), or else to the text of the new side.
+    `sides` in the context holds the pages of the two texts, which show a line that is cut in this table.
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"
@@ -60,7 +60,7 @@ def comparison(
 def next_piece(context: template.Context) -> int:
     """Return the number of the page's next comparison, counted over all its templates so that no id repeats.
 
-    A piece that is loaded into another page starts from its number there, the parameter `piece`.
+    A piece may be loaded into another page. Its number there is in the parameter `piece`, and counting starts from it.
     """
     page = context.dicts[0]
     if "_comparisons" not in page:
@@ -73,7 +73,10 @@ def next_piece(context: template.Context) -> int:
 
 
 def _in_room(page: dict[str, Any], frame: "_Frame", rows: Iterable[str], rest_url: str, after: int) -> Iterator[str]:
-    """Yield the rows after the first `after`, as many as the page has room for; at least one if it had any room."""
+    """Yield the rows after the first `after`, as many as the page has room for.
+
+    If nothing else on the page has used the room, at least one row is yielded.
+    """
     left: int = page.get("_comparison_room", MOST_BYTES)
     if after:
         yield _before(frame, rest_url)
@@ -97,7 +100,7 @@ def _before(frame: "_Frame", rest_url: str) -> str:
 
 
 def _rest(frame: "_Frame", rest_url: str, after: int) -> str:
-    """Return the row for the rows that do not fit: how many lines, with the link to the next piece."""
+    """Return the row that says which lines do not fit, with the link to the next piece or to the text."""
     diff = frame.diff
     words = _("Not shown here: lines %(old)s to %(old_last)s before, lines %(new)s to %(new_last)s after.") % {
         "old": min(frame.shown_old + 1, diff.old_lines),
@@ -198,7 +201,10 @@ class _Frame:
         return _text(spans, mark, url) + "".join(map(label, beside))
 
     def _end_differs(self, number: int | None, last: int) -> bool:
-        """Return whether a line is the last of a text that differs in its final line feed, neither text being empty."""
+        """Return whether a line is the last of its text, and the two texts differ in their final line feed.
+
+        Texts do not differ in this way if one of them is empty.
+        """
         diff = self.diff
         return number == last and diff.old_no_newline != diff.new_no_newline and min(diff.old_lines, diff.new_lines) > 0
 
@@ -300,7 +306,7 @@ def _span(span: Span, text: str, mark: str) -> str:
 
 
 def _beginning(span: Span, mark: str, room: int) -> tuple[int, str]:
-    """Return as much of a span as there is room for: the number of characters, and their HTML."""
+    """Return as much of a span as there is room for: the number of its characters, and its HTML."""
     shown = 0
     made: list[str] = []
     while shown < len(span.text):

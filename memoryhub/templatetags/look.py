@@ -53,7 +53,10 @@ def icon(name: str, label: str = "") -> SafeString:
 
 @register.simple_tag
 def avatar(kind: str, name: str) -> SafeString:
-    """Return the mark before an actor's name: initials of a person, otherwise an icon. The name stands next to it."""
+    """Return the mark before an actor's name: initials of a person, otherwise an icon.
+
+    Screen readers skip it: the name is next to it.
+    """
     inner = icon(ACTOR_ICONS[kind]) if kind in ACTOR_ICONS else initials(name)
     return format_html('<span class="avatar avatar-{}" dir="auto" aria-hidden="true">{}</span>', kind, inner)
 
@@ -93,7 +96,7 @@ def exact_time(moment: datetime | None) -> SafeString | str:
 
 @register.simple_tag(takes_context=True)
 def current(context: template.Context, url: str, section: str = "") -> SafeString | str:
-    """Return `aria-current` for a link to the current page, or to a section that contains the page.
+    """Return `aria-current` for a link to the current page, or to a section that contains the page; else an empty text.
 
     A page is in a section by its address, or by `section` in its context.
     """

@@ -22,7 +22,7 @@ def kept_of(memory: Memory) -> Kept:
 
 @register.simple_tag
 def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
-    """Return the legal hold and the pin on a directory or a memory, or on the store."""
+    """Return the legal hold on a directory or a memory, then the pin; both may be missing."""
     return retention_due.over(store.pk, memory, path, timezone.now())
 
 

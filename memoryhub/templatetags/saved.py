@@ -19,7 +19,10 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """The views of a page; `current` is the view whose filter is on; `save_url` saves the current filter."""
+    """The saved views of a page.
+
+    `current` is the view with the page's current filter, and `save_url` is where that filter can be saved.
+    """
 
     rows: list[Row]
     current: SavedView | None
@@ -30,7 +33,7 @@ class Menu:
 def saved_views(context: Context, page: str) -> Menu | None:
     """Return the saved views of a page, or None if its filters cannot be saved.
 
-    For a page of a store these are the views of the `store` in the context.
+    If the page belongs to a store, only the views of the `store` in the context are returned.
     """
     request: Request | None = context.get("request")
     store: MemoryStore | None = context.get("store") if page in PAGES and PAGES[page].of_store else None

@@ -1,4 +1,7 @@
-"""A cookie that marks browsers in which a person has signed in: wrong passwords from elsewhere do not delay these."""
+"""A cookie that marks the browsers in which a person has signed in.
+
+Wrong passwords typed in other browsers do not delay a sign-in in these browsers.
+"""
 
 import secrets
 

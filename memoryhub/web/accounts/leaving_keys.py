@@ -13,13 +13,16 @@ MOST_KEYS = 500
 
 
 def rows_of(keys: KeyQuerySet, maker: User, user: User) -> list[KeyRow]:
-    """Return the usable keys made by one person, newest first, as rows for another person."""
+    """Return the usable keys that `maker` issued, newest first, as rows that `user` may see; at most MOST_KEYS."""
     now = timezone.now()
     return key_rows(keys.made_by(maker).usable(now).newest()[:MOST_KEYS], user, now)
 
 
 def chosen_keys(request: Request, rows: list[KeyRow]) -> list[Key] | None:
-    """Return the ticked keys; if the page did not show all keys, add a message and return None."""
+    """Return the ticked keys that the person may revoke.
+
+    If a key was issued after the page was shown, add a warning for the person and return None.
+    """
     shown = request.POST.getlist("shown")
     if any(row.key.pk not in shown for row in rows):
         messages.warning(

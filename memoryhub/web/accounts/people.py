@@ -83,7 +83,7 @@ def set_active(request: Request, user_id: str) -> HttpResponse:
 @superuser_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def deactivate(request: Request, user_id: str) -> HttpResponse:
-    """Show a person's keys and invitations before the account is deactivated, and do it on POST."""
+    """Show the keys and invitations of a person; on POST, deactivate the account and revoke the ticked keys."""
     user = get_object_or_404(User, pk=user_id, is_active=True)
     keys = rows_of(Key.objects.all(), user, person(request))
     if request.method == "POST" and (chosen := chosen_keys(request, keys)) is not None:

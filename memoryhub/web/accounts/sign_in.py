@@ -68,8 +68,10 @@ def sign_out(request: Request) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: Request, token: str) -> HttpResponse:
-    """Show the page of a one-time link; a header keeps its URL, which contains the token, from being sent as a
-    referrer."""
+    """Show the page of a one-time link.
+
+    The URL contains the token. So a header keeps the browser from sending the URL to other pages as a referrer.
+    """
     response = _invitation(request, token)
     response.headers["Referrer-Policy"] = "no-referrer"
     return response

@@ -29,7 +29,7 @@ def remember(response: Response, theme: str) -> Response:
 
 @require_POST
 def theme(request: Request) -> HttpResponse:
-    """Switch the theme, and redirect to the previous page."""
+    """Save the chosen theme and redirect to the previous page; htmx reloads the page instead."""
     chosen = request.POST.get("theme")
     if chosen not in Theme.values:
         return HttpResponseBadRequest()

@@ -15,7 +15,10 @@ PLACEHOLDER = "YOUR-KEY"
 
 @dataclass(frozen=True, slots=True)
 class McpClient:
-    """A client: its name, the file for the text (empty: the text is a command to run), a hint, and the text."""
+    """A client of the Model Context Protocol, with the text that configures it (`code`).
+
+    `place` is the file for the text; it is empty if the text belongs in no file. `hint` is a sentence for the person.
+    """
 
     id: str
     name: str
@@ -31,7 +34,10 @@ def address(hub: str, store_id: str) -> str:
 
 
 def clients(hub: str, store_id: str, secret: str) -> list[McpClient]:
-    """Return the usual clients; each text contains the key, except for the client that asks for it."""
+    """Return the usual clients.
+
+    Each text contains the key, except the text for VS Code, which asks the person for the key.
+    """
     url, bearer = address(hub, store_id), f"Bearer {secret}"
     headers = {"Authorization": bearer}
     return [
@@ -67,8 +73,10 @@ def _command(url: str, bearer: str) -> str:
 
 
 def _bridge(url: str, bearer: str) -> dict[str, object]:
-    """Return the configuration of mcp-remote, with the header in the environment: on Windows, Claude Desktop splits
-    arguments at spaces."""
+    """Return the configuration of mcp-remote.
+
+    The header is in the environment, because Claude Desktop on Windows splits arguments at spaces.
+    """
     arguments = ["-y", "mcp-remote", url, "--header", "Authorization:${AUTHORIZATION}"]
     if url.startswith("http://"):
         arguments.append("--allow-http")
@@ -87,9 +95,10 @@ def _toml(url: str, bearer: str) -> str:
 
 
 def store_of(rows: list[KeyRow], visible: list[MemoryStore]) -> MemoryStore | None:
-    """Return a memory store that a usable key of the agent can access, for the URL in the texts.
+    """Return a memory store for the URL in the texts, or None if no usable key can access one.
 
-    `visible` are stores that the person sees, for a key to all stores.
+    It is a store that a usable key lists. If no usable key lists one but a usable key can access all stores, it is the
+    first of `visible`: the stores that the person may see.
     """
     usable = [row.scope for row in rows if row.status == "usable"]
     named = next((scope.stores[0] for scope in usable if scope.stores), None)

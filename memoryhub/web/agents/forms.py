@@ -62,7 +62,10 @@ class KeyForm(forms.Form):
     )
 
     def clean_expires_on(self) -> datetime | None:
-        """Return the end of the day. Raise ValidationError unless it is within the next 100 years."""
+        """Return the end of the chosen day, or None if no day was chosen.
+
+        Raise ValidationError unless the day is within the next 100 years.
+        """
         day = self.cleaned_data["expires_on"]
         if day is None:
             return None
@@ -71,7 +74,10 @@ class KeyForm(forms.Form):
         return timezone.make_aware(datetime.combine(day + timedelta(days=1), time.min))
 
     def expires_at(self, at: datetime) -> datetime | None:
-        """Return when the key expires; a date typed by the person takes precedence."""
+        """Return when the key expires, or None if it never expires.
+
+        A chosen day takes precedence over a chosen period, which begins at `at`.
+        """
         if self.cleaned_data["expires_on"]:
             return self.cleaned_data["expires_on"]
         days = self.cleaned_data["expires_in"]

@@ -14,9 +14,10 @@ NAMED_STORES = 5
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The memory stores that a key can access: all of them (`every`), or those listed.
+    """The memory stores that a key can access: all of them (`every`), or the listed `stores`.
 
-    `more` counts visible ones not listed, and `has_others` means that there are some that the person may not see.
+    `more` counts the stores that the person may see but that are not listed. `has_others` means that the key can also
+    access stores that the person may not see.
     """
 
     every: bool
@@ -37,9 +38,10 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent with its usable keys, when a key was last used, and when its latest session was last seen.
+    """An agent, with the number of its usable keys and the stores that these can access.
 
-    `short_id` distinguishes it from another visible agent of the same name; empty if the name is unique.
+    `last_used` is when a key was last used, and `last_session` when the latest session was last seen. `short_id`
+    distinguishes the agent from another visible agent with its name; it is empty if the name is unique.
     """
 
     agent: Agent
@@ -51,7 +53,7 @@ class AgentRow:
 
 
 def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
-    """Return the rows of keys that the person may see."""
+    """Return one row for each key, in the given order; a row names only stores that the person may see."""
     keys = list(keys)
     stores = _stores_of(keys)
     known = _known(user)
@@ -63,7 +65,10 @@ def key_rows(keys: Iterable[Key], user: User, at: datetime) -> list[KeyRow]:
 
 
 def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentRow]:
-    """Return the rows of agents that the person may see, with a constant number of queries."""
+    """Return one row for each agent, in the given order; a row covers only keys and stores that the person may see.
+
+    The number of queries does not depend on the number of agents.
+    """
     agents = list(agents)
     visible = Key.objects.visible_to(user).filter(agent__in=agents)
     keys: dict[str, list[Key]] = defaultdict(list)
@@ -90,7 +95,7 @@ def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentR
 
 
 def names_twice(agents: Iterable[Agent], user: User) -> set[str]:
-    """Return the folded names that an agent in the list shares with another agent visible to the person."""
+    """Return the folded names of those agents in the list whose name another agent visible to the person has too."""
     same = Agent.objects.visible_to(user).filter(folded_name__in={agent.folded_name for agent in agents})
     often = Counter(same.values_list("folded_name", flat=True))
     return {name for name, count in often.items() if count > 1}

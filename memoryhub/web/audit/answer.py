@@ -15,10 +15,11 @@ UNKNOWN = "/[redacted]"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a call; `fits` means that it matches the commitment in the entry.
+    """The answer to a call, as the page of its entry shows it.
 
-    `rendered`: it is not stored but was rendered again. `redacted`: it cannot be verified, because a redaction
-    destroyed it or its text. `removed`: its text has been removed. `masked`: some of its values are masked.
+    `fits`: the answer matches the commitment in the entry. `rendered`: the answer is not stored and was rendered again.
+    `redacted`: the answer cannot be verified, because a redaction destroyed it or its text. `removed`: the text of the
+    answer has been removed. `masked`: some values in the answer are masked.
     """
 
     text: str
@@ -30,7 +31,7 @@ class Answer:
 
 
 def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
-    """Return the answer of an entry, or None for acts of people, who get pages instead."""
+    """Return the answer of an entry, or None if the entry has none: people get pages instead of answers."""
     if "message" not in entry.commitments and entry.message is None:
         return None
     version = _versions([entry]).get(entry.version or "")
@@ -42,7 +43,10 @@ def answer_of(entry: AuditEntry, entries: Entries) -> Answer | None:
 
 
 def _was_removed(entry: AuditEntry) -> bool:
-    """Return whether the version that the answer showed, or the call that it repeats, is recorded as removed."""
+    """Return whether the version that the answer showed is recorded as removed.
+
+    For a repeated call, return whether the entry of the original call has been removed.
+    """
     if entry.version is None:
         repeated = entry.replay_of
         return repeated is not None and AuditChain.objects.filter(pk=entry.chain, start_seq__gte=repeated).exists()
@@ -56,7 +60,7 @@ def is_redacted(entry: AuditEntry, field: str) -> bool:
 
 
 def answers_of(entries: Iterable[AuditEntry], masked: Entries) -> dict[tuple[str, int], str]:
-    """Return the answers of many entries, by chain and seq."""
+    """Return the masked answers of many entries, by chain and seq; entries without an answer are left out."""
     entries = [entry for entry in entries if "message" in entry.commitments or entry.message is not None]
     versions = _versions(entries)
     answers = {}
@@ -67,10 +71,10 @@ def answers_of(entries: Iterable[AuditEntry], masked: Entries) -> dict[tuple[str
 
 
 def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: Entries) -> str:
-    """Return an answer with its sensitive values masked.
+    """Return the text of an answer with its sensitive values masked.
 
-    An answer that is not stored is rendered from the masked text: line numbers in the answer would hide values that
-    span lines.
+    An answer that is not stored is rendered again, from the masked text. It could not be masked after rendering: a
+    value that spans lines would be missed, because the rendered answer has line numbers inside the value.
     """
     mask = entries.masker(entry)
     if mask is None or not text:
@@ -83,7 +87,10 @@ def _seen(entry: AuditEntry, version: MemoryVersion | None, text: str, entries: 
 
 
 def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
-    """Return whether a value matches the commitment under that name in the entry."""
+    """Return whether `value` matches the commitment of `field` in the entry.
+
+    None matches only if the entry has no commitment for the field.
+    """
     salt, commitment = entry.salts.get(field), entry.commitments.get(field)
     if value is None or salt is None or commitment is None:
         return value is None and salt is None and commitment is None
@@ -101,10 +108,10 @@ def _versions(entries: Iterable[AuditEntry]) -> Mapping[str, MemoryVersion]:
 
 
 def _text(entry: AuditEntry, version: MemoryVersion | None, mask: Mask = str) -> str:
-    """Return the answer as stored, rendered again, or that of the call that this one repeats; empty if none is
-    possible.
+    """Return the text of an answer, or an empty text if it is no longer available.
 
-    `mask` is applied to a memory's text before rendering.
+    It is the stored answer, or a memory's text rendered again, or the answer of the call that this one repeats. `mask`
+    is applied to a memory's text before rendering.
     """
     try:
         if entry.message is not None:

@@ -92,7 +92,10 @@ def _page(request: Request, wanted: Filter, chains: Sequence[str]) -> Page:
 
 
 def _starts(chains: Sequence[str], page: Page) -> str:
-    """Return the sentence that the start of the chain has been removed, on the last page of a single chain."""
+    """Return a sentence that says where the chain starts, if its first entries have been removed; else an empty text.
+
+    Only the last page of a single chain has this sentence.
+    """
     start = (
         removed_history.start_of(chains[0]) if len(chains) == 1 and page.older is None and not page.reached else None
     )
@@ -100,7 +103,10 @@ def _starts(chains: Sequence[str], page: Page) -> str:
 
 
 def _on(wanted: Filter, key: str, place: str, page: Page) -> str:
-    """Return the query string of the next page; after a scan that ended early, it asks for a longer one."""
+    """Return the query string of the page at `place`; `key` is `before` or `after`.
+
+    After a scan that ended early, the next page may scan more entries.
+    """
     further = {"further": "1"} if page.reached else {}
     return Filter({**wanted.values, key: place, **further}).query()
 

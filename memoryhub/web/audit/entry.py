@@ -46,8 +46,8 @@ MOST_DIFFS = 5
 class Change:
     """A version that the entry made, and its diff from the previous version.
 
-    `diff` is None if the version is only listed, or if a text is no longer available. `closed`: the diff is too large
-    for this page; `sides` links to the page that shows all of it.
+    `closed` means that a diff exists but is not on this page; `sides` links to the page that shows it. `diff` is None
+    if it is closed, if the texts are equal, or if a text is no longer available.
     """
 
     version: MemoryVersion
@@ -59,10 +59,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The input of a call, as indented JSON for reading and as it was stored.
+    """The input of a call, as indented JSON for reading (`shown`) and as it was stored (`raw`).
 
-    `fits`: it matches the commitment in its entry. `redacted`: it cannot be verified, because something in it has been
-    redacted. `whole` describes the full input if only a part is kept. `masked`: some of its values are masked.
+    `fits`: the input matches the commitment in its entry. `redacted`: the input cannot be verified, because something
+    in it has been redacted. `masked`: some values in the input are masked. `whole` describes the full input if only a
+    part is kept.
     """
 
     shown: str
@@ -74,7 +75,10 @@ class Call:
 
     @property
     def figures(self) -> tuple[str, str]:
-        """Return the number of bytes kept of an input that changed nothing, and its full size."""
+        """Return two numbers of bytes as text: how much of the input is kept, and the size of the full input.
+
+        The second one is empty if the whole input is kept.
+        """
         return f"{keeping.MOST:,}", f"{self.whole.bytes:,}" if self.whole else ""
 
 
@@ -126,7 +130,10 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
 
 
 def may_undo(user: User, chain: str) -> bool:
-    """Return whether the chain is that of a store in which the person may undo the changes of an entry."""
+    """Return whether the person may undo the changes of an entry in this chain.
+
+    The chain must be that of a store that is not archived and in which the person is a curator.
+    """
     store = MemoryStore.objects.filter(pk=chain).first()
     role = user.role_in(store) if store and not store.is_archived else None
     return role is not None and role.includes(Role.CURATOR)
@@ -188,7 +195,7 @@ def is_purged(found: AuditEntry) -> bool:
 
 
 def _shown_version(found: AuditEntry, made: Sequence[MemoryVersion]) -> MemoryVersion | None:
-    """Return the version that the call read, or None if it made versions itself."""
+    """Return the version that the call read, or None if it read none or made versions itself."""
     if made or not found.version:
         return None
     return MemoryVersion.objects.filter(store_id=found.chain, pk=found.version).first()
@@ -211,7 +218,10 @@ def changes_of(versions: Sequence[MemoryVersion]) -> list[Change]:
 
 
 def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """Return the previous version of each version, with its text, by the id of the later one; for at most one page."""
+    """Return the previous version of each version, with its text, by the id of the later version.
+
+    Versions without a previous version are left out. The query has one condition for each version: pass at most a page.
+    """
     wanted = Q(pk__in=[])
     for version in versions:
         wanted |= Q(store_id=version.store_id, memory_id=version.memory_id, number=version.number - 1)

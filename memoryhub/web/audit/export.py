@@ -53,7 +53,7 @@ def _refused(request: Request, sentence: str) -> HttpResponse:
 
 
 def _records(search: Search, bounds: dict[str, int], masked: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """Yield the records of an export; `masked` are the chains in which the person may not see sensitive values."""
+    """Yield the records of an export; `masked` are the chains whose sensitive values the person may not see."""
     for entries in all_entries(search, bounds):
         whole = _whole(entries)
         seen = Entries(whole, masked)
@@ -64,7 +64,7 @@ def _records(search: Search, bounds: dict[str, int], masked: frozenset[str]) -> 
 
 
 def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
-    """Return the same entries with all their columns loaded."""
+    """Return the entries with all their columns loaded; entries that have been removed since are left out."""
     order = [(entry.chain, entry.seq) for entry in entries]
     found: dict[tuple[str, int], AuditEntry] = {}
     for chain_id in {chain_id for chain_id, _seq in order}:

@@ -55,9 +55,10 @@ class Target:
 
 
 def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzinfo) -> Target:
-    """Look up the names and compute the times of a filter. Raise Malformed with a sentence that names the filter.
+    """Return the chains and the search that a filter asks for. Raise Malformed with a sentence that names the filter.
 
-    An unknown name matches nothing, just like a name that the person may not know of.
+    Names are looked up, and times are computed from `now`. A name that does not exist and a name that the person may
+    not know of both match nothing.
     """
     values = wanted.values
     if "agent" in values and "person" in values:
@@ -95,7 +96,11 @@ def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
 
 
 def _author(values: Mapping[str, str], chains: Sequence[str]) -> str | None:
-    """Return the id of the agent or person that a filter names by id, name or e-mail address."""
+    """Return the id of the agent or person in a filter, or None if the filter has neither.
+
+    The filter may give the id, the name of an agent, or the e-mail address of a person. A name or address that is not
+    found is returned unchanged and matches nothing. Raise Malformed if several agents have the name.
+    """
     if agent := values.get("agent"):
         return agent if agent.startswith("agent_") else _agent_named(agent, chains) or agent
     if person := values.get("person"):
@@ -105,7 +110,10 @@ def _author(values: Mapping[str, str], chains: Sequence[str]) -> str | None:
 
 
 def _agent_named(name: str, chains: Sequence[str]) -> str | None:
-    """Return the id of the one agent of this name in these chains; agents of other stores may have the name too."""
+    """Return the id of the agent of this name in these chains, or None.
+
+    Agents that are known only in other chains do not count. Raise Malformed if several agents have the name.
+    """
     named_so = Agent.objects.named(fold_name(name)).known_in(chains).by_name()
     found = list(named_so.values_list("id", flat=True)[:MOST_NAMED])
     if len(found) > 1:
@@ -115,7 +123,11 @@ def _agent_named(name: str, chains: Sequence[str]) -> str | None:
 
 
 def _session(session: str | None, agent: str | None) -> str | None:
-    """Return the id of a session, given by id or by its name together with an agent."""
+    """Return the id of a session, or None without such a filter.
+
+    The filter may give the id, or the name of a session of `agent`. A name that is not found is returned unchanged and
+    matches nothing. Raise Malformed for a name without an agent.
+    """
     if session is None or session.startswith("sesn_"):
         return session
     if agent is None:
@@ -154,7 +166,10 @@ def _outcome(value: str | None) -> bool | None:
 
 
 def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetime | None:
-    """Parse a time: a duration before now (`30m`, `24h`, `7d`, `2w`), a moment, or a date (`to` includes that day)."""
+    """Return the time in the filter `key`, or None if it has no value. Raise Malformed if the value is not a time.
+
+    A value is a duration before now (`30m`, `24h`, `7d`, `2w`), a moment, or a date; a date in `to` includes that day.
+    """
     if value is None:
         return None
     try:

@@ -1,6 +1,7 @@
 """Masking of calls and answers in audit entries, in line with the masking of memories' texts.
 
-In an entry of a refused call or without a memory, everything that the store's rules detect is masked.
+If a call was refused or concerns no memory, no finding covers its text. In the entry of such a call, everything that
+the store's rules detect is masked.
 """
 
 import json
@@ -21,7 +22,7 @@ _HALF = 64
 
 
 class Entries:
-    """The masking for some entries; with `chains`, entries of other chains are not masked."""
+    """Masks the texts of some entries; if `chains` is given, only the entries of these chains."""
 
     def __init__(self, entries: Iterable[AuditEntry], chains: Collection[str] | None = None) -> None:
         found = [entry for entry in entries if chains is None or entry.chain in chains]

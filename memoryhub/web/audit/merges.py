@@ -1,4 +1,4 @@
-"""Versions that a person merged from two texts, and the author of the other text."""
+"""Edits in which a person merged two texts: their own, and a version that someone else had saved."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,11 @@ from memoryhub.web.audit.sentences import told_of
 
 @dataclass(frozen=True, slots=True)
 class MergedWith:
-    """The other person's version and its author, and the version that was opened (None if no longer known)."""
+    """The other person's version in a merge.
+
+    `label` is the name of its author. `opened` is the number of the version that the merging person had opened (None if
+    that version is no longer known).
+    """
 
     version: MemoryVersion
     opened: int | None
@@ -17,7 +21,7 @@ class MergedWith:
 
 
 def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWith]:
-    """Return the merges that entries of edits record, by the entry's seq."""
+    """Return the merges that entries of edits record, by the entry's seq; entries without a merge are left out."""
     edits = [entry.seq for entry in entries if entry.command == "edit" and entry.ok]
     if not edits:
         return {}

@@ -1,9 +1,9 @@
 """Pages of audit entries that match a search, across chains and without offsets.
 
-Within a chain, entries are ordered by seq; chains are merged by time. A place between two entries is written as the key
-of the entry just after it, `chain:seq`. In every other chain, the entries before that entry's time are older than the
-place. Clocks can run backwards: for a chain whose times are out of order around the place, the place also names the
-last seq that is older.
+Within a chain, entries are ordered by seq; chains are merged by time. A place is a point between two entries in this
+order. It is written as the key of the entry just after it, `chain:seq`. In every other chain, an entry is older than
+the place if its time is before the time of that key's entry. Clocks can run backwards, so the times of a chain may be
+out of order around the place. For each such chain, the place also names the last seq that is older.
 
 A search that takes too long ends its page early. The page says how far the search came, and the next page continues
 there.
@@ -40,8 +40,10 @@ class BadPlace(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place just before the entry (chain, seq). `bounds`: the last older seq of each chain whose times are out of
-    order."""
+    """A place just before the entry (`chain`, `seq`).
+
+    `bounds` has the last seq before the place, for each chain whose times are out of order around the place.
+    """
 
     chain: str
     seq: int
@@ -77,8 +79,10 @@ class Page:
 def older_page(
     search: Search, chains: Sequence[str], before: str | None = None, size: int = PAGE, most: int = MOST
 ) -> Page:
-    """Return the newest entries, or those before a place, from a scan of at most `most` in each chain. Raise
-    BadPlace."""
+    """Return the newest entries, or those before a place. Raise BadPlace if the place is invalid.
+
+    At most `most` entries of each chain are scanned.
+    """
     place = Place.of(before, chains) if before else None
     streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=True)
     found: list[AuditEntry] = []
@@ -96,7 +100,10 @@ def older_page(
 
 
 def newer_page(search: Search, chains: Sequence[str], after: str, size: int = PAGE, most: int = MOST) -> Page:
-    """Return the entries after a place, from a scan of at most `most` in each chain. Raise BadPlace."""
+    """Return the entries after a place. Raise BadPlace if the place is invalid.
+
+    At most `most` entries of each chain are scanned.
+    """
     place = Place.of(after, chains)
     streams = _Streams(search, _bounds(chains, place), size + 1, most, newest=False)
     for chain in chains:
@@ -138,7 +145,10 @@ def _key(entry: AuditEntry) -> tuple[datetime, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """The last seq of a chain that is older than a place, and the latest time that such an entry may have."""
+    """The last seq of a chain that is older than a place.
+
+    `latest` is the latest time that an entry up to this seq may have.
+    """
 
     seq: int
     latest: datetime
@@ -167,8 +177,10 @@ def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
 
 
 class _Streams:
-    """The matching entries of each chain on one side of a place, at most `limit` of each, in the order of their
-    seqs."""
+    """The matching entries of each chain on one side of a place.
+
+    Each chain has at most `limit` entries, in the order of their seqs.
+    """
 
     def __init__(self, search: Search, bounds: dict[str, _Bound], limit: int, most: int, *, newest: bool) -> None:
         self.search, self.bounds, self.limit, self.most, self.newest = search, bounds, limit, most, newest
@@ -184,19 +196,28 @@ class _Streams:
             self.ends[chain] = AuditEntry.objects.of_chain(chain).in_brief().get(seq=look.reached)
 
     def reached(self) -> AuditEntry | None:
-        """Return the entry closest to the place at which a chain's scan ended; results beyond it are incomplete."""
+        """Return the entry beyond which the results are incomplete, or None if every scan is complete.
+
+        Each scan that ended early ended at an entry. Of these entries, this is the one closest to the place.
+        """
         if not self.ends:
             return None
         return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
 
     def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
-        """Return whether a chain has nothing for the page, judged by the time of its latest entry."""
+        """Return whether a chain has no entry for the page.
+
+        `latest` is the latest time of an entry in the chain, and the chain's id.
+        """
         reached = self.reached()
         is_full = len(found) == self.limit and latest < _key(found[-1])
         return is_full or (reached is not None and latest < _key(reached))
 
     def merged(self) -> list[AuditEntry]:
-        """Return the first entries of all opened chains, merged, up to where all scans are complete."""
+        """Return the first entries of all opened chains, merged; at most `limit`.
+
+        If a scan ended early, the entries beyond its end are left out.
+        """
         merged, reached = heapq.merge(*self.opened.values(), key=_key, reverse=self.newest), self.reached()
         if reached is not None:
             known = _key(reached)
@@ -204,7 +225,7 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """Return for each chain the range of seqs that may bound it after exactly these entries were shown."""
+        """Return for each chain the range of seqs that are correct bounds after exactly these entries were shown."""
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 
@@ -220,7 +241,10 @@ class _Streams:
 
 
 def _place(entry: AuditEntry, chains: Sequence[str], gaps: Mapping[str, range]) -> str:
-    """Return the place just before an entry, with bounds for chains that the entry's time would split wrongly."""
+    """Return the place just before an entry.
+
+    It has a bound for each chain that the entry's time would split at a wrong seq.
+    """
     place = Place(entry.chain, entry.seq)
     if len(chains) == 1:
         return str(place)

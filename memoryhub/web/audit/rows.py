@@ -22,7 +22,8 @@ MESSAGE_START = 400
 class Row:
     """An entry as a table row; a link is None if there is no page for it.
 
-    `actor_query` and `session_query` narrow the filter of the page to the same agent or person, and the same session.
+    `actor_query` and `session_query` are query strings that keep the filter of the page. The first one adds the agent
+    or person of the entry to the filter, the second one its session.
     """
 
     entry: AuditEntry
@@ -100,7 +101,10 @@ def _is_short(entry: AuditEntry) -> bool:
 
 
 def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the inputs of the entries by chain and seq, for entries whose inputs hold no texts."""
+    """Return the inputs of the entries, by chain and seq.
+
+    Pass only entries whose inputs hold no texts (see `_is_short`).
+    """
     told: dict[tuple[str, int], dict[str, Any]] = {}
     for chain in {entry.chain for entry in entries}:
         seqs = [entry.seq for entry in entries if entry.chain == chain]

@@ -77,7 +77,10 @@ class Values(dict[str, str]):
         return self.names.get(str(value), str(value))
 
     def side(self, name: str, at: int) -> object:
-        """Return a value before (0) or after (1) a change. A value without a change counts as the one before."""
+        """Return a value before a change (`at` is 0) or after it (`at` is 1).
+
+        A value that did not change counts as the one before the change, and the one after it is None.
+        """
         value = self.told.get(name)
         if isinstance(value, list) and len(value) == 2:
             return value[at]
@@ -91,7 +94,11 @@ class Values(dict[str, str]):
 
 
 def _number(value: object) -> int | None:
-    """Return a number, the length of a list, the recorded length of a list not kept, or the total of lists by state."""
+    """Return the number in a value, or None if the value has none.
+
+    It is the value itself, the length of a list, the recorded length of a list that was not kept, or the sum of the
+    lists by state.
+    """
     if isinstance(value, int):
         return value
     if isinstance(value, list):
@@ -102,7 +109,10 @@ def _number(value: object) -> int | None:
 
 
 def _plainly(values: Values, command: Command) -> str:
-    """Return the command's words for a count, or else its first words for which the entry has every value."""
+    """Return the command's words, filled with the values.
+
+    If the words for a count apply, these are used; else the first words for which the entry has every value.
+    """
     count = values.number(command.counts)
     if command.several and _is_of_several(values, command, count):
         values["count"] = str(count or 0)
@@ -114,9 +124,10 @@ def _plainly(values: Values, command: Command) -> str:
 
 
 def _is_of_several(values: Values, command: Command, count: int | None) -> bool:
-    """Return whether the words for a count apply; a list of one describes the memory at the entry's path.
+    """Return whether the words for a count apply.
 
-    The numbers in an agent's call are not counts.
+    They do not apply to a list of one, which describes the memory at the entry's path. They do not apply to an agent's
+    call either, because the numbers in it are not counts.
     """
     if not command.words:
         return True

@@ -21,7 +21,7 @@ def changes(told: Told, names: Mapping[str, str]) -> str:
 
 
 def of_new(told: Told, names: Mapping[str, str]) -> str:
-    """Return the settings of a newly created object; empty if it existed before."""
+    """Return the settings with which an object was created; empty if the object existed before."""
     pairs = {name: sides for name, sides in told.items() if _is_pair(sides)}
     if pairs.get("name", [""])[0] is not None:
         return ""
@@ -30,7 +30,7 @@ def of_new(told: Told, names: Mapping[str, str]) -> str:
 
 
 def of_rules(told: Told) -> str:
-    """Return the new action for each kind of sensitive text whose rule changed."""
+    """Return the old and the new action for each kind of sensitive text whose rule changed."""
     before, after = (value if isinstance(value, dict) else {} for value in (told.get("before"), told.get("after")))
     actions = {"off": _("off"), "flag": _("flag"), "mask": _("mask"), "block": _("block"), None: _("default")}
     changed = [
@@ -67,7 +67,7 @@ def _is_pair(value: object) -> bool:
 
 
 def _with_pairs(told: Told) -> Told:
-    """Return the settings with a separate pair for each metadata field that changed."""
+    """Return the settings, with a pair of values for each metadata field that changed in place of `metadata`."""
     sides = told.get("metadata")
     if not (isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, dict) for side in sides)):
         return told

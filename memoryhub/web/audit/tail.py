@@ -33,9 +33,10 @@ seq."""
 @require_GET
 @in_store(Role.VIEWER)
 def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
-    """Answer with a store's entries after the seq `after` that match the page's filters, as table rows, newest first.
+    """Answer with a store's newest entries that match the page's filters, as table rows; 204 if there are none.
 
-    Without `after`, only the seq to ask from is sent. With `brief`, only the number of entries is sent.
+    They follow the seq `after`, and only the last LOOKED_AT entries are scanned. Without `after`, only the seq to ask
+    from is sent. With `brief`, only the number of entries is sent.
     """
     after, last = _number(request, "after"), heads([store.id]).get(store.id, 0)
     if after is None or after >= last:
@@ -58,7 +59,10 @@ def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
 @require_GET
 @signed_in
 def new_anywhere(request: Request) -> HttpResponse:
-    """Answer how many entries were added to the chains that a person may see; `after` is the total known so far."""
+    """Answer how many entries were added to the chains that a person may see.
+
+    `after` is the total number of entries that the page knows of.
+    """
     after, total = _number(request, "after"), sum(heads(visible_chains(person(request))).values())
     if after is None or after >= total:
         return _nothing(total)
@@ -70,7 +74,7 @@ def new_anywhere(request: Request) -> HttpResponse:
 @require_GET
 @in_store(Role.VIEWER)
 def memory_news(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Answer who changed a memory since the version that a person has open; 204 if that one is the newest."""
+    """Answer who made the newest version of a memory; 204 if the person has that version open."""
     memory = memory_of(store, memory_id)
     opened = request.GET.get("version", "").replace("\0", "")
     if memory.head_id == opened:

@@ -1,7 +1,7 @@
 """Stylesheets and scripts of every page: separate files under DEBUG, one joined file of each kind when collected.
 
-A first visit then takes two requests instead of forty. File names contain a hash of their content, so browsers may
-cache them for ever.
+With the joined files, a first visit takes two requests instead of forty. File names contain a hash of their content, so
+browsers may cache them for ever.
 """
 
 import gzip

@@ -28,7 +28,7 @@ def wrong_method(request: HttpRequest, allow: str) -> HttpResponse:
 
 
 def _ways_on(request: HttpRequest) -> Sequence[tuple[str, str]]:
-    """Return links to the memory and the store in the address, and to the start page."""
+    """Return (URL, label) of the memory and the store in the address, and of the list of memory stores."""
     parts = request.resolver_match.kwargs if request.resolver_match else {}
     ways = []
     if "store_id" in parts and "memory_id" in parts:

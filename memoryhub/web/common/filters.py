@@ -79,7 +79,10 @@ class KeyValues:
 
     @classmethod
     def _typed(cls, written: str) -> dict[str, str]:
-        """Parse the words of the filter bar, and guess the key of a word that has none."""
+        """Return the values in the filter bar, by key. Raise Malformed for an unknown key.
+
+        A word without a key gets the key that it most likely belongs to.
+        """
         values = {}
         for key, value in words_in(written):
             if key is not None and key not in cls.KEYS:

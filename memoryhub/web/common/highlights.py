@@ -45,7 +45,10 @@ def _sign(text: str, kind: str) -> SafeString:
 
 
 def _masked(line: str, start: int, end: int) -> tuple[str, str]:
-    """Return the text before and after a range of a line, with other values masked and overlapping values cut off."""
+    """Return the text before a range of a line and the text after it.
+
+    Values in these texts are masked. A value that overlaps the range is cut off as a whole.
+    """
     spans = sensitive.find(line, MASKED)
     before = [span for span in spans if span.start < start]
     cut = min([start, *(span.start for span in before if span.end > start)])

@@ -136,7 +136,11 @@ def _in_time(tokens: Iterable[tuple[object, str]]) -> Iterator[tuple[object, str
 
 
 def _bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table, or leave it as text if the tables so far would have more than MOST_CELLS cells."""
+    """Parse a table and return True; return False if the text is no table or stays text.
+
+    If the tables so far would have more than MOST_CELLS cells, this table and all later ones stay text. With `silent`,
+    nothing is parsed.
+    """
     if "tables_are_text" in state.env or not table(state, start, end, True):
         return False
     if silent:

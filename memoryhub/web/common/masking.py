@@ -26,7 +26,10 @@ POINTED = frozenset(KINDS) - MASKED - {"invisible", "bidirectional"}
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The kinds to mask and the kinds to label in one memory's texts, and the fingerprints of dismissed findings."""
+    """What to mask and to label in the texts of one memory; false if nothing is masked.
+
+    `masked` are the kinds to mask, `pointed` the kinds to label, `harmless` the fingerprints of dismissed findings.
+    """
 
     masked: frozenset[str] = frozenset()
     pointed: frozenset[str] = frozenset()
@@ -40,7 +43,10 @@ NOTHING = Cover()
 
 
 def covers(store_id: str, memories: Collection[str]) -> dict[str, Cover]:
-    """Return the covers of those memories of a store that have findings which are not dismissed."""
+    """Return, by memory id, the covers of those memories of a store that have something to mask or to label.
+
+    Dismissed findings and findings in paths do not count.
+    """
     of_memories = Finding.objects.of_store(store_id).filter(memory_id__in=list(memories), in_path=False)
     standing = of_memories.exclude(state=FindingState.DISMISSED)
     kinds: dict[str, set[str]] = defaultdict(set)
@@ -86,7 +92,10 @@ def masked(text: str, cover: Cover) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A masked text (None if there is none), the number of masked values of each kind, and its signs of poisoning."""
+    """A text with its values masked (None if there is no text).
+
+    `counts` is the number of masked values of each kind, and `signs` are the signs of poisoning in the text.
+    """
 
     text: str | None
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -134,7 +143,7 @@ def opened(work: Work, old: str, new: str, known: Cover) -> Diff | None:
 
 
 def texts(store_id: str, ids: Collection[str]) -> dict[str, str]:
-    """Return the masked texts of a store by their ids."""
+    """Return some texts of a store with their values masked, by the id of the text."""
     rows = MemoryText.objects.filter(store_id=store_id, pk__in=ids).values_list(
         "pk", "store_id", "memory_id", "content"
     )
@@ -150,8 +159,10 @@ def _masked_rows(rows: Collection[tuple[str, str, str, str]]) -> dict[str, str]:
 
 
 def cover(versions: Iterable[MemoryVersion | None]) -> Mapping[str, Cover]:
-    """Mask the loaded texts of some versions in place, and return the covers by memory id; never save them
-    afterwards."""
+    """Mask the loaded texts of some versions in place, and return the covers by memory id.
+
+    Never save a version or its text afterwards.
+    """
     with_text = [version for version in versions if version is not None and version.text_id]
     memories: dict[str, set[str]] = defaultdict(set)
     for version in with_text:

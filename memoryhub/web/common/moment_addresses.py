@@ -23,7 +23,7 @@ class Scope:
 
 
 def of_moment(store_id: str, seq: int, path: str = "", **more: str) -> str:
-    """Return the URL of a directory as it was after an entry; the root directory stands for the store."""
+    """Return the URL of a directory as it was after an entry; an empty path means the root directory."""
     if not path:
         return reverse("moment", args=[store_id, seq]) + query(more)
     return reverse("moment_directory", args=[store_id, seq, path[1:]]) + query(more)
@@ -35,7 +35,7 @@ def of_memory(store_id: str, seq: int, memory_id: str) -> str:
 
 
 def of_scope(store_id: str, seq: int, scope: Scope) -> str:
-    """Return the URL of the same scope as it was after another entry."""
+    """Return the URL of a scope as it was after an entry."""
     return of_memory(store_id, seq, scope.memory) if scope.memory else of_moment(store_id, seq, scope.path)
 
 

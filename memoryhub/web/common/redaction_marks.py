@@ -18,7 +18,7 @@ class Mark:
 
 
 def mark_of(version: MemoryVersion, told: Mapping[int, AuditEntry]) -> Mark | None:
-    """Return the mark of a version, or None if it was not redacted; `told` has the entries that `entries` returned."""
+    """Return the mark of a version, or None if it was not redacted; `told` are entries by seq, from `pages.entries`."""
     if version.redacted_seq is None and version.redacted_at is None:
         return None
     whole = version.redacted_at is not None

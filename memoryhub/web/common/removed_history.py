@@ -15,7 +15,7 @@ from memoryhub.models.memories import MemoryVersionQuerySet
 class Gap:
     """The removed versions `first` to `last` of a memory, and the audit entry of their removal.
 
-    `entry` is None if that entry has been removed from the audit too.
+    `entry` is None if it has not been looked up (see `told`), or if it has been removed from the audit too.
     """
 
     first: int
@@ -91,7 +91,10 @@ def beside(memory: Memory, number: int) -> dict[str, int | None]:
 
 
 def is_first(version: MemoryVersion) -> bool:
-    """Return whether this is version 1; any other version without a predecessor had one that was removed."""
+    """Return whether this is version 1.
+
+    Any other version had a previous one, even if that has been removed.
+    """
     return version.number == 1
 
 

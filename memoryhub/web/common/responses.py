@@ -48,12 +48,19 @@ def own_address(request: Request, wanted: str | None) -> str:
 
 
 def client_address(request: Request) -> str:
-    """Return the client's address: the last in X-Forwarded-For that is no trusted proxy, else the connection's."""
+    """Return the client's address.
+
+    It is the address of the connection. If that is a trusted proxy, it is the last address in X-Forwarded-For that is
+    not.
+    """
     return client_of(request.META, settings.TRUSTED_PROXIES)
 
 
 def not_now(request: Request, template: str, shown: dict[str, Any], error: TooManyTries | TooBusy) -> HttpResponse:
-    """Show the form again with the time after which to retry a password: 429 or 503 with `Retry-After`."""
+    """Show the form again with an error that says when to try again.
+
+    The status is 429 after too many tries and 503 while too many people sign in. `Retry-After` has the seconds to wait.
+    """
     wait = error.wait if isinstance(error, TooManyTries) else 1
     if isinstance(error, TooManyTries):
         sentence = ngettext(

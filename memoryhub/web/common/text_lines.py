@@ -56,8 +56,8 @@ def numbered_lines(text: str, first: int = 1, marks: Sequence[Span] = ()) -> Lin
 class Editable:
     """A text as a textarea can hold it, with its kind of line endings.
 
-    A browser turns CR, LF and CR LF in a textarea into the same newline. `newlines` says how to reverse that: `lf`,
-    `crlf`, or a sign that replaces each CR and does not occur in the text itself; then a newline is an LF.
+    A browser turns CR, LF and CR LF in a textarea into one kind of newline. `newlines` says how to reverse that. It is
+    `lf`, `crlf`, or a sign that does not occur in the text and replaces each CR; with a sign, a newline is an LF.
     """
 
     text: str

@@ -18,9 +18,9 @@ DRAINED = 20
 class OnlySoManyParts(FileUploadHandler):
     """Rejects a form with more parts than it may have fields and files, whatever the parts contain.
 
-    Django does not count files without a field name, and it parses a form before it knows who sent it: 4 MB of such
-    parts are 90,000, which take seconds. This handler comes first and has the same parser read the body through a
-    counter.
+    Django does not count files without a field name, and it parses a form before it knows who sent it. A form of 4 MB
+    can have 90,000 such parts, which take seconds. So this handler comes first and gives Django's parser a body that
+    counts the parts.
     """
 
     def handle_raw_input(

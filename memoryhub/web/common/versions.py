@@ -37,5 +37,8 @@ def text_of(version: MemoryVersion | None) -> str | None:
 
 
 def text_before(before: MemoryVersion | None, version: MemoryVersion) -> str | None:
-    """Return the text of the preceding version to compare with; None also if that version has been removed."""
+    """Return the text of the preceding version, to compare with.
+
+    It is empty before the first version and after a deletion. It is None if that version was redacted or removed.
+    """
     return None if before is None and version.number > 1 else text_of(before)

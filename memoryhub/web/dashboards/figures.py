@@ -24,8 +24,10 @@ WRITES = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """Counts of entries since the stored counts, by store; `up_to` is the time of the last one if more remain
-    uncounted."""
+    """Counts of the entries that are not in the stored counts yet, by store.
+
+    `up_to` is None if all these entries were counted. Otherwise the counts of every store are complete up to this time.
+    """
 
     counted: Mapping[str, Counted]
     up_to: datetime | None
@@ -113,7 +115,7 @@ def _add(found: Figures, counted: Counted, start: date, author: str) -> None:
 
 
 def growth_of(stores: Sequence[str], more: Newer, start: date) -> tuple[Delta, dict[date, Delta]]:
-    """Return what the stores held before a day, and the change on each day from then on."""
+    """Return what the stores held before a day, and the change on each later day and on this one, by day."""
     there = Growth.objects.filter(store__in=stores)
     sums = there.filter(day__lt=start).aggregate(a=Sum("memories"), b=Sum("bytes"), c=Sum("versions"))
     before, days = Delta(sums["a"] or 0, sums["b"] or 0, sums["c"] or 0), dict[date, Delta]()

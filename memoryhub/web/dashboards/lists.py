@@ -21,7 +21,10 @@ AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
 def memory_lists(store: MemoryStore) -> list[Picture]:
-    """Return the most read, most changed, never read and largest memories; for a large store from some minutes ago."""
+    """Return four charts: the most read, the most changed, the never read and the largest memories.
+
+    For a large store they are as the background work last computed them.
+    """
     lists = _lists(store)
     ids = {pk for name in ("read", "changed", "unread", "heavy") for pk in lists.get(name, ())}
     memories = {memory.pk: memory for memory in Memory.objects.among(store.id, ids).live()}
@@ -43,7 +46,10 @@ def memory_lists(store: MemoryStore) -> list[Picture]:
 
 
 def _lists(store: MemoryStore) -> Mapping[str, Any]:
-    """Return the lists: computed now for a small store, else those of the background work."""
+    """Return the ids of the memories in each list, by the name of the list.
+
+    They are computed now for a small store. For a large store they are those that the background work stored last.
+    """
     if store.memory_count <= figures.SMALL:
         return figures.lists_of(store.pk)
     made = Figures.objects.filter(pk=store.pk).first()
@@ -78,7 +84,7 @@ def _of_memories(
 
 
 def backlog(store: MemoryStore, now: datetime) -> Picture:
-    """Return the number of unreviewed versions by agents for each range of age, up to MOST each."""
+    """Return the chart of unreviewed versions by agents: their number for each range of age, up to MOST each."""
     entries = AuditEntry.objects.of_chain(store.pk)
     bounds = [_first_since(entries, now - age) for age in AGES]
     ends: list[int | None] = [None, *bounds]

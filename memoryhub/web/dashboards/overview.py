@@ -128,7 +128,7 @@ def _export(request: Request, board: Board, pictures: Sequence[Picture], store_i
 
 
 def _of_person(mine: Any, chosen: Chosen, now: datetime) -> tuple[Board, MemoryStore | None]:
-    """Return the figures of all stores of a person, or of the selected one, and that store."""
+    """Return the figures of the selected store, and that store; without a selection, of all stores, and None."""
     one = mine.filter(pk=chosen.store).first() if chosen.store else None
     stores = [one.pk] if one else list(mine.by_name().values_list("pk", flat=True)[:MOST_STORES])
     return _of_stores(stores, replace(chosen, store=one.pk if one else ""), now), one
@@ -173,7 +173,10 @@ def _name_in(stores: Sequence[str], author: str) -> str:
 
 
 def _agents(request: Request, stores: Sequence[str]) -> list[Agent]:
-    """Return the agents that the filter suggests: those with a key to one of the stores."""
+    """Return the agents that the filter suggests: those with a key to one of the stores.
+
+    A superuser who has not selected a store gets all agents. At most SUGGESTED agents are returned.
+    """
     found = Agent.objects.order_by("folded_name")
     if not person(request).is_superuser or len(stores) == 1:
         found = found.filter(Q(keys__all_stores=True) | Q(keys__stores__in=stores)).distinct()

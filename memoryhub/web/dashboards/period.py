@@ -19,7 +19,7 @@ MOST_DAYS, MOST_WEEKS, MOST_MONTHS = 35, 30, 60
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The selection of a person; an empty value means all."""
+    """The selection of a person; an empty `agent` or `store` means all of them."""
 
     range: str = "30"
     agent: str = ""
@@ -84,6 +84,6 @@ def _week(start: date) -> Column:
 
 
 def place(day: date, among: Sequence[Column]) -> int | None:
-    """Return the number of the column that contains a day, or None."""
+    """Return the index of the column that contains a day, or None."""
     number = bisect_right([column.start for column in among], day) - 1
     return number if number >= 0 and day < among[number].end else None

@@ -91,7 +91,7 @@ def _row(
 
 
 def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tuple[str, date]], ...]:
-    """Return the number of operations and of errors by store and day."""
+    """Return two counters by store id and day: all operations, and those that ended with an error."""
     calls, errors = Counter[tuple[str, date]](), Counter[tuple[str, date]]()
     rows = Activity.objects.of_stores(stores).in_sum().since(start).summed("store_id", "day", "outcome")
     for store, day, outcome, count in rows:
@@ -112,7 +112,7 @@ def _last_moments(stores: Sequence[str]) -> dict[str, datetime]:
 
 
 def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
-    """Return the number of versions that await review, up to MOST, and the time of the oldest one."""
+    """Return the number of versions that await review as text, up to MOST, and the time of the oldest one or None."""
     found = MemoryVersion.objects.filter(store__in=stores).unreviewed()
     count = len(found.order_by().values_list("seq", flat=True)[:MOST])
     if not count:
@@ -123,7 +123,10 @@ def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:
 
 
 def acts_of_people(stores: Sequence[str], today: date) -> list[Act]:
-    """Return the latest acts of people; only those active in the last 30 days are queried, for a few entries each."""
+    """Return the latest acts of people, newest first.
+
+    Only people active in the last 30 days are considered, with a few entries for each person in each store.
+    """
     people = Activity.objects.of_stores(stores).by_author().since(today - timedelta(days=30))
     people = people.filter(author__gte=ids.USER, author__lt=ids.USER[:-1] + "`")
     pairs = people.values("store_id", "author").annotate(last=Max("day")).order_by("-last", "store_id", "author")

@@ -79,7 +79,10 @@ class Asked:
 
 
 def _asked(store: MemoryStore, form: QueryDict) -> Asked:
-    """Return the typed texts with all their spellings, or with the ticked ones once a preview was shown."""
+    """Return the texts to erase. Raise BadTerms if they are invalid or nothing is ticked.
+
+    Before the preview they have all their spellings; after it, only the ticked ones.
+    """
     subject, ticked = form.getlist("subject"), form.getlist("term")
     if subject and not ticked:
         raise BadTerms(_("Nothing was erased, because no spelling was ticked. Tick at least one spelling."))
@@ -128,8 +131,8 @@ def _list(
 def _erase(request: Request, store: MemoryStore, asked: Asked) -> HttpResponse:
     """Erase the texts; if something has changed or the form is invalid, show the preview again and erase nothing.
 
-    The preview must have been made for exactly the ticked texts: `shown` names them for the error message, and the
-    digest covers them too.
+    The preview must have been made for exactly the ticked texts. `shown` has the texts of the preview, so that the
+    error message can say what changed; the digest covers them too.
     """
     shown = request.POST.getlist("shown")
     if shown and set(shown) != set(asked.terms):

@@ -140,7 +140,7 @@ def _order(hit: Hit) -> tuple[str, int, str]:
 
 
 def _heads(store_id: str, found: Found) -> set[str]:
-    """Return the ids of the current texts of live memories."""
+    """Return the ids of the current texts of those memories in `found` that are live."""
     heads: set[str] = set()
     for part in in_parts(list(found.memories)):
         heads.update(Memory.objects.among(store_id, part).live().values_list("text_id", flat=True))
@@ -252,7 +252,7 @@ def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
 
 
 def _strings(value: object) -> list[str]:
-    """Return every string in a JSON value, or in a text that is JSON."""
+    """Return every string in a JSON value; a text is parsed as JSON first, and returned as it is if that fails."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

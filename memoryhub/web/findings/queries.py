@@ -1,6 +1,7 @@
 """Pages of findings across stores, newest first, with keys as cursors and bounded work.
 
-Within a store, an index returns them in order; a store is queried only once its newest finding may come next.
+Within a store, an index returns the findings in order. A store is queried only when its newest finding may be the next
+one on the page.
 """
 
 import re
@@ -77,7 +78,10 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
 
 
 def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
-    """Return {finding: number of other open findings in its memory}, one for each memory, worst and newest first."""
+    """Return the worst open findings, one for each memory, and the number of other open findings in that memory, by id.
+
+    The worst kinds come first, and among equally bad ones the newest. Only the newest LOOK findings are considered.
+    """
     rows = list(islice(_rows(Wanted(stores), "", CHUNK), look))
     rows.sort(key=lambda row: SEVERITY.index(group_of(row.kind)))  # stable: within a group they stay newest first
     counts = Counter(row.memory for row in rows)
@@ -99,7 +103,10 @@ def _paths(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _rows(wanted: Wanted, place: str, chunk: int) -> Iterator[Row]:
-    """Yield all findings after a place, unfiltered; a store is queried once its newest finding may come next."""
+    """Yield all findings after a place, newest first and not filtered by path or kind.
+
+    A store is queried only when its newest finding may be the next one.
+    """
     waiting = deque(_begins(wanted, place))
     heads: list[tuple[Row, Iterator[Row]]] = []
     while waiting or heads:
@@ -128,7 +135,10 @@ def _after(found: FindingQuerySet, place: str) -> FindingQuerySet:
 
 
 def _begins(wanted: Wanted, place: str) -> list[tuple[str, str]]:
-    """Return the stores that have findings after the place, with the newest one of each, in order of these."""
+    """Return (store id, id of its newest finding after the place); the store with the newest finding comes first.
+
+    Stores without a finding after the place are left out.
+    """
     of_store = _after(Finding.objects.filter(store_id=OuterRef("pk"), state=wanted.state), place)
     stores = MemoryStore.objects.filter(pk__in=wanted.stores)
     with_newest = stores.annotate(newest=Subquery(of_store.newest().values("id")[:1])).filter(newest__isnull=False)

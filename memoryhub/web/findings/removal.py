@@ -63,7 +63,10 @@ def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpRespo
 
 
 def _plan(item: Item) -> Plan | None:
-    """Return the plan of the new version, or None if the memory lost the text or the finding has no fingerprint."""
+    """Return the new version, or None if the lines cannot be removed.
+
+    That is so if the memory is in the trash or no longer has the text, or if the finding has no fingerprint.
+    """
     memory = memory_of(item.store, item.memory.pk)
     text = memory.head.content if memory.is_live else None
     removed = curation.without_line(item.finding, text) if text is not None and item.finding.fingerprint else None

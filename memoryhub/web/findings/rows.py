@@ -1,4 +1,4 @@
-"""The rows of the findings' list: the line with a finding, who wrote it, and which versions contain the value now."""
+"""The rows of the findings' list: the line with a finding, who wrote it, and which versions contain the value."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,8 +38,10 @@ MOST_VERSIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The range of versions that contain a value; `newest`: it includes the newest version, `more`: it may be
-    longer."""
+    """The versions that contain a value: `first` to `last`.
+
+    `newest` means that `last` is the newest version. `more` means that later versions may contain the value too.
+    """
 
     newest: bool
     first: int
@@ -72,7 +74,7 @@ class Item:
 
     @property
     def may_take_out(self) -> bool:
-        """Return whether the lines that have the value can be taken out of the memory by the person."""
+        """Return whether the person may remove the lines with the value from the memory."""
         return self.may_decide and self.is_open and self.may_edit and not self.finding.in_path
 
     @property
@@ -126,7 +128,11 @@ def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
 
 
 def _url(finding: Finding, standing: Standing | None) -> str:
-    """Return the URL of the line with the finding: on the memory's page if its only version with it is the newest."""
+    """Return the URL of the line with the finding.
+
+    It is on the memory's page if the newest version is the only one with the value, else on the page of the finding's
+    version.
+    """
     if standing is not None and standing.newest and standing.first == standing.last:
         return f"{reverse('memory', args=[finding.store_id, finding.memory_id])}#L{finding.line}"
     return f"{reverse('version', args=[finding.store_id, finding.version_id])}#L{finding.line}"
@@ -177,7 +183,10 @@ class _Texts:
 def _standing(
     findings: Sequence[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion], texts: _Texts
 ) -> dict[str, Standing]:
-    """Return the versions that contain each value, for findings whose text could be read."""
+    """Return the versions that contain each value, by the id of the finding.
+
+    Findings whose text could not be read are left out.
+    """
     values = {f.pk: text[f.start : f.end] for f in findings if (text := _text_of(f, versions, texts)) is not None}
     known = [finding for finding in findings if values.get(finding.pk)]
     later = _later(known, memories, versions)
@@ -210,7 +219,10 @@ def _has(version: MemoryVersion, finding: Finding, value: str, texts: _Texts) ->
 def _later(
     findings: Collection[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion]
 ) -> dict[str, list[MemoryVersion]]:
-    """Return the versions after the first one of each finding, up to a limit, and the newest, by memory."""
+    """Return the later versions of the findings' memories, by memory id and newest first.
+
+    They are the next MOST_VERSIONS versions after each finding's own, and the newest version.
+    """
     wanted = []
     for finding in findings:
         number, memory = versions[finding.version_id].number, memories[finding.memory_id]

@@ -90,7 +90,11 @@ def blame(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
 
 
 def picked(memory: Memory, written: str) -> tuple[MemoryVersion, str]:
-    """Return the requested version, or the newest one that has a text and a sentence that explains why."""
+    """Return a version and a sentence. Raise Http404 if the memory has no version.
+
+    It is the version with the number `written`, with an empty sentence. If there is no such version, it is the newest
+    one that has a text, and the sentence says why; the sentence is empty if no number was given.
+    """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     if written.isascii() and written.isdigit() and len(written) <= 18:
         version = found.filter(number=int(written)).first()

@@ -57,7 +57,7 @@ class Page:
 def to_html(page: Page, lines: Sequence[str], origins: Sequence[Origin], first: int) -> SafeString:
     """Return list items for lines from number `first` on, each with the id `L` and its number.
 
-    Only the first of adjacent lines with the same origin shows it.
+    If adjacent lines have one origin, only the first of them shows the origin.
     """
     heads = _Heads(page)
     shown = visible.to_html("\n".join(lines)).split("\n") if lines else ()

@@ -32,10 +32,10 @@ MOST_BYTES = 500_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A changed memory with its diff, which is None if only the path changed, a text was redacted, or the diff is
-    folded.
+    """A changed memory with its diff.
 
-    `folded` means that a diff exists but is not on this page; `sides` links to it.
+    `diff` is None if only the path changed, a text was redacted, or the diff is folded. `folded` means that a diff
+    exists but is not on this page; `sides` links to the page that shows it.
     """
 
     of: Difference
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The two entries, and a sentence for each that differs from the requested one."""
+    """The first and the last entry, and a sentence for each of them that is not the requested one."""
 
     first: int
     last: int

@@ -124,7 +124,8 @@ def page(wanted: Wanted, before: str = "") -> Page:
 def _stretch(wanted: Wanted, place: Place | None, look: int) -> tuple[list[MemoryVersion], Place | None]:
     """Return the final states among the next `look` versions, and the place to continue (None at the end).
 
-    Each query has one lower and one upper bound, since SQLite seeks by only one of several and filters by the others.
+    If a query has several lower or upper bounds, SQLite seeks by only one of them and filters by the rest. So each
+    query has one lower and one upper bound.
     """
     high = wanted.last if place is None else min(wanted.last, place[0])
     between = MemoryVersion.objects.filter(store_id=wanted.store, seq__lte=high).order_by("-seq", "-pk")

@@ -128,8 +128,11 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
 
 
 def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:
-    """Return the requested version, or else the version with the number `otherwise` and a sentence that explains
-    why."""
+    """Return a version and a sentence. Raise Http404 if neither version exists.
+
+    It is the requested version, with an empty sentence. If there is no such version, it is the one with the number
+    `otherwise`, and the sentence says why; the sentence is empty if no version was requested.
+    """
     found = MemoryVersion.objects.of_memory(memory).select_related("text")
     picked = None
     if written.isascii() and written.isdigit() and len(written) <= 18:

@@ -27,8 +27,10 @@ _YEARS = range(1970, 9999)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The requested moment (None if there is none or it is invalid), and a sentence if another moment is used
-    instead."""
+    """The requested moment, as the seq of an entry (None if no moment or an invalid one was requested).
+
+    `sentence` explains why a request is invalid, or why another moment is used instead.
+    """
 
     seq: int | None
     sentence: str = ""
@@ -36,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """A suggested moment; `seq` is the last entry before it."""
+    """A suggested moment; `seq` is the last entry at or before it."""
 
     name: str
     seq: int
@@ -81,7 +83,7 @@ def is_path(path: str) -> bool:
 
 
 def asked(store_id: str, last: int, given: QueryDict, *, seq: str = "seq", at: str = "at") -> Asked:
-    """Return the entry that the query names by number or date, limited to existing entries."""
+    """Return the entry that the query names by its number or by a date, limited to existing entries."""
     if written := given.get(seq, ""):
         return _by_number(written, last, removed_history.start_of(store_id))
     if not (written := given.get(at, "")):
@@ -115,7 +117,10 @@ def _by_number(value: str, last: int, start: removed_history.Start | None) -> As
 
 
 def shortcuts(request: Request, store: MemoryStore, last: int) -> list[Shortcut]:
-    """Return an hour, a day, a week and 30 days ago, as far as the store goes back."""
+    """Return the shortcuts an hour, a day, a week and 30 days ago.
+
+    Moments before the first entry or without an entry since then are left out.
+    """
     now = timezone.now()
     names = (
         (_("An hour ago"), timedelta(hours=1)),

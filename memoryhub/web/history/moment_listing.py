@@ -104,7 +104,7 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """Return the path of a direct child from the first path with its name."""
+    """Return the path of the direct child that `name.place` is, or in which it is."""
     return low + name.place[len(low) :].partition("/")[0]
 
 
@@ -148,7 +148,10 @@ def was_there(store_id: str, directory: str, seq: int) -> bool:
 
 
 def alive_at(store_id: str, path: str, seq: int) -> MemoryVersion | None:
-    """Return the version that was current at a path, or None; only the newest versions at that path can be."""
+    """Return the version that was current at a path after the entry `seq`, or None.
+
+    Only the last few versions at the path are examined, as older ones cannot have been current.
+    """
     at_path = MemoryVersion.objects.filter(store_id=store_id).at(path).filter(seq__lte=seq)
     newest = at_path.order_by("-seq")[:TOGETHER]
     return next((version for version in newest if _was_current(version, seq)), None)

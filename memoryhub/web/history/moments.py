@@ -113,7 +113,7 @@ def _rows(store: MemoryStore, seq: int, listing: Listing) -> list[Row]:
 
 
 def to_choice(store: MemoryStore, seq: int, scope: Scope) -> HttpResponse:
-    """Redirect to the choice of a moment, which explains that the entry of this one has been removed."""
+    """Redirect to the choice of a moment; that page says that the entry of the requested moment was removed."""
     return HttpResponseRedirect(addresses.of_choice(store.id, scope, seq=str(seq)))
 
 
@@ -157,7 +157,7 @@ def told(store: MemoryStore, seq: int) -> dict[str, Any]:
 
 
 def steps(store: MemoryStore, seq: int, scope: Scope) -> dict[str, str]:
-    """Return the URLs of the previous and the next state of the directory."""
+    """Return the URLs of the `previous` and the `next` state of the scope; a missing state has no URL."""
     current = past.changed_at_or_before(store.id, seq, scope.path)
     earlier = past.changed_at_or_before(store.id, current - 1, scope.path) if current else None
     later = past.changed_after(store.id, seq, scope.path)

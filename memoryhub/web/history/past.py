@@ -42,11 +42,11 @@ def seq_at(store_id: str, moment: datetime) -> int:
 
 
 def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
-    """Return each memory's current version as of the entry `seq`, which may be a deletion.
+    """Return, by memory id, the version that was current after the entry `seq`; it may be a deletion.
 
-    `memories` maps each id to an upper bound for the number of that version. For memories with few versions, one query
-    reads all of them. For others a binary search by number works, since seq grows with the number: a million versions
-    take twenty queries. A memory whose version at that moment has been removed is left out.
+    `memories` maps each memory's id to an upper bound for the number of that version. One query reads all versions of
+    memories with few versions. For a memory with many versions, a binary search finds the number, since seq grows with
+    it: a million versions take twenty queries. A memory whose version at that moment has been removed is left out.
     """
     few = [memory for memory, number in memories.items() if 0 < number <= FEW_VERSIONS]
     best: dict[str, MemoryVersion] = {}
@@ -79,7 +79,10 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return the number before the first remaining version of each memory, as the oldest may have been removed."""
+    """Return, by memory id, the number before the first version that remains.
+
+    It is 0 if no version was removed, and at most the upper bound in `memories`.
+    """
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):
@@ -96,10 +99,10 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Return the memories that existed right after the entry `seq`, but whose version of then has been removed.
+    """Return the memories that existed right after the entry `seq`.
 
-    None of the given memories has a version of that moment now. A memory created by then must have had one, since even
-    a deletion is a version.
+    Pass only memories that have no version for that moment. A memory created by then must have had one, since even a
+    deletion is a version; so that version has been removed.
     """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:
@@ -109,8 +112,10 @@ def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
 
 
 def may_lack(store_id: str, seq: int) -> bool:
-    """Return whether versions that were current after an entry have been removed; checks the last MOST_LOOKED removed
-    versions up to that entry."""
+    """Return whether a version that was current after an entry has been removed.
+
+    Only the last MOST_LOOKED removed versions up to that entry are checked.
+    """
     gone = Redaction.objects.of_chain(store_id).removed().filter(entry_seq__lte=seq).order_by("-entry_seq")
     ends = gone.values_list("superseded_seq", flat=True)[:MOST_LOOKED]
     return any(end is None or end > seq for end in ends)

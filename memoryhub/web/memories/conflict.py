@@ -164,10 +164,10 @@ def _deleted(memory: Memory, sent: EditForm) -> Room:
 
 
 def _alike(base: str | None, mine: str, theirs: str) -> tuple[list[str], str]:
-    """Return the texts in a form that one textarea can hold, and what a newline stands for (see `Editable`).
+    """Return the three texts in a form that one textarea can hold, and the meaning of a newline (see `Editable`).
 
-    Without a base, the first text is empty. If each text uses one kind of line ending and one side changed it, the
-    merged text uses the changed kind.
+    Without a base, its text is empty. If each text uses one kind of line ending and one side changed it, the merged
+    text uses the changed kind.
     """
     texts = [mine if base is None else base, mine, theirs]
     shown = [text_lines.to_textarea(text) for text in texts]
@@ -184,14 +184,20 @@ def _labels(theirs: MemoryVersion | None) -> tuple[str, str]:
 
 
 def _open_ends(merged: merging.Merge) -> str:
-    """Return the sides that end without a line feed in a conflict at the end of the text."""
+    """Return the names of the sides that end without a line feed, separated by spaces.
+
+    Only a conflict at the end of the text has such sides.
+    """
     last = merged.parts[-1] if merged.parts else ""
     sides = () if isinstance(last, str) else (("base", last.base), ("mine", last.mine), ("theirs", last.theirs))
     return " ".join(name for name, side in sides if side and not side.endswith("\n"))
 
 
 def _chosen(found: merging.Merge, typed: dict[str, str], theirs: MemoryVersion | None, given: Mapping[str, Any]) -> str:
-    """Return the text with each conflict resolved for which a side was chosen; other conflicts keep their markers."""
+    """Return the text with the person's choices applied.
+
+    A conflict for which a side was chosen is resolved; any other conflict keeps its markers.
+    """
     numbers = count(1)
     chosen = ""
 
@@ -222,7 +228,10 @@ def _blocks(merged: merging.Merge, work: Work) -> list[Block]:
 
 
 def _lines(base: str, side: str, work: Work) -> list[Line]:
-    """Return the lines of a side with their differences from the base marked, unless that exceeds the work left."""
+    """Return the lines of a side, with the differences from the base marked.
+
+    If that exceeds the work left for this request, nothing is marked.
+    """
     diff = None if base == side or not base else diffs.opened(work, base, side, context=None)
     if diff is None:
         return [(diffs.Span(line.removesuffix("\n"), False),) for line in merging.lines_of(side)]

@@ -34,8 +34,8 @@ class MoveForm(NoteForm):
 class Posted:
     """A posted selection.
 
-    `place` is the directory of the page, `digest` is that of the preview (empty: no preview yet), and `entry` is the
-    audit entry that moved memories to the trash.
+    `place` is the directory of the page. `digest` is the digest of the preview (empty: no preview was shown yet).
+    `entry` is the audit entry that moved the memories to the trash.
     """
 
     act: str

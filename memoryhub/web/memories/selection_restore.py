@@ -89,7 +89,10 @@ def _page(
 def _rows(
     shown: ReturnPlan, final: ReturnPlan | None, places: Mapping[str, str], errors: Mapping[str, tuple[str, str]]
 ) -> list[Row]:
-    """Return the blocked memories, each with the path that was typed for it and the error of that path."""
+    """Return the blocked memories.
+
+    Each has the path that the person typed for it, or else a proposed path, and the error of that path.
+    """
     still = {one.memory.id: one for one in final.blocked} if final and places else {}
     rows = []
     for one in shown.blocked:

@@ -130,7 +130,11 @@ def found(store: MemoryStore, search: Search, before: str) -> Page:
 
 
 def every(store: MemoryStore, search: Search, before: str = "", *, most: int | None = None) -> Iterator[Row]:
-    """Yield every memory deleted within the time range of a search, newest first, with its audit entry; in batches."""
+    """Yield the memories deleted within the time range of a search, newest first, each with its audit entry.
+
+    `before` is the memory after which to begin, and `most` the largest number of memories (None: all). They are read in
+    batches.
+    """
     read = 0
     while most is None or read < most:
         part = _part(store, search, before, SIZE + 1 if most is None else min(SIZE + 1, most - read))
@@ -155,16 +159,20 @@ def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:
 
 
 def _part(store: MemoryStore, search: Search, before: str, size: int) -> list[Memory]:
-    """Return one batch of memories. Ids are queried first, since many rows may share a moment and must all be
-    sorted."""
+    """Return one batch of memories.
+
+    Ids are queried first: many memories may share a moment, and all of them must be sorted.
+    """
     ids = list(_trash(store, search, before).values_list("pk", flat=True)[:size])
     found = Memory.objects.filter(store=store).select_related("head").in_bulk(ids)
     return [found[id] for id in ids if id in found]
 
 
 def _trash(store: MemoryStore, search: Search, before: str) -> MemoryQuerySet:
-    """Return the trash within a time range, newest first; memories deleted together have the same moment and stay
-    adjacent."""
+    """Return the memories in the trash that were deleted within a time range, newest first.
+
+    Memories deleted together have one moment and stay adjacent.
+    """
     trash = Memory.objects.in_trash().filter(store=store).order_by("-deleted_at", "-id")
     if search.start is not None:
         trash = trash.filter(deleted_at__gte=search.start)

@@ -167,7 +167,7 @@ def _acts(store_id: str, path: str) -> dict[str, str]:
 
 
 def _deleted(store: MemoryStore, memory_id: str) -> dict[str, object] | None:
-    """Return the memory that was just deleted and the version with which it can be restored."""
+    """Return the memory that was just deleted and the version with which it can be restored; None if it cannot be."""
     memory = Memory.objects.in_trash().filter(store=store, pk=memory_id).first()
     version = facts.last_with_text(memory) if memory else None
     return {"memory": memory, "version": version} if version else None

@@ -48,8 +48,10 @@ def of_run(least: Role) -> Callable[[View], View]:
 
 
 def _let_in(request: Request, store: MemoryStore | None, least: Role) -> None:
-    """Set `request.role`; raise Http404 without a role, PermissionDenied with a lower one. Without a store, only
-    superusers may pass."""
+    """Set `request.role`. Raise Http404 for people without a role, PermissionDenied for people with a lower role.
+
+    Without a store, only superusers have a role.
+    """
     who = person(request)
     role = who.role_in(store) if store else Role.ADMIN if who.is_superuser else None
     if role is None:

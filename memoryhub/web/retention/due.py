@@ -14,7 +14,11 @@ from memoryhub.web.retention import sentences
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The policy that applies to a memory, and its next due rule (None if no rule is due) with the reason in words."""
+    """What policies will do to a memory: the policy that applies to it, and its next rule that will be due.
+
+    `due` is None if no rule will be due. `why` is the reason in words, and `is_over` means that the rule is due
+    already.
+    """
 
     policy: Policy | None
     due: Due | None
@@ -24,13 +28,16 @@ class Fate:
 
     @property
     def is_unless_read(self) -> bool:
-        """Return whether reading the memory would postpone it."""
+        """Return whether reading the memory would postpone the time at which the rule is due."""
         return self.due is not None and self.due.rule == retention_rules.UNREAD
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The pins and holds on a memory, and what its policy will do to it."""
+    """The pins and holds on a memory, and its fate.
+
+    `fate` is None for a live memory if there are no policies.
+    """
 
     holds: Sequence[Hold]
     fate: Fate | None
@@ -69,7 +76,10 @@ def kept(memory: Memory, now: datetime) -> Kept:
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """Return the hold and the pin on a memory or a path: the hold first, preferably one that freezes the text."""
+    """Return the legal hold on a memory or a path, then the pin that stops policies; both may be missing.
+
+    If several legal holds apply, one that freezes the text is preferred.
+    """
     found = holds.holds_of(store_id, now)
     legal = found.stops_changes(memory_id, path) or found.stops_removal(memory_id, path)
     other = found.stops_policies(memory_id, path)

@@ -46,7 +46,11 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Some memories that match a pattern; `count` covers the paths compared, and `is_cut` says that there are more."""
+    """Some memories that match a pattern.
+
+    `count` is the number of matches among the paths that were compared. `is_cut` means that not all paths were
+    compared.
+    """
 
     paths: Sequence[str]
     count: int

@@ -168,7 +168,10 @@ def _where(store: MemoryStore, hold: Hold, path: str | None) -> tuple[str | None
 
 
 def _asked(request: Request, store: MemoryStore) -> str:
-    """Return the path or memory in the query, as the form writes it."""
+    """Return the place in the query, as the form writes it; empty if the query names no place.
+
+    A place is the path of a memory, the path of a directory with a slash at its end, or the whole store.
+    """
     memory = Memory.objects.filter(store=store, pk=request.GET.get("memory", "").replace("\0", "")).first()
     if memory:
         return memory.path

@@ -82,7 +82,10 @@ class OfHub:
 def outlook(
     store_id: str, at: datetime, tried: Sequence[Policy] | None, *, against_saved: bool, weeks: bool = True
 ) -> Outlook:
-    """Return the outlook of the policies `tried`, or of the saved ones if that is None."""
+    """Return the outlook of the policies `tried`, or of the saved policies if `tried` is None.
+
+    `against_saved` adds the difference from the saved policies, and `weeks` adds the charts.
+    """
     items = list(rehearsal.rehearse(store_id, at, policies=tried))
     difference = None
     if against_saved:

@@ -79,8 +79,10 @@ def weeks_url(store: MemoryStore, draft: str = "") -> str:
 @require_POST
 @in_store(Role.ADMIN)
 def export(request: Request, store: MemoryStore) -> HttpResponse:
-    """Download all items, for the saved policies or with a draft in place of `policy`; the download is audited
-    first."""
+    """Download all items of a rehearsal, after the download was audited.
+
+    The rehearsal is of the saved policies, or of these with a draft in place of `policy`.
+    """
     form = request.POST.get("format") if request.POST.get("format") in FORMATS else "csv"
     days, draft = _days(request.POST.get("days", "")), drafted(request.POST.dict())
     tried: Sequence[Policy] | None = None

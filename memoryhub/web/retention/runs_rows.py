@@ -18,7 +18,7 @@ _PART = 500
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in numbers: `done` of `expected` items; `per_cent` stays below 100 until the run has ended."""
+    """A run in numbers: `done` of `expected` items; `per_cent` stays below 100 until the state of the run is done."""
 
     run: Run
     done: int
@@ -73,7 +73,10 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """How many of a run's memories are still in the trash; `taken` are their paths that are occupied again."""
+    """How many of a run's memories are still in the trash.
+
+    `taken` are those of their paths at which another memory is now. `is_cut` means that not all memories were checked.
+    """
 
     count: int
     is_cut: bool
@@ -81,7 +84,7 @@ class WayBack:
 
 
 def summary(run: Run) -> Summary:
-    """Return a run in numbers; its items are counted only while it is not done."""
+    """Return a run in numbers; its items are counted unless its state is done."""
     done = RunItem.objects.filter(run=run).count() if run.state != RunState.DONE else run.expected
     per_cent = 100 if run.state == RunState.DONE else min(99, 100 * done // max(run.expected, 1))
     return Summary(run, min(done, run.expected), per_cent, _figures(run))
@@ -124,7 +127,7 @@ def _line(run: Run, item: RunItem, memory: Memory | None, names: Mapping[str, st
 
 
 def _state(item: RunItem, memory: Memory | None) -> str:
-    """Return where a memory that the run moved to the trash is now."""
+    """Return in words where a memory that the run moved to the trash is now; empty if the run did not move it."""
     if item.removal != Removal.EXPIRE or item.skipped or item.seq is None:
         return ""
     if memory is None:
@@ -147,7 +150,10 @@ def skipped_words(code: str) -> str:
 
 
 def way_back(run: Run) -> WayBack:
-    """Return how many memories that the run moved to the trash are still there, and which of their paths are taken."""
+    """Return how many memories that the run moved to the trash are still in it, and which of their paths are taken.
+
+    At most MOST_BACK memories are checked.
+    """
     if not run.expired or run.store_id is None:
         return WayBack(0, False, ())
     expired = RunItem.objects.filter(run=run, removal=Removal.EXPIRE, skipped="").order_by("pk")

@@ -102,10 +102,10 @@ def _chosen(request: Request) -> Chosen:
 
 
 def _parts(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
-    """Return by store the versions that still await review and that the person may decide about; for a flag, in any
-    state.
+    """Return the versions that the person may decide about, by store.
 
-    Raise PermissionDenied if the person may decide in none of the stores.
+    For a flag, these are versions in any state; for another decision, only versions that still await review. Raise
+    PermissionDenied if the person may decide in none of the stores.
     """
     found = MemoryVersion.objects.filter(pk__in=chosen)
     if not user.is_superuser:
@@ -140,7 +140,7 @@ def _has_to_be_said(request: Request, verb: Verb, chosen: Chosen, parts: Sequenc
 
 
 def _found(verb: Verb, parts: Iterable[Part]) -> int:
-    """Return the number of open findings in the memories whose text would be approved."""
+    """Return the number of open findings in the memories whose text the decision approves; 0 if it approves none."""
     if not verb.state or verb.changes_text:
         return 0
     findings = Finding.objects.open()
@@ -148,7 +148,7 @@ def _found(verb: Verb, parts: Iterable[Part]) -> int:
 
 
 def _claims(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
-    """Return who else is looking at the memories, and at how many of them."""
+    """Return the other people who are looking at the memories (`by`) and at how many of them (`count`)."""
     people: Counter[User] = Counter()
     for part in parts:
         claims = Claim.objects.open(timezone.now()).filter(store=part.store, memory_id__in=part.memories)

@@ -84,9 +84,10 @@ def decide(request: Request, store: MemoryStore) -> HttpResponse:
 @require_POST
 @in_store(WHO)
 def claim(request: Request, store: MemoryStore) -> HttpResponse:
-    """Record that the person is looking at a version's memory, and show who else is or what was decided since.
+    """Record that the person is looking at a version's memory, and show who else is looking at it.
 
-    With `refresh`, only return the current item, because another version of its memory was decided.
+    If the version was decided in the meantime, show the decision. With `refresh`, record nothing and only return the
+    current item, because another version of its memory was decided.
     """
     version = version_of(store, request.POST.get("version", ""))
     item = item_of(request, version)

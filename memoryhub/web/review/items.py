@@ -57,8 +57,8 @@ class Item:
 
     `diff` is None if a text was redacted, or if comparing exceeds the work left for the page (`too_large`);
     `hidden_rows` counts the lines cut from it. Approving the version also approves `earlier` versions of the memory.
-    `claim` is another person's. `flagged` is the review that set the memory's flag, and `frozen` the legal hold that
-    freezes its text.
+    `claim` is the claim of another person. `flagged` is the review that set the memory's flag, and `frozen` the legal
+    hold that freezes its text.
     """
 
     store: MemoryStore
@@ -180,7 +180,10 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
 
 
 def _with_earlier(versions: QuerySet[MemoryVersion]) -> QuerySet[MemoryVersion]:
-    """Annotate versions with `earlier`: the number of unreviewed versions before each that its approval includes."""
+    """Annotate versions with `earlier`: how many earlier versions of the memory an approval includes.
+
+    These are the unreviewed ones among the last LOOK_BACK versions before it.
+    """
     number = OuterRef("number")
     before = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"),
@@ -226,7 +229,10 @@ def _flags(store: str, memories: Sequence[str]) -> dict[str, Review]:
 
 
 def _decided(store: str, versions: Collection[str], memories: Collection[str]) -> dict[str, Review]:
-    """Return the last decision about each of the given versions."""
+    """Return the last decision about each of the given versions, by version id.
+
+    Setting or removing a flag is not a decision.
+    """
     if not versions:
         return {}
     of_memories = Review.objects.filter(store_id=store, memory_id__in=list(memories), version_id__in=versions)
@@ -245,7 +251,10 @@ class _Reads:
     versions: dict[str, MemoryVersion] = field(default_factory=dict)
 
     def before(self, entry: AuditEntry | None) -> tuple[Read, ...]:
-        """Return the last reads of memories before an entry of a session, latest first, each version once."""
+        """Return the versions that an entry's session had read before the entry, last read first, each version once.
+
+        Only the last LOOKED_AT calls are examined, and at most MOST_READS versions are returned.
+        """
         if entry is None or entry.session is None:
             return ()
         of_session = AuditEntry.objects.of_chain(self.store).of_session(entry.session).filter(seq__lt=entry.seq)

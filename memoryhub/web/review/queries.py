@@ -122,8 +122,8 @@ class _Merged:
     def next(self) -> Row | None:
         """Return the next version, or None at the end or when enough has been scanned.
 
-        When the scan stops, versions already found are still returned, so that every page makes progress; stores that
-        were not scanned to the end then appear later than their order.
+        When the scan stops, versions already found are still returned, so that every page makes progress. Versions of
+        stores that were not scanned far enough then come later than their order requires.
         """
         while True:
             filled = [stream.fill(self.walk) for stream in self.streams]
@@ -222,7 +222,7 @@ class _Stream:
         return True
 
     def _from_here(self) -> MemoryVersionQuerySet:
-        """Return the versions that follow.
+        """Return the versions after the last one read.
 
         For one memory or few paths, `seq + 0` keeps the database from using the index of seq in place of theirs.
         """
@@ -258,8 +258,10 @@ class _Stream:
         return rows, len(rows)
 
     def _of_session(self, size: int) -> tuple[list[Row], int]:
-        """Return the versions of the session's next entries, as a scan of all versions that await review could take
-        long."""
+        """Return the versions of the session's next entries, and the number of these entries.
+
+        A scan of all versions that await review could take long, so the entries are read first.
+        """
         entries = AuditEntry.objects.of_chain(self.store).of_session(str(self.wanted.session))
         entries = entries.between(self.low, self.high)
         if self.read is not None:

@@ -55,7 +55,10 @@ def live(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
 
 
 def old(store: str, after: Key, limit: int, prefix: str | None) -> list[Row]:
-    """Return versions in order of memory and number; `is_candidate` is true only for old ones."""
+    """Return versions in order of memory and number; `is_candidate` is true only for old versions.
+
+    `prefix` is not used: the index is by memory.
+    """
     versions = MemoryVersion.objects.filter(store_id=store)
     if not after:
         return _old(store, versions, limit)

@@ -80,7 +80,7 @@ class _Store:
     next: int = 1
 
     def renew(self, store_id: str, seq: int) -> Paths:
-        """Return the paths as they are after an entry, or later."""
+        """Return the paths as they are after the entry `seq` or a later one; the cache is updated if it is older."""
         if seq <= self.seq:
             return self.shown
         changed = _changed_since(store_id, self.seq) if self.seq >= 0 else None
@@ -137,7 +137,7 @@ def last_seq(user: User, store_id: str) -> int | None:
 
 
 def paths_of(store_id: str, seq: int) -> Paths:
-    """Return the live paths of a store as they are after an existing entry, or later."""
+    """Return the live paths of a store as they are after the existing entry `seq` or a later one."""
     with _stores_lock:
         kept = _stores.setdefault(store_id, _Store())
         _stores.move_to_end(store_id)

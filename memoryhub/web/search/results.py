@@ -22,7 +22,10 @@ MOST_LINES = 4
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Matching lines of a text as HTML, and how many more lines match (`over`: at least that many)."""
+    """Matching lines of a text as HTML.
+
+    `more` is how many other lines match; `over` means that it is at least this many.
+    """
 
     html: SafeString
     more: int

@@ -155,7 +155,10 @@ def rows_of(user: User, views: Iterable[SavedView]) -> list[Row]:
 
 
 def _row(user: User, view: SavedView, store: MemoryStore | None) -> Row:
-    """Return a row without URL if the person has lost access to the view's store; such a view can only be deleted."""
+    """Return the view as a row.
+
+    If the person has lost access to the view's store, the row has no URL, and the view can only be deleted.
+    """
     url = address_of(view) if store or not view.store_id else None
     is_own = view.owner_id == user.pk
     return Row(view, str(PAGES[view.page].label), url, store, is_own, is_own or _looks_after(user, store))

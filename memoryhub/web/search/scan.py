@@ -34,7 +34,7 @@ class BadPlace(ValueError):
 class Wanted:
     """The criteria of a search: folded words, where to look for them, and conditions on a version and its entry.
 
-    In the stores of `masked`, masked values are not searched, as a person could otherwise guess a value digit by digit.
+    In the stores of `masked`, masked values are not searched: a person could guess a value digit by digit.
     """
 
     words: Sequence[str]
@@ -130,7 +130,10 @@ class Part:
 
 
 def scan(wanted: Wanted, stores: Sequence[str], place: Place, seconds: float, most: int = MOST_VERSIONS) -> Part:
-    """Scan stores in the order of their ids until the time is over, `most` matches are found, or the page is full."""
+    """Scan stores in the order of their ids, and return the matches with the place at which to continue.
+
+    The scan ends when the time is over, when `most` matches are found, or when the page is full.
+    """
     clock = time.perf_counter
     began = clock()
     part = Part(place)
@@ -185,7 +188,10 @@ def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple
 
 
 def _index(kinds: Sequence[str], kind: str) -> int:
-    """Return the position of a kind, or of the next kind after it if the search does not scan it."""
+    """Return the position of a kind in `kinds`.
+
+    If the search does not scan that kind, it is the position of the next kind after it.
+    """
     order = (LIVE, OLD, TRASH)
     return next((at for at, one in enumerate(kinds) if order.index(one) >= order.index(kind)), len(kinds))
 
@@ -210,7 +216,7 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return the texts of the first rows, as many as one batch may load."""
+    """Return the texts of the first rows by text id, as many as one batch may load."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:

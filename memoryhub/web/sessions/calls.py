@@ -28,8 +28,10 @@ COUNTED = 500
 class Call:
     """A call as a row of the list.
 
-    `version` is the version that it read (`lines` of it) or made (`added` and `removed` lines against the version
-    `before`; None if a text was redacted). It is None for a call that concerned no version, or several.
+    `version` is the version that the call read or made; None if it concerned no version, or several. For a version that
+    was read, `lines` is the range of lines in the answer. For a version that was made, `added` and `removed` count
+    lines against the version with the number `before`; they are None if a text is missing or counting takes too much
+    work.
     """
 
     entry: AuditEntry
@@ -118,10 +120,11 @@ def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> l
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """The versions of a page's calls: all, those that the calls `made` (with texts), and the versions `before` these.
+    """The versions of a page's calls.
 
-    `totals` are the line counts of versions that were read, `there` the memories that still exist (also in the trash),
-    and `work` limits the counting of changed lines.
+    `versions` are all of them. `made` are those that the calls made, with their texts, and `before` the versions before
+    those. `totals` are the line counts of versions that were read. `there` are the memories that still exist, also in
+    the trash. `work` limits the counting of changed lines.
     """
 
     versions: Mapping[str, MemoryVersion]
@@ -155,8 +158,10 @@ def _row(entry: AuditEntry, store: MemoryStore, texts: _Texts, seen: Entries) ->
 
 
 def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple[int, int] | None:
-    """Return the range of lines that an answer showed, without the empty line that a full view shows after the last
-    one."""
+    """Return the range of lines that an answer showed, or None if it showed no lines.
+
+    A full view also shows an empty line after the last one, which is not in the range.
+    """
     if first is None or last is None:
         return None
     return first, last if total is None else max(first, min(last, total))

@@ -28,9 +28,9 @@ _Call = tuple[int, datetime, int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment: just after the entry `seq` of `chain`, or at the time `at`; without either, now.
+    """A moment: just after the entry `seq` of `chain`, or the time `at`; without both, it is now.
 
-    `typed` is the person's input, and `problem` a sentence if it was invalid.
+    `typed` is the person's input, and `problem` is a sentence if the input was invalid.
     """
 
     at: datetime | None = None
@@ -48,7 +48,8 @@ class Moment:
 class Piece:
     """A version that a session knew because it read a part of it or wrote it (`own`).
 
-    `spans` are the lines that it was shown, merged where adjacent; empty for a text that it only wrote.
+    `spans` are the ranges of lines that the session was shown, with adjacent ones merged. They are empty for a text
+    that the session only wrote.
     """
 
     store: MemoryStore

@@ -35,9 +35,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A line and its origin: its text, who added it, and its number in each version that contains it.
+    """A line and its origin.
 
-    `now` is its number in the newest version (None: not in it). `whole` is false if not all versions were examined.
+    `told` is who added the line, and `lines` has its number in each version that contains it. `now` is its number in
+    the newest version, and `gone` the first later version without it; each is None if there is none. `whole` is false
+    if not all versions were examined.
     """
 
     text: str

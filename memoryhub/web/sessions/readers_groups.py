@@ -80,7 +80,7 @@ def _group(seen: Sequence[Seen], session: Session | None, store: MemoryStore, ot
 
 
 def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
-    """Return a few other stores in which each session has entries and that the person may see."""
+    """Return, by session id, a few other stores in which the session has entries and that the person may see."""
     if not sessions:
         return {}
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"))
@@ -97,7 +97,10 @@ def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> d
 def writes_after(
     store: MemoryStore, session: str, at: datetime, seq: int | None, most: int
 ) -> tuple[list[Write], bool]:
-    """Return what a session wrote in a store after an entry or a moment, and whether there may be more."""
+    """Return what a session wrote in a store, oldest first, and whether it may have written more.
+
+    The writes come after the entry `seq`, or after the time `at` if `seq` is None.
+    """
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session).oldest()
     acts = acts.filter(seq__gt=seq) if seq is not None else acts.filter(at__gt=at)
     columns = ("seq", "at", "command", "path", "new_path", "memory", "version", "ok", "replay_of")

@@ -1,7 +1,8 @@
 """Calls that showed a version, or one line in all versions that contain it; found by path, without a scan of the audit.
 
-Agents saw a version exactly while it was its memory's newest. Their reads of it are therefore audited at its path,
-between the entry that made it and the one that superseded it. Only the answer to a repeated call may come later.
+An agent can read a version only while it is the newest version of its memory. So the reads of a version are audited at
+its path, after the entry that made it and before the entry that superseded it. Only the answer to a repeated call may
+come later.
 """
 
 import heapq
@@ -50,9 +51,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An answer that showed the lines `first` to `last` of a version (None: all).
+    """An answer that showed the lines `first` to `last` of a version (None: all lines).
 
-    They include `line` if that is set. `own` means that it is the answer to the call that made the version.
+    If `line` is set, the answer showed that line. `own` means that the call of this answer made the version.
     """
 
     entry: Entry
@@ -95,12 +96,14 @@ class Wanted:
 
     @classmethod
     def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, int | None]) -> "Wanted":
-        """Return the versions whose numbers are in `lines`, as a query."""
+        """Return the query for those versions in `rows` whose numbers are in `lines`."""
         return cls(chain, {row.id: (row, lines[row.number]) for row in rows if row.number in lines})
 
     def ranges(self) -> list[Range]:
-        """Return the ranges of entries that may have such answers, newest first; adjacent ranges at one path are
-        merged."""
+        """Return the ranges of entries that may have shown one of the versions, newest first.
+
+        Adjacent ranges at one path are merged.
+        """
         ranges: list[Range] = []
         for row, _line in self.lines.values():
             high = LAST_SEQ if row.superseded_seq is None else row.superseded_seq - 1
@@ -131,7 +134,10 @@ def older_page(wanted: Wanted, before: int | None, size: int = PAGE) -> Page:
 
 
 def _counted(store_id: str, seen: Sequence[Seen]) -> list[Seen]:
-    """Set each version's number of lines, and cap `last` to it, since a full view counts one line more."""
+    """Return the answers with each version's number of lines.
+
+    `last` is at most this number, because a full view counts one line more.
+    """
     totals = line_counts([store_id], {found.version.id for found in seen})
     return [_within(found, totals.get(found.version.id)) for found in seen]
 
@@ -143,7 +149,10 @@ def _within(found: Seen, total: int | None) -> Seen:
 
 
 def _extended(wanted: Wanted) -> list[Range]:
-    """Return the ranges, newest first, each extended for repeated calls; ranges at one path do not overlap."""
+    """Return the ranges, newest first, each extended to later entries that may answer repeated calls.
+
+    Ranges at one path do not overlap.
+    """
     newest: list[Range] = []
     reach: dict[str, int] = {}
     for found in wanted.ranges():

@@ -29,7 +29,10 @@ _LAST = "sesn_~"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A session in a store's list; it counts its first COUNTED calls there, and `more` means that there are others."""
+    """A session in a store's list.
+
+    Only its first COUNTED calls in the store are counted; `more` means that it has other calls.
+    """
 
     session: Session
     first_seq: int

@@ -18,9 +18,10 @@ NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The sessions, except the writer's, that have read a line; `written` has one write for each path, oldest first.
+    """The other sessions that have read a line, without the one that wrote it.
 
-    `more` says that there may be others, because not everything was looked at.
+    `written` has one write for each path, oldest first. `more` means that not everything was examined, so there may be
+    other sessions and writes.
     """
 
     sessions: int
@@ -37,7 +38,10 @@ class Spread:
 
 
 def spread(store: MemoryStore, memory: Memory, number: int, line: int, writer: AuditEntry | None, user: User) -> Spread:
-    """Return who has read a line of version `number`, which `writer` wrote, wherever it stood from then on."""
+    """Return who has read a line since it was written, wherever it was in later versions.
+
+    `line` is its number in version `number`, and `writer` the entry that wrote it.
+    """
     ahead = blame.onward(memory, number, most=MOST_VERSIONS)
     versions = ahead.versions()
     texts = Texts(memory.store_id, list(lines_of.first_places(versions)))
@@ -53,6 +57,6 @@ def spread(store: MemoryStore, memory: Memory, number: int, line: int, writer: A
 
 
 def _is_other(group: Group, writer: AuditEntry | None) -> bool:
-    """Return whether it is a session of an agent, and not the one that wrote the line."""
+    """Return whether the group is a session of an agent, and not the session that wrote the line."""
     is_agents = group.session is not None and group.last.kind == ActorKind.KEY
     return is_agents and (writer is None or group.last.session != writer.session)

@@ -15,7 +15,10 @@ LARGEST = 10**12
 
 
 class LimitsForm(forms.Form):
-    """All limits, each a number or empty; `default(name)` returns what applies if one is empty (None: no limit)."""
+    """All limits, each a number or empty.
+
+    `default(name)` returns the limit that applies if the field is empty (None: no limit).
+    """
 
     def __init__(self, data: Any, row: MemoryStore | HubSettings, default: Callable[[str], int | None]) -> None:
         super().__init__(data, initial={column: getattr(row, column) for column in COLUMNS})

@@ -96,7 +96,10 @@ def remove_member(request: Request, store: MemoryStore, user_id: str) -> HttpRes
 @in_store(Role.ADMIN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def leaving(request: Request, store: MemoryStore, user_id: str) -> HttpResponse:
-    """Before a member gets a lower role or none, show their keys to this store, to choose which of them to revoke."""
+    """Show a member's keys to this store before the member gets a lower role or none.
+
+    On POST, change the role and revoke the ticked keys.
+    """
     member = _member(store, user_id)
     wanted = request.GET.get("role", "")
     if wanted not in ("", *Role.values):

@@ -71,8 +71,7 @@ def edit(request: Request, store: MemoryStore) -> HttpResponse:
 def archive(request: Request, store: MemoryStore) -> HttpResponse:
     """Archive an active store or reactivate an archived one, after its name was typed.
 
-    The form field `archived` holds the action that the page offered, so that two people who confirm do not undo each
-    other.
+    The form field `archived` holds the action that the page offered. So two people who confirm do not undo each other.
     """
     form = NameTypedForm(store, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():

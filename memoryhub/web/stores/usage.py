@@ -51,7 +51,7 @@ class Meter:
 
 
 def near(store: MemoryStore, hub: HubSettings) -> list[Meter]:
-    """Return the meters for memories and bytes, and the one for the audit if it is near its limit."""
+    """Return the meters for memories and bytes, and the meter for the audit if that is near its limit or full."""
     memories, total, recorded = (_meter(name, store, hub) for name in ("memories", "total_bytes", "audit_bytes"))
     return [memories, total, *([recorded] if recorded.level != "ok" else [])]
 

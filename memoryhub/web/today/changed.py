@@ -100,7 +100,10 @@ def _work(seen: _Seen) -> Iterator[Event]:
 
 
 def _runs(seen: _Seen) -> Iterator[Event]:
-    """Yield the hub's own retention runs that changed something, and all runs that wait for a decision."""
+    """Yield recent runs that the hub started and that changed something, and all runs that wait for a decision.
+
+    Runs of the hub's own policies are only for superusers.
+    """
     of_stores = Q(store__in=seen.stores) | (Q(store=None) if seen.user.is_superuser else Q(pk__in=[]))
     did = Q(expired__gt=0) | Q(purged__gt=0) | Q(versions__gt=0) | Q(entries__gt=0)
     recent = Q(did, pk__gte=_first_id(ids.RUN, seen.since), started_by=None) | Q(state=RunState.WAITING)
@@ -161,7 +164,10 @@ def _webhooks(seen: _Seen) -> Iterator[Event]:
 
 
 def _deletions(seen: _Seen) -> Iterator[Event]:
-    """Yield what agents deleted and the trash still has, one event for each session in a store."""
+    """Yield what agents deleted recently and is still in the trash.
+
+    Each session in a store has one event, and so has each agent that used no session.
+    """
     newest = _deleted_by_agents().filter(store_id=OuterRef("pk")).order_by("-deleted_at").values("deleted_at")[:1]
     stores = MemoryStore.objects.filter(pk__in=seen.stores).annotate(newest=Subquery(newest))
     for store in stores.filter(newest__gte=seen.since).order_by("-newest", "pk")[:MOST_STORES]:

@@ -94,7 +94,10 @@ def waiting(stores: Sequence[str], user: User) -> Waiting:
 
 
 def _begins(stores: Sequence[str]) -> list[tuple[MemoryStore, datetime]]:
-    """Return stores with unreviewed versions, each with the time of its oldest one, oldest first."""
+    """Return the stores with unreviewed versions, each with the time of its oldest one.
+
+    The store with the oldest version comes first; at most MOST_STORES are returned.
+    """
     unreviewed = MemoryVersion.objects.filter(store_id=OuterRef("pk")).unreviewed().order_by("seq")
     found = MemoryStore.objects.filter(pk__in=stores).annotate(since=Subquery(unreviewed.values("created_at")[:1]))
     begun: Iterable[Any] = found.filter(since__isnull=False).order_by("since", "pk")[:MOST_STORES]

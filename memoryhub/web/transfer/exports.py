@@ -85,7 +85,7 @@ def export_store(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def wanted_by(request: Request, form: str, **more: Any) -> Wanted:
-    """Return the export that a person requested; sensitive values are masked if they may not reveal them."""
+    """Return the export that a person requested; values are masked if the person may not reveal sensitive values."""
     return Wanted(form, masked=not request.role.includes(Role.CURATOR), **more)
 
 

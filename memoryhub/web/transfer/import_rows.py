@@ -46,7 +46,10 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of memories in an import: by comparison with the store before the import, by outcome afterwards."""
+    """A group of memories in an import.
+
+    Before the import, a group is a result of the comparison with the store; afterwards, it is an outcome.
+    """
 
     name: str
     label: str | Promise
@@ -89,8 +92,8 @@ class Summary:
 class Row:
     """One memory of an import.
 
-    `options` are (value, label, chosen); `memory` and `entry` are URLs; `came_to` is its path in the store if that
-    differs.
+    `options` are tuples (value, label, chosen). `memory` and `entry` are URLs. `came_to` is the memory's path in the
+    store if it differs from the imported path.
     """
 
     item: ImportItem

@@ -1,7 +1,8 @@
-"""The choices that a person makes on a preview, and their words.
+"""The choices that a person makes on a preview, and the words for them.
 
-A form posts only choices that differ from the proposal. Changes without a problem have one checkbox, to leave the
-memory as it is. Problems have buttons; the first MOST_ASKED have their own, and the others share one set.
+A form posts only choices that differ from the proposal. A change without a problem has one checkbox, which leaves the
+memory as it is. A problem has buttons. The first MOST_ASKED problems have their own buttons; the later ones share one
+set.
 """
 
 from collections import Counter
@@ -20,8 +21,10 @@ CHOICE, LEAVE_OUT, REST = "choice-", "leave_out", "rest"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The posted form: a choice by memory, one choice for all problems without their own buttons, the note and the
-    digest."""
+    """The posted form: `choices` by memory id, and one choice for all problems without their own buttons (`rest`).
+
+    `note` is the person's note, and `digest` the digest of the previewed plan.
+    """
 
     choices: Mapping[str, Choice] = field(default_factory=dict)
     rest: Choice | None = None
@@ -39,7 +42,10 @@ class Given:
         return cls(choices, _choice(post.get(REST, "")), post.get("note", "").strip(), post.get("digest", ""))
 
     def choice(self, change: Change) -> Choice:
-        """Return the choice for a change, or the proposed one if none was made or it is not possible."""
+        """Return the choice for a change.
+
+        It is the proposed one if the person made no choice or the choice is not possible.
+        """
         chosen = self.choices.get(change.memory) or (self.rest if change.problem else None)
         return chosen if chosen in change.choices else change.choices[0]
 

@@ -53,12 +53,12 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One change. `diff` leads from now to the new state, `before_diff` from now to the state before (None: not shown,
-    or none).
+    """One change, with its diffs (None: not shown, or none exists).
 
+    `diff` leads from the current text to the new one, `before_diff` from the current text to the one before the change.
     A diff that does not fit on the page is closed, and a link opens it separately. `options` are the buttons of a
-    problem, and `asked` means that it has its own. `later` are the newest versions that others wrote since, newest
-    first, each with its entry; `more_later` counts the others.
+    problem, and `asked` means that the problem has its own buttons. `later` are the newest versions that others wrote
+    since, newest first, each with its entry; `more_later` counts the older of these versions.
     """
 
     change: Change
@@ -84,7 +84,7 @@ class Row:
 
     @property
     def effects(self) -> str:
-        """Return the effects of the change unless it is left out, for the script that counts them."""
+        """Return the effects of the change as proposed; the script counts them while the change is not left out."""
         return effects_of([self.change])
 
 
@@ -92,9 +92,9 @@ class Row:
 class Preview:
     """The content of a preview.
 
-    `briefly` are changes that are only listed, and `unasked` problems without their own buttons. `plain` counts the
-    changes without a problem, and `plain_effects` has their effects. `counts` and `count` say what will change with the
-    current choices.
+    `whole` are the changes with their diffs, and `briefly` the changes that are only listed. `unasked` are the problems
+    without their own buttons. `plain` counts the changes without a problem, and `plain_effects` has their effects.
+    `counts` and `count` say what will change with the current choices.
     """
 
     whole: Sequence[Row]
@@ -128,8 +128,10 @@ def preview(store: MemoryStore, plan: Plan, given: Given, wanted: Wanted) -> Pre
 
 
 def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
-    """Return how many memories come back, change, move and go with the current choices; one may count as moved and
-    changed."""
+    """Return how many memories come back, change, move and go with the current choices.
+
+    A memory may count both as moved and as changed.
+    """
     counted = Counter(effect for change in changes for effect in change.effects(given.choice(change)))
     return {kind: counted[kind] for kind in ("created", "modified", "moved", "deleted")}
 

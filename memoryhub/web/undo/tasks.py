@@ -24,7 +24,7 @@ WHOLE = Scope()
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One restore or undo: `plan` makes the preview, `apply` carries it out (choices, digest, act)."""
+    """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act)."""
 
     verb: Literal["restore", "undo"]
     title: str

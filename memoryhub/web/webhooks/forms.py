@@ -43,7 +43,7 @@ class Group:
 class WebhookForm(forms.Form):
     """The settings of a webhook; only superusers may set `may_be_private`.
 
-    For others, a permission already given stays valid while the address stays the same.
+    If another person edits the webhook, a permission given before stays valid while the address is not changed.
     """
 
     name = forms.CharField(
@@ -111,7 +111,10 @@ class WebhookForm(forms.Form):
         return before is not None and before.may_be_private and before.url == self.cleaned_data.get("url")
 
     def chosen(self) -> list[str]:
-        """Return the ticked events: those posted, those of the webhook, or the defaults for a new webhook."""
+        """Return the names of the ticked events.
+
+        They are the posted ones; before that, the events of the webhook, or the defaults for a new webhook.
+        """
         if self.is_bound:
             getlist = getattr(self.data, "getlist", None)
             ticked: Sequence[str] = getlist("events") if getlist else self.data.get("events", [])
