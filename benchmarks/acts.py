@@ -86,7 +86,8 @@ class Acts:
         ))  # fmt: skip
 
     def list(self, by: By, memory: Made) -> None:
-        """View the directory of a memory; the listing is shortened, because here no directory is read."""
+        """View the directory of a memory. At most 100 of its memories are listed; of the wide directory, only this
+        memory."""
         place = paths.parent(memory.path)
         here = sorted(self.in_directory[place], key=lambda made: made.path)[:100] if place != WIDE else [memory]
         shown = [rendering.Entry(made.path, made.text.size, False) for made in here]
@@ -167,7 +168,7 @@ class Acts:
         ledger.bulk.add(Review, (*row, by.author.id, moment(ledger.now)))
 
     def _enter(self, memory: Made) -> None:
-        """Add a memory to its directory, and to the randomly chosen ones unless it is a subject."""
+        """Add a memory to the index of its directory, and to `live` unless it is a subject."""
         if not memory.is_subject:
             memory.place = len(self.live)
             self.live.append(memory)

@@ -20,7 +20,8 @@ LINE = "- {number}: the customer likes short answers"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of history: how many places each version changes, and every how many versions one only renames."""
+    """A kind of history. Each version changes `places` places; every `rename_every`th version only renames (0:
+    none)."""
 
     name: str
     places: int
@@ -82,7 +83,7 @@ def memory_with_history(kind: Kind, lines: int, versions: int) -> Memory:
 
 
 def change(text: list[str], places: int, version: int, chance: random.Random) -> None:
-    """Replace one or two lines in each of several places."""
+    """Replace one or two lines at each of `places` random places."""
     for place in range(places):
         at = chance.randrange(len(text) - 3)
         removed = chance.choice((1, 1, 1, 2))
@@ -90,8 +91,8 @@ def change(text: list[str], places: int, version: int, chance: random.Random) ->
 
 
 def medians(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the median processor time of each function in milliseconds; they take turns, and the first round is left
-    out."""
+    """Return the median processor time of each function, in milliseconds. The functions run in turn for each round; the
+    first round is not counted."""
     took: list[list[float]] = [[] for _ in works]
     for _ in range(rounds + 1):
         for work, times in zip(works, took, strict=True):

@@ -54,10 +54,11 @@ def columns_of(model: type[models.Model]) -> list[str]:
 
 @contextmanager
 def loading(*tables: type[models.Model]) -> Iterator[None]:
-    """Run the block in one transaction, without the indexes of these tables, and rebuild the indexes afterwards.
+    """Drop the indexes of these tables, run the block in one transaction, then create the indexes again.
 
-    On SQLite nothing is safe from a power cut in the meantime. Afterwards PostgreSQL's tables are analysed, as it does
-    by itself after many inserts; SQLite's are not, because the hub never does that.
+    On SQLite, a power cut while the block runs can destroy the database. At the end PostgreSQL's tables are vacuumed
+    and analysed, as PostgreSQL does by itself after many inserts. SQLite's tables are not analysed, because the hub
+    never does that.
     """
     sqlite = connection.vendor == "sqlite"
     if sqlite:

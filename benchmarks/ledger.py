@@ -39,7 +39,7 @@ class Author(NamedTuple):
 
 
 class By(NamedTuple):
-    """The origin of a call: its actor, its door and, if it has one, its session."""
+    """Where a call comes from: its actor, its door, and its session (None: the call has no session)."""
 
     author: Author
     door: str
@@ -77,7 +77,7 @@ class Made:
 
 
 class Told(NamedTuple):
-    """The facts of an act for its entry."""
+    """The facts of one act, from which its audit entry is written."""
 
     command: str
     input: dict[str, Any]
@@ -94,7 +94,7 @@ class Told(NamedTuple):
 
 
 class Ledger:
-    """Writes the rows of one store; its user sets `now`."""
+    """Writes the rows of one store. The caller sets `now`, the moment of the next act."""
 
     def __init__(self, bulk: Bulk, store: MemoryStore, tokens_from: datetime) -> None:
         head = AuditChain.objects.get(pk=store.id)
@@ -114,7 +114,7 @@ class Ledger:
         return text
 
     def version(self, by: By, memory: Made, operation: str) -> str:
-        """Add the next version of a memory, with its current path and text; return the id."""
+        """Add the next version of a memory, with the memory's path and text. Return the version's id."""
         gone = operation == "deleted"
         if memory.head:
             memory.head[SUPERSEDED] = self.next_seq
@@ -139,7 +139,7 @@ class Ledger:
         return version
 
     def entry(self, by: By, told: Told) -> int:
-        """Add the entry of the versions made since the last one; return its seq."""
+        """Add one audit entry for all versions added since the previous entry. Return its seq."""
         self.seq += 1
         author, at = by.author, moment(self.now)
         token = f"toolu_{self.seq:012}" if author.kind == "key" else None
@@ -191,7 +191,7 @@ class Ledger:
         AuditChain.objects.filter(pk=self.store).update(last_seq=self.seq, last_hash=self.hash)
 
     def _directories(self, live: Sequence[Made]) -> dict[str, str]:
-        """Add the directories and return {path: id}; the root's row exists already."""
+        """Add the rows of the directories and return {path: id}. The row of the root exists already; it is updated."""
         root = Directory.objects.get(store=self.store, path="")
         counts: dict[str, list[Any]] = {"": [0, 0, root.changed_at]}
         for memory in live:

@@ -46,7 +46,7 @@ class Api:
         return load.http_request(method, f"/v1/memory_stores/{self.store}{path}", data, headers)
 
     def make(self, port: int, most: int) -> None:
-        """Create the memories that the run works on."""
+        """Create `most` memories for the run to work on, and note their ids in `memories`."""
         connection = http.client.HTTPConnection("127.0.0.1", port)
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
         for n in range(most):
@@ -66,7 +66,7 @@ class Api:
 
 @dataclass(slots=True)
 class Taken:
-    """The rounds of one kind of request, each with the rate of the trivial view measured just before it."""
+    """The rounds of one kind of request. Each round has the rate of the trivial view, measured just before it."""
 
     rounds: list[tuple[load.Measured, float]] = field(default_factory=list)
 
@@ -83,9 +83,9 @@ class Taken:
 
 
 def measure(port: int, store: str, key: str, operations: int) -> dict[tuple[str, int], Taken]:
-    """Measure each kind of request at 1 and 16 connections in rounds, always just after the trivial view.
+    """Return the rounds of each (kind of request, number of connections), for 1 and 16 connections.
 
-    So other load on the machine disturbs both.
+    The trivial view is measured just before each round, so that other load on the machine slows both.
     """
     load.run(port, Hub(store, key).fill, 1, DIRECTORY_SIZE)
     load.run(port, trivial, 16, 2000)
@@ -108,7 +108,8 @@ def measure(port: int, store: str, key: str, operations: int) -> dict[tuple[str,
 
 
 def in_turn(request: load.Request) -> load.Request:
-    """Return a request whose numbers continue from one run to the next, because each number may be used once."""
+    """Return a request that numbers its calls on from one run to the next, because each number may be used only
+    once."""
     numbers = count()
     return lambda _, connection: request(next(numbers), connection)
 

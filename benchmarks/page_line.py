@@ -19,12 +19,12 @@ BEN, ADA = "ben@example.com", "admin@example.com"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A page: its route with the parts of its address, its query, the person who opens it, and its bound.
+    """One measured page: its route, the parts of its address, its query, the person who opens it, and its bound.
 
-    Values are names of what `page_subjects` finds in a store; the query may contain such names in braces. `against`
-    names the line, in the same store, that `bound` compares with; without it that is the same line in the small store.
-    For a page that `goes_on`, the requests that it makes by itself are followed; none may take longer than `longest`
-    seconds.
+    The values in `parts` are names from `page_subjects`; the query may contain such names in braces. `bound` is the
+    highest allowed ratio of the page's cost to another cost: the cost of the line named in `against`, in the same
+    store, or without `against` the cost of this line in the small store. If `goes_on`, the further requests that the
+    page makes by itself are measured too. None of them may take longer than `longest` seconds.
     """
 
     label: str
@@ -74,7 +74,7 @@ def search(query: str, called: str = "", **options: object) -> Line:
 
 
 def keystroke(route: str, query: str, called: str = "", **parts: str) -> Line:
-    """Return a line for what a script requests while a person types."""
+    """Return the line of a request that a script sends while a person types."""
     return Line(f"{route}: {called or query}", route, parts, query, bound=KEYSTROKE, against=TRIVIAL, htmx=True)
 
 

@@ -22,7 +22,7 @@ from memoryhub.models import (
 
 
 def subjects() -> dict[str, str]:
-    """Return {name: value as it stands in addresses and queries}."""
+    """Return {name: value}, with each value as it is written in addresses and queries."""
     store = MemoryStore.objects.get(name=STORE)
     found = {
         "store": store.id, "agent": Agent.objects.order_by("folded_name")[0].id,
@@ -47,7 +47,8 @@ def _memories(store: MemoryStore) -> dict[str, str]:
 
 
 def _places(store: MemoryStore) -> dict[str, str]:
-    """Return directories, without their first slash, and names in the middle and near the end of the large ones."""
+    """Return {name: value} for directories (without the first slash) and for names in the middle and near the end of a
+    large directory."""
     wide = Directory.objects.filter(store=store).at(WIDE).get()
     names = list(Memory.objects.in_directory(wide).values_list("name", flat=True))
     deep = Directory.objects.filter(store=store, path__startswith="/archive/").order_by("-path")[0]
@@ -68,12 +69,13 @@ def _usual(directory: Directory) -> str:
 
 
 def _middle(rows: Sequence[object]) -> int:
-    """Return a position in the middle that is followed by at least one whole page."""
+    """Return a position near the middle, with at least one whole page after it where possible."""
     return max(0, min(len(rows) // 2, len(rows) - 210))
 
 
 def _entries(store: MemoryStore) -> dict[str, str]:
-    """Return {name: seq}: fixed positions in the chain, a decision, and an entry of each kind in the second half."""
+    """Return {name: seq} for fixed positions in the chain, a review decision, and one entry of each kind after the
+    middle."""
     entries = AuditEntry.objects.of_chain(store.id)
     last = entries.newest()[0].seq
     later = entries.filter(seq__gt=last // 2).oldest()

@@ -46,8 +46,8 @@ class Hub:
         )
 
     def cost(self, line: Line) -> tuple[float, float]:
-        """Return the cost of a page, and of the longest of its further requests. Raises SystemExit if it does not
-        answer."""
+        """Return two costs in seconds: of the page, and of its slowest further request (0 without one). Raise
+        SystemExit if the page cannot be measured."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(line.label + "\n")
         self._process.stdin.flush()
@@ -66,7 +66,7 @@ class Hub:
 
 
 def serve(directory: Path, clock: Callable[[], float]) -> None:
-    """Answer labels of lines from standard input with the costs of their pages."""
+    """Read labels of lines from standard input, and print the cost of each line's page as JSON."""
     prepare(directory)
     from django.conf import settings
     from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -102,7 +102,7 @@ def serve(directory: Path, clock: Callable[[], float]) -> None:
 
 
 def _follow(url: str, body: str, client: Any, clock: Callable[[], float]) -> float:
-    """Return the seconds of the longest of a page's further requests."""
+    """Return the seconds of the slowest of the further requests that a page makes."""
     longest = 0.0
     for _ in range(FOLLOWED):
         found = _GOES_ON.search(body)
@@ -115,7 +115,7 @@ def _follow(url: str, body: str, client: Any, clock: Callable[[], float]) -> flo
 
 
 def _answer(line: Line, client: Any, names: dict[str, str], clock: Callable[[], float]) -> dict[str, object]:
-    """Return the cost of a page up to its last byte; for a streamed page, up to its first chunk."""
+    """Return the cost of a page, in seconds, until its last byte, or until the first chunk of a streamed page."""
     url, headers = _address(line, names), {"HX-Request": "true"} if line.htmx else {}
     began = clock()
     response = client.get(url, headers=headers) if line.method == "GET" else client.post(url, headers=headers)
@@ -141,7 +141,8 @@ def _address(line: Line, names: dict[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A line's costs in seconds (medians; `longest` of all requests in the large store), its ratio and its bound."""
+    """The result of one line: its median cost in seconds in each store, the ratio, and the bound. `longest` is the
+    slowest single request in the large store."""
 
     label: str
     small: float
@@ -183,7 +184,10 @@ class Costs:
 
 
 def measure(hubs: dict[str, Hub], lines: Sequence[Line], rounds: int) -> list[Found]:
-    """Warm up, measure, and measure again the lines that narrowly miss their bound; a single round is only a trial."""
+    """Warm up, measure every line, and measure again the lines that narrowly missed their bound.
+
+    With one round, which is only a trial, there is neither a warm-up nor a second measurement.
+    """
     costs = Costs(hubs, lines)
     if rounds > 1:
         Costs(hubs, lines).rounds(lines, 1)
@@ -196,7 +200,7 @@ def measure(hubs: dict[str, Hub], lines: Sequence[Line], rounds: int) -> list[Fo
 
 
 def without_a_line(lines: Iterable[Line] = LINES) -> list[str]:
-    """Return the routes of the people's door that are neither measured nor excluded; Django must be set up."""
+    """Return the routes of the people's door that are neither measured nor excluded. Django must be set up first."""
     from django.urls import get_resolver
 
     from memoryhub.web import urls

@@ -107,7 +107,8 @@ def calls(port: int, hub: Hub, connections: int, operations: int) -> load.Measur
 
 
 def while_it_runs(directory: Path, store_id: str, key: str, now: datetime, wanted: int, operations: int) -> None:
-    """Print the percentiles of tool calls, idle and while `wanted` memories expire, for each number of connections."""
+    """Print percentiles of the times of tool calls, for each number of connections: first idle, then while about
+    `wanted` memories expire."""
     from memoryhub.actions.retention import runs
 
     hub = Hub(store_id, key)
@@ -133,7 +134,8 @@ def while_it_runs(directory: Path, store_id: str, key: str, now: datetime, wante
 
 
 def expiring(store_id: str, now: datetime, wanted: int) -> str:
-    """Start a run of about `wanted` memories, which the server's background work continues; return its id."""
+    """Start a run that expires about `wanted` memories, and return its id. The server's background work continues the
+    run."""
     from memoryhub.actions.core.audit import Act, Actor
     from memoryhub.actions.retention import policies, rehearsal, runs
     from memoryhub.actions.retention.policies import PolicySettings

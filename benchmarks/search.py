@@ -120,7 +120,7 @@ class Browser:
 
 
 def whole(browser: Browser, query: Mapping[str, str]) -> tuple[list[float], str]:
-    """Return the seconds of each request of a whole search, and the last line of its progress."""
+    """Return the seconds of each request of a whole search, and the last progress text of the page."""
     page, seconds = browser.get(f"/search?{urlencode(query)}")
     taken = [seconds]
     while (following := re.search(r'hx-get="(\?[^"]*)"\s+hx-trigger="load', page)) and len(taken) < WHOLE:

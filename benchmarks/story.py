@@ -35,7 +35,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The actors: the last agent is rare, the one before it comes through the rare door."""
+    """The actors. The last agent acts rarely. The agent before it comes through a rarely used door."""
 
     agents: tuple[Author, ...]
     people: tuple[Author, ...]
@@ -43,7 +43,7 @@ class Cast:
 
 @dataclass(slots=True)
 class Run:
-    """One agent's session: how many calls are left, and the memories that it works on."""
+    """One session of an agent: how many calls it still makes, and the memories that it works on."""
 
     id: str
     name: str
@@ -87,7 +87,8 @@ class Story(Acts):
         ledger.close(self.memories)
 
     def _planned(self) -> Iterator[tuple[int, Callable[[], object]]]:
-        """Yield the acts that happen at certain entries in a store of any size."""
+        """Yield (seq, act) for the acts that must happen in a store of any size. `seq` is the entry that the act
+        writes."""
         everywhere = self._moments()
         agents = self.cast.agents
         rare, other_door = By(agents[-1], "tool"), By(agents[-2], "mcp")
@@ -106,7 +107,7 @@ class Story(Acts):
         yield next(everywhere(0.95, 0.96, 0, 1)), partial(self._end, told, True)
 
     def _moments(self) -> Callable[[float, float, int, int], Iterator[int]]:
-        """Return a function that yields entries between two fractions of the whole, each only once."""
+        """Return a function that yields one unused seq between two fractions of all entries."""
         taken: set[int] = set()
 
         def moments(low: float, high: float, number: int, count: int) -> Iterator[int]:
@@ -138,7 +139,8 @@ class Story(Acts):
     # -------------------------------------------------------------------------------------------- by chance
 
     def _something(self) -> None:
-        """Do one random act: a write as often as versions are still missing, else a read or a person's act."""
+        """Do one random act. It is a write as often as the number of missing versions requires; else it is a read or,
+        rarely, the act of a person."""
         entries = self.size.entries - self.ledger.seq
         versions = self.size.versions - len(self.ledger.versions)
         draw = self.chance.random() * entries
@@ -150,7 +152,8 @@ class Story(Acts):
             self._read(self._run())
 
     def _write(self, draw: float, versions: int) -> None:
-        """Create a memory if too few exist for the missing versions; otherwise make a change."""
+        """Make one version: create, delete, rename or edit a memory, or move a directory. Creations and deletions come
+        as often as their planned numbers require."""
         if draw < self.left["created"] or len(self.live) < 10:
             self.left["created"] -= 1
             run = self._run()
@@ -206,14 +209,15 @@ class Story(Acts):
         return Run(id, name or next(self.names), By(author, door, id), min(length, 400), now, now)
 
     def _end(self, run: Run, is_planned: bool = False) -> None:
-        """Write a session's row; a planned one also makes a read, because it uses the turn of an entry."""
+        """Write the row of a session. A planned end also reads something, because each planned act must write an
+        entry."""
         last = self.ledger.now if is_planned else run.last
         self.ledger.session(run.id, run.by.author.author_id, run.name, run.first, last)
         if is_planned:
             self._read(self._run())
 
     def _target(self, run: Run) -> Made:
-        """Return one of the few memories that a session works on; the very large session works on all."""
+        """Return a memory for the session to work on. A session works on few memories, except the very large one."""
         run.targets = [memory for memory in run.targets[-6:] if memory.deleted is None]
         if len(run.targets) < 3 or self.chance.random() < 0.1 or run is self.large:
             run.targets.append(self.any())
@@ -235,7 +239,8 @@ class Story(Acts):
             self.delete(by, memory)
 
     def _scripted(self, run: Run, number: int) -> None:
-        """Make the next call of a session: four creations, then views and listings with an edit at every fifth call."""
+        """Make the next call of the scripted session: four creations, then views, with some edits and listings between
+        them."""
         run.first = self.ledger.now if number == 0 else run.first
         if number < 4:
             run.targets.append(self.create(run.by, f"/tickets/7001/step-{number}.md", 20, subject=True))

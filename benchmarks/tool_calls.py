@@ -126,7 +126,8 @@ def trivial(*_: int) -> bytes:
 
 
 def bare_sqlite(seconds: float = 1.5) -> float:
-    """Return the rate of bare transactions like a str_replace's: select, version, memory, entry, commit."""
+    """Return how many transactions a second plain SQLite does, each with the statements of a str_replace: select,
+    version, memory, entry, commit."""
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     database = sqlite3.connect(f"{directory}/bare.sqlite3", isolation_level=None)
     database.executescript(
@@ -205,7 +206,7 @@ def measure(hub: tuple[int, str, str], operations: int) -> dict[tuple[str, int],
 
 
 def report(measured: dict[tuple[str, int], load.Measured], sdk: dict[str, float], bare: float) -> None:
-    """Print the tables."""
+    """Print the tables of the measurements."""
     titles = "".join(f"{title:>9}" for title in ("op/s", "p50 ms", "p99 ms", "p99/p50"))
     print(f"{'request':<14}{'connections':>12}{titles}{'of trivial':>12}{'of SDK':>9}")
     for (name, connections), run in sorted(measured.items(), key=lambda item: (item[0][1], item[0][0])):

@@ -50,7 +50,8 @@ def free_port() -> int:
 
 
 def webhooks_to(store: Any, port: int, down: int) -> list[str]:
-    """Create three webhooks for every event; nothing listens at the last one's address."""
+    """Create three webhooks that receive every event, and return their ids. At the last one's address nothing
+    listens."""
     from memoryhub.actions.webhooks import manage as webhooks
     from memoryhub.actions.webhooks.manage import WebhookSettings
     from memoryhub.webhook_rules.events import EVENTS
@@ -109,8 +110,10 @@ def measure(directory: Path, arguments: argparse.Namespace) -> None:
 
 
 def turn(port: int, hub: Hub, made: list[str], arguments: argparse.Namespace) -> tuple[float, float]:
-    """Print both measurements; return the ratios of p50 and p99. Waiting deliveries are sent before the next turn
-    begins."""
+    """Measure calls without webhooks, then with them. Print both, and return the ratios of p50 and p99.
+
+    Before it returns, it waits (at most a minute) until the deliveries of the first webhook are sent.
+    """
     without = calls(port, hub, arguments.connections, arguments.operations)
     set_active(made, True)
     told = calls(port, hub, arguments.connections, arguments.operations)

@@ -10,7 +10,7 @@ TOGETHER = 1000
 
 
 def fill(store_id: str, memories: int) -> None:
-    """Create short memories: a third at the root, a third in /0/, and a third each in its own directory."""
+    """Create short memories: a third at the root, a third in /0/, and a third each in a directory of its own."""
     for start in range(0, memories, TOGETHER):
         act = Act(Actor.system("benchmark"), Door.COMMAND, timezone.now())
         with tree.locked(store_id, act) as store:

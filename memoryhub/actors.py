@@ -26,12 +26,12 @@ def typed(kind: str | None, id: str | None, session: str | None) -> tuple[str, s
 
 
 def actor(kind: str | None, id: str | None, session: str | None) -> Json | None:
-    """Return the actor in the API's form, or None."""
+    """Return the actor in the API's form. None if the hub itself acted or the actor is unknown."""
     found = typed(kind, id, session)
     return None if found is None else {"type": found[0], ID_OF[found[0]]: found[1]}
 
 
 def of_origin(origin: Mapping[str, Any]) -> Json | None:
-    """Return the actor who wrote an imported version in the hub it came from, or None if unknown."""
+    """Return the author of an imported version, as the source hub named the author; None if unknown."""
     named = ID_OF.get(origin.get("type") or "")
     return {"type": origin["type"], named: origin["id"]} if named and origin.get("id") else None

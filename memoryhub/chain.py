@@ -34,12 +34,13 @@ def key_id(key: bytes) -> str:
 
 
 def commit(salt: bytes, value: str) -> str:
-    """Return the commitment to a text, with an unpaired surrogate encoded as three bytes as in UTF-8."""
+    """Return the commitment to a text. An unpaired surrogate in it is encoded as three bytes."""
     return hmac.digest(salt, value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def seal(values: Mapping[str, str | None]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return {field: salt} and {field: commitment}, with fresh salts, for the fields of COMMITTED that have a value."""
+    """Return two dicts: {field: salt} and {field: commitment}. They contain the fields of COMMITTED that have a value;
+    each salt is fresh."""
     present = [field for field in COMMITTED if values[field] is not None]
     random = os.urandom(SALT_BYTES * len(present))
     salts, commitments = {}, {}
@@ -78,9 +79,10 @@ def version_commitment(
     at: str,
     origin: object = None,
 ) -> str:
-    """Return the commitment to a memory version; the text enters by its SHA-256 (None for `deleted`).
+    """Return the commitment to a memory version. It covers the text by its SHA-256 (None for the operation `deleted`).
 
-    `origin` says who wrote an imported version. Without one it is left out of the commitment, as in older versions.
+    `origin` says who wrote an imported version. If it is None, the commitment has the form that versions had before
+    there was an `origin`.
     """
     values = [FORMAT, id, memory, number, operation, path, sha256, at]
     value = _encode(values if origin is None else [*values, origin])
@@ -88,24 +90,27 @@ def version_commitment(
 
 
 def redaction_commitment(salt: str | None, values: Sequence[object]) -> str:
-    """Return the commitment to a redaction: its target and the value that is there now; no salt if there is none."""
+    """Return the commitment to a redaction: to its target, and to the value that is stored now. Without a stored value,
+    `salt` is None."""
     value = _encode([FORMAT, "redaction", *values])
     return hmac.digest(bytes.fromhex(salt or ""), value.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def canonical_row(values: Sequence[object]) -> str:
-    """Return the text to which a governing row's seal commits, or the text by which an entry holds that seal."""
+    """Return the canonical text of some values. Commitments to governing rows, and to their seals in an entry, are made
+    of this text."""
     return _encode([FORMAT, "row", *values])
 
 
 def seal_of(key: bytes, values: Sequence[object]) -> str:
-    """Return a seal for values whose audit entry was removed: no one without the audit key can forge it."""
+    """Return a keyed digest of some values. It stands in for an audit entry that was removed; no one can forge it
+    without the audit key."""
     return hmac.digest(key, b"seal\0" + _encode(list(values)).encode(), "sha256").hex()
 
 
 def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, less: Iterable[str] = ()) -> str:
-    """Return the digest of a set, computed from the digest `start` by adding `members` and removing `less`, in any
-    order."""
+    """Return the digest of a set, starting from the digest `start` of another set (None: the empty set): `members` are
+    added and `less` removed. Their order does not matter."""
     total = int(start or "0", 16)
     total += sum(int(seal_of(key, ["member", member]), 16) for member in members)
     total -= sum(int(seal_of(key, ["member", member]), 16) for member in less)
@@ -113,8 +118,8 @@ def set_digest(key: bytes, members: Iterable[str], start: str | None = None, *, 
 
 
 def digest(commitments: Iterable[str]) -> str | None:
-    """Return the SHA-256 of the commitments to an entry's versions, redactions and seals, in this order; None without
-    any."""
+    """Return the SHA-256 of an entry's commitments: to its versions, redactions and seals, in this order. None if there
+    are none."""
     joined = "".join(commitments)
     return hashlib.sha256(joined.encode()).hexdigest() if joined else None
 

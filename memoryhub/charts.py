@@ -70,9 +70,10 @@ class Line:
 
 
 def steps(least: int, most: int, wanted: int = 4, unit: int = 1) -> tuple[int, ...]:
-    """Return about `wanted` round numbers that enclose `least` and `most`; 0 is among them if it lies between.
+    """Return the values of an axis: about `wanted` round numbers, of which the first is at most `least` and the last at
+    least `most`.
 
-    They are round when counted in `unit`.
+    They are round when counted in `unit`. If `least` is negative and `most` positive, 0 is one of them.
     """
     step = unit * _round_step(max(1, most - least) / unit / wanted)
     first, last = floor(least / step), max(ceil(most / step), floor(least / step) + 1)
@@ -100,8 +101,8 @@ def stacked(columns: Sequence[Sequence[int]], height: float = HEIGHT) -> Bars:
 
 
 def mirrored(up: Sequence[int], down: Sequence[int], height: float = HEIGHT) -> Bars:
-    """Return the bars of columns with two values, `up` above the base line (series 0) and `down` under it, to one
-    scale."""
+    """Return the bars of columns with two values each: `up` above the base line (series 0) and `down` below it (series
+    1), on the same scale."""
     marks = steps(-max(down, default=0), max(up, default=0))
     scale = height / (marks[-1] - marks[0])
     base = round(marks[-1] * scale, 2)
@@ -129,8 +130,8 @@ def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1) -> Line:
 
 
 def spark(values: Sequence[int], width: float, height: float) -> str:
-    """Return the points of a small line without an axis, in a box of this size with a pixel of margin above and
-    below."""
+    """Return the points of a small line without an axis, as SVG text. They lie in a box of this size, with a pixel of
+    margin above and below."""
     most = max(max(values, default=0), 1)
     across = width / max(1, len(values) - 1)
     return " ".join(
@@ -145,8 +146,7 @@ def binary_unit(most: int) -> int:
 
 
 def share(value: int, most: int) -> float:
-    """Return a value in per cent of the longest bar; at least 0.5 for any positive value, so that its bar is
-    visible."""
+    """Return a value in per cent of the longest bar. A positive value gets at least 0.5, so that its bar is visible."""
     return 0.0 if value <= 0 or most <= 0 else max(0.5, round(100 * value / most, 2))
 
 
@@ -156,7 +156,7 @@ def middle(column: int, columns: int) -> float:
 
 
 def labelled(columns: int, most: int = LABELS) -> tuple[int, ...]:
-    """Return the columns that get a word under them: evenly spaced, the last one included."""
+    """Return the columns that get a label below them. They are evenly spaced and include the last column."""
     every = max(1, ceil(columns / most))
     return tuple(column for column in range(columns) if (columns - 1 - column) % every == 0)
 

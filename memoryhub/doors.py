@@ -11,7 +11,7 @@ from memoryhub.mcp import door as mcp
 
 
 class MachinesDoor(Protocol):
-    """The module `door` of a package that serves programs."""
+    """The interface of a door for programs, which its module `door` provides."""
 
     def is_here(self, path: str, /) -> bool:
         """Return whether an address belongs to this door."""

@@ -19,10 +19,10 @@ FULL = "the disk of the database is full"
 
 
 def unready() -> str | None:
-    """Return why no call could be served now, or None if one could.
+    """Return the reason why no call could be served now, or None if one could.
 
-    A commit within the last FRESH_FOR seconds proves readiness; otherwise a write is tried. If a write found the disk
-    full within the last FULL_FOR seconds, none is tried.
+    If a write found the disk full within the last FULL_FOR seconds, that is the reason. If a commit succeeded within
+    the last FRESH_FOR seconds, there is none. Otherwise a write is tried.
     """
     if transactions.seconds_since_full() < FULL_FOR:
         return FULL
@@ -38,7 +38,7 @@ def unready() -> str | None:
 
 
 def answer(reason: str | None) -> JsonResponse:
-    """Return 200, or 503 with the reason."""
+    """Return a response of 200 without a reason, or of 503 with the reason."""
     if reason is None:
         response = JsonResponse({"status": "ok"})
     else:

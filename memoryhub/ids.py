@@ -44,8 +44,8 @@ def new_id(prefix: str, at: datetime) -> str:
 
 
 def derived_id(prefix: str, at: datetime, random: bytes) -> str:
-    """Return the identifier of a moment and ten given bytes: the same for the same input, ordered within a
-    millisecond."""
+    """Return the identifier made of a moment and ten given bytes. The same arguments give the same identifier. Within a
+    millisecond, identifiers sort by these bytes."""
     return prefix + _base32(milliseconds(at) & 0xFFFF_FFFF_FFFF, random[:10])
 
 

@@ -14,9 +14,10 @@ def _(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit. `default` applies if neither the store nor the hub's settings set it; `variable` may override it.
+    """One limit. `default` applies if neither the store nor the hub has set the limit; the environment's `variable` may
+    replace this default.
 
-    `meter` labels the usage that pages measure against the limit, and `full` describes what happens at the limit.
+    `meter` labels the usage that pages compare with the limit, and `full` says what happens when the limit is reached.
     """
 
     name: str

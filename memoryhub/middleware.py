@@ -18,7 +18,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 def machines_door(get_response: GetResponse) -> GetResponse:
-    """Answer programs with JSON, before (and without) the middleware that only people need."""
+    """Answer programs with JSON, without the middleware after this one, which only people need."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         door = door_at(request.path_info)
@@ -32,7 +32,8 @@ def machines_door(get_response: GetResponse) -> GetResponse:
 
 
 def forwarded_headers(get_response: GetResponse) -> GetResponse:
-    """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent them: any client may set them."""
+    """Remove X-Forwarded-Proto and X-Forwarded-For unless a trusted proxy sent the request: any client can write these
+    headers."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not proxies.is_trusted(str(request.META.get("REMOTE_ADDR") or ""), settings.TRUSTED_PROXIES):
@@ -113,7 +114,7 @@ def wrong_methods(get_response: GetResponse) -> GetResponse:
 
 
 def answers_to_htmx(get_response: GetResponse) -> GetResponse:
-    """Set headers for htmx: `Vary`, a redirect when the sign-in has expired, and the element that shows an error."""
+    """Set `Vary`. For htmx, also redirect when the sign-in has expired, and show the page of an error in the alerts."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

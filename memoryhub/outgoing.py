@@ -1,8 +1,8 @@
 """Requests that the hub sends to other servers: which addresses are allowed, and one POST within strict bounds.
 
-A host name is resolved once. Each of its addresses must be allowed, and the connection is made to one of them, so that
-a name which resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Of the
-receiver's answer only the status and `Retry-After` are kept.
+A host name is resolved once. All of its addresses must be allowed, and the connection is made to one of them. So a name
+that resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Of the answer
+only the status and `Retry-After` are kept.
 """
 
 import ipaddress
@@ -40,7 +40,7 @@ _HEAD_BYTES, _BODY_BYTES, _PART = 16_384, 65_536, 4_096
 
 
 class Refused(ValueError):
-    """An address to which no request is sent; `code` is one of PROBLEMS."""
+    """No request may be sent to this address; `code` is one of PROBLEMS."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -56,7 +56,8 @@ PROBLEMS = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The parts of an allowed URL; `addresses` are the IP addresses found by `check`, empty before it."""
+    """The parts of an allowed URL. `addresses` are the IP addresses that `check` found; before `check` there are
+    none."""
 
     scheme: str
     host: str
@@ -73,7 +74,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits in seconds: to resolve the name, to connect with the TLS handshake, and for the whole request."""
+    """Time limits in seconds: to resolve the name, to connect including the TLS handshake, and for the whole
+    request."""
 
     resolve: float = 5
     connect: float = 5
@@ -82,8 +84,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcome of a request: the status (None without an answer), one of PROBLEMS or "", `Retry-After`, and
-    microseconds."""
+    """The outcome of a request: the status (None: no answer), a code of PROBLEMS or "", `Retry-After`, and the duration
+    in microseconds."""
 
     status: int | None = None
     problem: str = ""
@@ -103,7 +105,8 @@ LIMITS = Limits()
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is on the public internet; mapped, translated and tunnelled addresses are not."""
+    """Return whether an IP address is on the public internet. IPv4 addresses that are mapped, translated or tunnelled
+    into IPv6 are not."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -114,8 +117,8 @@ def is_public(address: str) -> bool:
 
 
 def parse(url: str, *, private: bool = False) -> Target:
-    """Return the parts of a URL; raises Refused. `private` also allows plain http and any port, for addresses in one's
-    own network."""
+    """Return the parts of a URL. Raises Refused if the URL is not allowed. `private` also allows plain http and any
+    port, for addresses in one's own network."""
     if not 0 < len(url) <= LONGEST_URL or re.search(r"[\s\\\x00-\x20\x7f-\U0010ffff]", _host_free(url)):
         raise Refused("malformed")
     try:
@@ -137,7 +140,8 @@ def parse(url: str, *, private: bool = False) -> Target:
 
 
 def check(url: str, *, private: bool = False, resolve: Resolver | None = None, seconds: float = 5) -> Target:
-    """Return a URL's parts with the IP addresses to connect to, resolving the name once; raises Refused."""
+    """Resolve the name of a URL once. Return the URL's parts with the IP addresses to connect to; raises Refused if one
+    is not allowed."""
     target = parse(url, private=private)
     try:
         found = _within(seconds, resolve or addresses_of, target.host, target.port)
@@ -151,12 +155,12 @@ def check(url: str, *, private: bool = False, resolve: Resolver | None = None, s
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """Return the IP addresses that the system's resolver finds."""
+    """Return the IP addresses of a host, from the system's resolver."""
     return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 def _host_free(url: str) -> str:
-    """Return the URL with each non-ASCII letter of the host replaced by x: those become ASCII later."""
+    """Return the URL with each non-ASCII letter of its host replaced by x. The host becomes ASCII later."""
     return re.sub(r"(?<=://)[^/?#@]*", lambda host: re.sub(r"[^\W\x00-\x7f]", "x", host[0]), url, count=1)
 
 
@@ -171,9 +175,9 @@ def _plain_host(host: str) -> str:
 
 
 def _within(seconds: float, resolve: Resolver, host: str, port: int) -> Sequence[str]:
-    """Resolve a host within some seconds, and return nothing after that.
+    """Resolve a host within some seconds; after that, return no addresses.
 
-    The system's resolver has no timeout, so it runs in a thread that is abandoned when it takes too long.
+    The system's resolver has no timeout. So it runs in a thread, which is abandoned when it takes too long.
     """
     found: list[Sequence[str]] = []
     failed: list[Exception] = []
@@ -196,7 +200,7 @@ def _within(seconds: float, resolve: Resolver, host: str, port: int) -> Sequence
 
 
 class _NoHTTP(Exception):
-    """The answer is not HTTP."""
+    """The receiver's answer is not HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +212,7 @@ class Sender:
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, private: bool = False) -> Answer:
-        """Send one POST and return its outcome; never raises because of the other side."""
+        """Send one POST and return its outcome. Nothing that the other side does raises an exception."""
         begun = time.monotonic()
         try:
             status, retry_after = self._exchange(url, body, headers, private, begun + self.limits.whole)
@@ -252,7 +256,7 @@ def _first_that_answers(target: Target, seconds: float, end: float) -> socket.so
 
 
 def _left(end: float, most: float = float("inf")) -> float:
-    """Return the seconds left until `end`, at most `most`; raises TimeoutError if none are left."""
+    """Return the seconds left until `end`, but at most `most`. Raises TimeoutError if none are left."""
     left = min(end - time.monotonic(), most)
     if left <= 0:
         raise TimeoutError
@@ -311,7 +315,7 @@ def _drain(connection: socket.socket, end: float) -> None:
 
 
 def _problem_of(error: Exception) -> str:
-    """Return the problem for an error, by its most specific class."""
+    """Return the code of PROBLEMS for an error."""
     if isinstance(error, Refused):
         return error.code
     kinds: tuple[tuple[type[Exception], str], ...] = (

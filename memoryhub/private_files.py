@@ -1,4 +1,4 @@
-"""The files that only the hub's user may read: the database, the secrets, the checkpoints, and their directory."""
+"""The files that only the hub's own user may read: the database, the secrets, the checkpoints, and their directory."""
 
 import stat
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ NAMES = ("secret_key", "audit_key", LOCK, "reserve")
 
 
 def found() -> Iterator[Path]:
-    """Yield the data directory and its private files: the database, secrets, lock and checkpoints, as far as they
-    exist."""
+    """Yield those that exist: the data directory, the secrets, the lock and the checkpoints in it, and the database's
+    files."""
     directory: Path = settings.DATA_DIR
     if directory.is_dir():
         yield directory
@@ -24,14 +24,15 @@ def found() -> Iterator[Path]:
 
 
 def is_open(path: Path) -> bool:
-    """Return whether others than the owner have any permission; shared directories such as /tmp (sticky) do not
-    count."""
+    """Return whether other users than the owner have any permission. False for a shared (sticky) directory such as
+    /tmp."""
     mode = path.stat().st_mode
     return bool(mode & 0o077) and not mode & stat.S_ISVTX
 
 
 def tighten() -> None:
-    """Remove the permissions of others from the private files; a system check reports those that cannot be changed."""
+    """Take all permissions on the private files away from other users. Files that cannot be changed are left; a system
+    check reports them."""
     for path in found():
         try:
             if is_open(path):
@@ -41,5 +42,5 @@ def tighten() -> None:
 
 
 def database_file() -> Path | None:
-    """Return the path of SQLite's file, which may not exist; None for another database."""
+    """Return the path of SQLite's file, which need not exist. None for another database."""
     return Path(str(connection.settings_dict["NAME"])) if connection.vendor == "sqlite" else None

@@ -10,7 +10,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @lru_cache(maxsize=16)
 def _networks(trusted: tuple[str, ...]) -> tuple[Network, ...]:
-    """Return the valid addresses and ranges; a system check reports the others."""
+    """Return the networks of the valid addresses and ranges. A system check reports invalid ones."""
     found = []
     for text in trusted:
         try:
@@ -21,7 +21,7 @@ def _networks(trusted: tuple[str, ...]) -> tuple[Network, ...]:
 
 
 def is_trusted(address: str, trusted: Iterable[str]) -> bool:
-    """Return whether an address is a trusted proxy, or in a trusted range."""
+    """Return whether an address is that of a trusted proxy: it is listed, or in a listed range."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -32,14 +32,16 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
 
 
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
-    """Return the client's address: the one that the outermost trusted proxy reports, or that of the connection."""
+    """Return the client's address: the one that the outermost trusted proxy reports or, without such a proxy, that of
+    the connection."""
     forwarded = str(meta.get("HTTP_X_FORWARDED_FOR") or "").split(",")
     way = [part.strip() for part in forwarded if part.strip()]
     return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), way, trusted)
 
 
 def nearest_stranger(address: str, forwarded: list[str], trusted: Iterable[str]) -> str:
-    """Return the last address on the way that is not a trusted proxy: the client may have forged all before it."""
+    """Return the last address on the way that is not a trusted proxy; the first address if all are. The client may have
+    forged everything before that address."""
     proxies = tuple(trusted)
     way = [*forwarded, address]
     while len(way) > 1 and is_trusted(way[-1], proxies):

@@ -1,4 +1,4 @@
-"""Browser sessions, stored under a hash: reading the database does not let anyone sign in."""
+"""Browser sessions, stored under a hash. Someone who can read the database cannot sign in with what it holds."""
 
 import hashlib
 from typing import Any
@@ -7,12 +7,12 @@ from django.contrib.sessions.backends import db
 
 
 def stored(key: str | None) -> str:
-    """Return the key under which a session is stored; the cookie holds the original key, which has 165 random bits."""
+    """Return the key under which a session is stored. `key` is the one in the cookie, which has 165 random bits."""
     return hashlib.sha256((key or "").encode()).hexdigest()[:40]
 
 
 class SessionStore(db.SessionStore):
-    """Django's session store, except that the database never holds the key from the cookie."""
+    """Django's session store, but the database never holds the key that is in the cookie."""
 
     def _get_session_from_db(self) -> Any:
         own, self._session_key = self._session_key, stored(self._session_key)

@@ -64,7 +64,7 @@ for module, tag in ROUTERS:
 
 
 def _endpoints() -> dict[str, Endpoint]:
-    """Return the endpoint of each address under /v1/, with the address as Ninja and OpenAPI write it."""
+    """Return {address: endpoint} for all addresses under /v1/, written as Ninja and OpenAPI write them."""
     operations: dict[str, list[Declared]] = {}
     for operation in operations_of(api):
         operations.setdefault(operation.path.lstrip("/"), []).append(operation)
@@ -76,8 +76,8 @@ TOOL_CALLS = ENDPOINTS["memory_stores/{memory_store_id}/tool_calls"]
 
 
 def _shape(parts: list[str]) -> tuple[object, ...]:
-    """Return what distinguishes addresses: the number of parts, and every second part, which is a word and not an
-    id."""
+    """Return a key that is equal for all addresses of one endpoint: the number of parts, and every second part. These
+    parts are words; the others are ids."""
     return (len(parts), *parts[::2])
 
 
@@ -88,7 +88,8 @@ _BY_SHAPE = {
 
 
 def find(path: str) -> tuple[Endpoint, dict[str, str]] | None:
-    """Return the endpoint at an address under /v1/ with the ids in it, or None. Django's resolver would take 50 µs."""
+    """Return the endpoint of an address under /v1/ and {name: id} of the ids in it, or None. Django's resolver would
+    take 50 µs."""
     parts = path.split("/")
     found = _BY_SHAPE.get(_shape(parts))
     if found is None or "" in parts:

@@ -80,20 +80,21 @@ def _search(query: ListEntries) -> Search:
 
 
 def _after(last: datetime | None) -> datetime | None:
-    """Return the moment after an inclusive end; None without an end, or if it lies in the last year of the calendar."""
+    """Return the moment just after `last`. None if `last` is None or in the last year of the calendar."""
     if last is None or last.year == MAXYEAR:
         return None
     return last + timedelta(microseconds=1)
 
 
 def _whole(store_id: str, entries: list[AuditEntry]) -> list[Json]:
-    """Return the same entries with their long columns."""
+    """Return the entries as JSON, newest first. They are read again, now with their long columns."""
     found = AuditEntry.objects.of_chain(store_id).of_seqs(entry.seq for entry in entries).newest()
     return [as_json(entry, full=True) for entry in found]
 
 
 def as_json(entry: AuditEntry, *, full: bool = False) -> Json:
-    """Return an entry as JSON, named by its columns; only `full` includes `input` and `message`, which are long."""
+    """Return an entry as JSON, with the names of its columns. `input` and `message`, which can be long, are null unless
+    `full`."""
     same = {name: getattr(entry, name) for name in SAME}
     given, whole = keeping.parts(_value(entry.input) if full else None)
     return {

@@ -69,7 +69,7 @@ def _blamed(memory: Memory, version: MemoryVersion) -> Json:
 def _stretches(
     origins: Sequence[Origin], told: Mapping[int, MemoryVersion], entries: Mapping[int, AuditEntry]
 ) -> Iterator[Json]:
-    """Yield the lines in order, grouped by the version that introduced them."""
+    """Yield ranges of consecutive lines, in order. The lines of a range were introduced by one version."""
     first = 1
     for (number, known), group in groupby(origins, key=lambda origin: (origin.number, origin.known)):
         count = sum(1 for _ in group)

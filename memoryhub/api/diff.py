@@ -54,9 +54,9 @@ def _find(store_id: str, version_id: str) -> MemoryVersion:
 
 
 def _before(version: MemoryVersion) -> MemoryVersion | None:
-    """Return the previous version; None for the first one, or if retention removed the ones before it.
+    """Return the previous version. None if this is the first version, or if retention removed all earlier ones.
 
-    Raises Problem (400) if it is redacted.
+    Raises Problem (400) if the previous version is redacted.
     """
     earlier = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     found = earlier.filter(number__lt=version.number).newest().first()
@@ -90,9 +90,10 @@ def _difference(version: MemoryVersion, before: MemoryVersion | None, context: i
 
 @dataclass(slots=True)
 class _Piece:
-    """Rows of a comparison with the gaps between them, after the old and the new line `at`.
+    """The part of a comparison that one answer holds: rows, and the gaps between them.
 
-    `following` is the number of rows before the next piece (None: this is the last one).
+    `at` are the numbers of the last old and the last new line before the part. `following` is how many rows of the
+    comparison come before the next part (None: this is the last part).
     """
 
     parts: list[Row | Gap] = field(default_factory=list)
@@ -101,7 +102,7 @@ class _Piece:
 
 
 def _piece(diff: Diff, after: int) -> _Piece:
-    """Return as many rows as one answer may hold, after the first `after` rows."""
+    """Return the part of a comparison after its first `after` rows: as many rows as one answer may hold."""
     piece, passed, left = _Piece(), 0, MOST_BYTES
     for part in diffs.unified(diff):
         if passed < after or (passed == after and isinstance(part, Gap)):
@@ -119,14 +120,15 @@ def _piece(diff: Diff, after: int) -> _Piece:
 
 
 def _reached(part: Row | Gap, at: tuple[int, int]) -> tuple[int, int]:
-    """Return the last line numbers of both sides up to the end of a row or a gap."""
+    """Return the numbers of the last old and the last new line at the end of a row or gap. `at` are these numbers
+    before it."""
     if isinstance(part, Gap):
         return part.old_first + part.count - 1, part.new_first + part.count - 1
     return part.old_number or at[0], part.new_number or at[1]
 
 
 def _hunks(piece: _Piece) -> Iterator[Json]:
-    """Yield the changes with the lines around them, without the equal lines between them."""
+    """Yield the hunks: each change with the equal lines around it. The lines in gaps are left out."""
     rows: list[Row] = []
     at = piece.at
     for part in piece.parts:
@@ -142,7 +144,7 @@ def _hunks(piece: _Piece) -> Iterator[Json]:
 
 
 def _hunk(rows: Sequence[Row], at: tuple[int, int]) -> Json:
-    """Return a hunk; `at` are the last lines before it, which give the position of a side without lines."""
+    """Return a hunk. `at` are the numbers of the last old and new line before it; a side without lines starts there."""
     old = [row.old_number for row in rows if row.old_number is not None]
     new = [row.new_number for row in rows if row.new_number is not None]
     return {

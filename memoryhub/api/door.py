@@ -53,7 +53,7 @@ def answer(request: HttpRequest) -> HttpResponseBase:
 
 
 def _failure(error: Exception, request_id: str) -> Problem:
-    """Log an unexpected error with the request's id, and return the refusal for it."""
+    """Log an unexpected error with the request's id. Return the Problem with which to answer."""
     require_own_thread(error)
     if is_unavailable(error):
         logger.error("The database did not answer %s", request_id, exc_info=error)
@@ -71,7 +71,7 @@ def _resolved(path: str) -> tuple[Callable[..., Any], dict[str, str]]:
 
 
 def refusal(problem: Problem) -> HttpResponse:
-    """Return the answer to a request that no endpoint receives."""
+    """Return the answer to a request that reaches no endpoint."""
     request_id = ids.new_id(ids.REQUEST, timezone.now())
     response = envelope(problem, request_id)
     response.headers["request-id"] = request_id

@@ -1,7 +1,7 @@
-"""The frame of every operation: its checks in a fixed order, its values, and its answer as JSON.
+"""What the hub does for every operation: checks in a fixed order, values for the function, and its result as JSON.
 
-Operations are declared on Ninja's routers, which make the OpenAPI document from them. They run here and not in Ninja,
-because the checks need another order, and because a request costs a third of the time.
+Operations are declared on Ninja's routers, which make the OpenAPI document from them. The hub runs them itself, not
+through Ninja: the checks need another order, and a request takes a third of the time.
 """
 
 import inspect
@@ -49,8 +49,8 @@ encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circul
 class needs:  # noqa: N801 - it reads as a word where an operation is declared
     """What an operation requires of the key.
 
-    `access` is the least access, `session` whether a request with a session may do it, and `all_stores` whether the key
-    must reach all memory stores (`instead` says what a key without that may do).
+    `access` is the lowest sufficient access. `session` says whether a request with a session may do it. `all_stores`
+    says whether the key must reach all memory stores; `instead` is a sentence about what another key may do instead.
     """
 
     access: Access
@@ -59,12 +59,12 @@ class needs:  # noqa: N801 - it reads as a word where an operation is declared
     instead: str = ""
 
     def __call__(self, request: HttpRequest) -> None:
-        """Do nothing: Ninja requires a callable, and Endpoint makes the checks."""
+        """Do nothing. Ninja requires a callable; Endpoint makes the checks."""
 
 
 @dataclass(slots=True)
 class Call:
-    """A request whose key allows the operation; `store_id` is "" if the address names no memory store."""
+    """A request whose key allows the operation. `store_id` is "" if the address names no memory store."""
 
     caller: Caller
     store_id: str
@@ -79,14 +79,13 @@ class Call:
 
 
 def call_of(request: HttpRequest) -> Call:
-    """Return the call that the frame made of a request."""
+    """Return the Call of a request that passed the checks."""
     call: Call = request.auth  # type: ignore[attr-defined]
     return call
 
 
 class Endpoint:
-    """The operations of one address. An operation that needs nothing (`auth=None`) reads and checks its request
-    itself."""
+    """The operations of one address. An operation with `auth=None` gets the request unchecked, and checks it itself."""
 
     def __init__(self, operations: Sequence[Declared]) -> None:
         self.name = operations[0].name
@@ -106,7 +105,7 @@ class Endpoint:
 
 
 class _Run:
-    """One operation, with its requirements and its models found once."""
+    """One operation, with its requirements (`needs`) and the models of its query and body."""
 
     __slots__ = ("body", "call", "closed_to_sessions", "needs", "query", "takes_body")
 
@@ -166,7 +165,8 @@ class _Run:
 
 
 def _models(view: Callable[..., Any]) -> tuple[tuple[str, type[BaseModel]] | None, tuple[str, type[BaseModel]] | None]:
-    """Return the parameters of a view that are its query (`Query[Model]`) and its body (`Model`)."""
+    """Return (name, model) of the parameter for the query (`Query[Model]`) and of that for the body (`Model`); None if
+    the view has no such parameter."""
     query = body = None
     for name, hint in get_type_hints(view, include_extras=True).items():
         if name == "return":
@@ -181,7 +181,7 @@ def _models(view: Callable[..., Any]) -> tuple[tuple[str, type[BaseModel]] | Non
 
 
 def _translated(call: Callable[..., Any], request: HttpRequest, path: dict[str, str], values: dict[str, Any]) -> Any:
-    """Return the operation's result; raises its errors as Problem."""
+    """Return the operation's result. Errors of the actions become Problems."""
     try:
         return call(request, **path, **values)
     except ToolError as error:
@@ -193,7 +193,7 @@ def _translated(call: Callable[..., Any], request: HttpRequest, path: dict[str, 
 
 
 def _answer(result: Any) -> HttpResponseBase:
-    """Return a response as it is, and anything else as JSON."""
+    """Return the result itself if it is a response, else a response with the result as JSON."""
     if isinstance(result, HttpResponseBase):
         return result
     return HttpResponse(encode(result).encode(), content_type="application/json")  # bytes need no charset lookup

@@ -39,12 +39,13 @@ def memory(store_id: str, told: MemoryTold, *, full: bool) -> Json:
 
 
 def memory_prefix(path: str) -> Json:
-    """Return a directory, by its path with the final slash, in place of the memories in it."""
+    """Return the JSON of a directory, which a list shows in place of the memories in it. `path` ends with a slash."""
     return {"type": "memory_prefix", "path": path}
 
 
 def memory_version(store_id: str, told: VersionTold) -> Json:
-    """Return a version; a redacted one shows its author and time, but nothing of its content."""
+    """Return a version. Of a redacted version only the facts about its author and its redaction are shown, nothing of
+    its content."""
     is_redacted = told.redacted_at is not None
     return {
         "type": "memory_version",

@@ -38,7 +38,7 @@ def document(api: NinjaAPI) -> Json:
 
 
 def _in_order(address: Json) -> Json:
-    """Return the methods of an address; an alias by PATCH is its own operation with its own id."""
+    """Return {method: operation} of an address. A second operation by PATCH gets an id and a summary of its own."""
     told = {method: copy.deepcopy(operation) for method, operation in address.items()}
     if "patch" in told and "post" in told and told["patch"]["operationId"] == told["post"]["operationId"]:
         told["patch"]["operationId"] += "_by_patch"
@@ -47,7 +47,7 @@ def _in_order(address: Json) -> Json:
 
 
 def _complete(told: Json, method: str, operation: Declared) -> None:
-    """Add the shared parts to an operation; one that two methods share is completed only once."""
+    """Add the shared parameters, headers and errors to one operation of the document."""
     is_open = "security" in told
     for parameter in told["parameters"]:
         if "$ref" not in parameter:
@@ -64,7 +64,7 @@ def _complete(told: Json, method: str, operation: Declared) -> None:
 
 
 def _errors(operation: Declared, method: str, is_open: bool) -> set[int]:
-    """Return the statuses of errors that the frame itself may answer."""
+    """Return the statuses of the errors that the frame can answer before it calls the operation."""
     asks = operation.needs
     found = {405, 413, 500}
     if not is_open:
@@ -98,7 +98,7 @@ def _schemas() -> Json:
 
 
 def _plain(schema: Any) -> Any:
-    """Return a schema without the titles that are generated from names."""
+    """Return a schema without the titles that were generated from names."""
     if isinstance(schema, dict):
         return {
             name: value if name == "examples" else _plain(value)

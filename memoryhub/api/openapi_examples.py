@@ -30,7 +30,8 @@ _BY_TYPE: Json = {
 
 
 def example_of(schema: Json, shapes: Json, name: str = "") -> Any:
-    """Return a value that fits a schema; `shapes` are the document's schemas, `name` is the property's name."""
+    """Return an example value for a schema. `shapes` are the document's schemas; `name` is the property that has the
+    schema."""
     for word in ("examples", "enum"):
         if schema.get(word):
             return schema[word][0]

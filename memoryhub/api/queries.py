@@ -21,7 +21,11 @@ _MOMENT = re.compile(
 
 
 def parsed(query: str, model: type[BaseModel]) -> dict[str, str]:
-    """Return the parameters that a model knows; raises Problem (400) if one is repeated or the query is not UTF-8."""
+    """Return {name: value} of the parameters that a model knows.
+
+    Raises Problem (400) if the query is not UTF-8 or has more than 100 parameters, or if a known parameter is repeated
+    or has a NUL.
+    """
     if not query or query == "beta=true":
         return {}
     known = names_of(model)
@@ -46,7 +50,7 @@ def parsed(query: str, model: type[BaseModel]) -> dict[str, str]:
 
 @lru_cache(maxsize=64)
 def names_of(model: type[BaseModel]) -> frozenset[str]:
-    """Return the names of a model's parameters in a query."""
+    """Return the names that a model's parameters have in a query."""
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
@@ -67,7 +71,8 @@ def _flag(value: Any) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    """Return an RFC 3339 time in UTC; the `+` of its offset may have arrived as a space."""
+    """Return an RFC 3339 time in UTC. The `+` of its offset may have arrived as a space. Other types are returned
+    unchanged."""
     if not isinstance(value, str):
         return value
     match = _MOMENT.fullmatch(value[:-6] + value[-6:].replace(" ", "+"))

@@ -59,10 +59,10 @@ Timestamp = Annotated[
 
 
 def answers(good: Any, *more: int) -> dict[Any, Any]:
-    """Return the responses of an operation: its schema at 200, and errors beyond those of every operation.
+    """Return {status: schema} of an operation's responses: `good` at 200, and the errors with the statuses `more`.
 
-    `more` are the statuses of these errors, for example 409 for a conflict. With 429, where calls are counted, 507 is
-    added.
+    The errors that every operation can have are not among them. With 429 comes 507: an operation whose calls are
+    counted can also be refused because the audit is full.
     """
     more += (507,) if 429 in more else ()
     return {200: good} | {status: Conflict if status == 409 else Error for status in more}

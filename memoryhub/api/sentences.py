@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def sentence_of(error: ValidationError) -> str:
-    """Return a sentence about the first error, with its place."""
+    """Return a sentence about the first error, which names the wrong parameter or key."""
     first = error.errors(include_url=False, include_context=True, include_input=False)[0]
     places = [str(part) for part in first["loc"]]
     where = ".".join(places[:1] if "[key]" in places else places)[:200]
@@ -36,7 +36,7 @@ def sentence_of(error: ValidationError) -> str:
 
 
 def _what(error: Any) -> str:
-    """Return the rest of the sentence, after the name."""
+    """Return the second part of the sentence: what is wrong with the named value."""
     kind, context = error["type"], error.get("ctx", {})
     if kind in _BOUNDS:
         sentence, name = _BOUNDS[kind]

@@ -121,7 +121,7 @@ def _without_inputs(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_reused_tokens(store_id: str, caller: Caller, tool_uses: list[ToolUse]) -> None:
-    """Raise Problem (422), before the first block runs, if one of them ran before with another input."""
+    """Raise Problem (422) if one of the blocks ran before with another input. This is checked before any block runs."""
     for tool_use in tool_uses:
         if calls.is_reused(store_id, caller.key, tool_use.token, tool_use.digest):
             raise _reused(tool_use.token)
@@ -166,7 +166,7 @@ def _answer(results: list[ToolResult], is_message: bool) -> HttpResponse:
 
 
 def _usage(usage: Usage) -> str:
-    """Return the store's usage as a dictionary of RFC 8941, with each limit that is set."""
+    """Return the store's usage as a dictionary of RFC 8941: each count, with its limit if one is set."""
     figures = (
         ("memories", usage.memories, usage.limits.memories),
         ("bytes", usage.total_bytes, usage.limits.total_bytes),

@@ -1,8 +1,8 @@
 """Runs background work: each kind in its own thread, with its interval, its delay after a failure and its state.
 
 Intervals use the monotonic clock, so that setting the system's clock stops nothing. Kinds of work that keep the
-processor busy take turns in slices. One that hangs in its slice delays each of the others by only WAIT seconds a round;
-one that fails is tried again after a growing delay, while the others go on.
+processor busy take turns. If one of them hangs, each other kind waits WAIT seconds per round and then works without its
+turn. Work that fails is tried again after a growing delay; all other work goes on.
 """
 
 import logging
@@ -31,7 +31,7 @@ Seconds = Callable[[], float]
 
 
 def sentence(error: BaseException) -> str:
-    """Return an error in words for an administrator."""
+    """Return a sentence about an error, for an administrator."""
     if isinstance(error, JobFailed) and error.__cause__ is not None:
         return sentence(error.__cause__)
     if isinstance(error, OSError):
@@ -49,7 +49,8 @@ def delay_after(failures: int) -> float:
 
 
 class JobFailed(Exception):
-    """One of several jobs failed. Each job has its own delay, so the round itself comes again soon."""
+    """One of several jobs failed; `__cause__` is the error. Each job has its own delay, so the next round comes
+    soon."""
 
 
 class Explained(Exception):
@@ -57,7 +58,8 @@ class Explained(Exception):
 
 
 class Report:
-    """The state of one kind of work, saved when it changes and once a minute."""
+    """The outcome of one kind of work. A failure is saved at once; a success is saved after a failure and once a
+    minute."""
 
     def __init__(self, name: str, clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
         self.name, self.clock, self.seconds = name, clock, seconds
@@ -71,7 +73,8 @@ class Report:
             self._note(Outcome(self.name, self.clock()))
 
     def failed(self, error: BaseException, longest: float = LONGEST_DELAY) -> float:
-        """Log and save a failure, once for each error; return the seconds to wait before the next round."""
+        """Return the seconds to wait before the next round. Log and save the failure, unless it is the same error
+        object as last time."""
         if isinstance(error, JobFailed):
             longest = FIRST_DELAY
         if error is self.last:
@@ -102,9 +105,10 @@ class Report:
 
 @dataclass(slots=True)
 class Task:
-    """A kind of work. `work` does one round of it at a moment and returns False if there is more to do soon.
+    """A kind of work. `work` does one round; its argument is the moment. It returns False if more work should follow
+    soon.
 
-    A task `aside` does not take turns with the others, because it may wait long for something other than the database.
+    A task with `aside` does not take turns, because it may wait long for something other than the database.
     """
 
     name: str
@@ -118,7 +122,7 @@ class Task:
 
 
 class Runner:
-    """Several kinds of work and when each is due."""
+    """Runs several kinds of work, each when it is due."""
 
     def __init__(self, tasks: Sequence[Task], clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> None:
         self.tasks, self.clock, self.seconds = tasks, clock, seconds
@@ -136,12 +140,12 @@ class Runner:
         return threads
 
     def run_due(self) -> None:
-        """Do the work that is due in the calling thread."""
+        """Do all work that is due, in the calling thread."""
         for task in self.tasks:
             self.look(task)
 
     def look(self, task: Task) -> None:
-        """Do one round of a kind of work if it is due, and report its outcome."""
+        """Do one round of a kind of work if it is due, and save its outcome."""
         if self.seconds() < task.due:
             return
         report = self.reports[task.name]

@@ -70,7 +70,7 @@ def runner(clock: Clock = timezone.now, seconds: Seconds = time.monotonic) -> Ru
 
 
 class Checkpoints:
-    """The time of the last checkpoint, and the chains' heads in it."""
+    """Writes checkpoints of the audit. It remembers when it wrote the last one, and the chains' heads in it."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -89,7 +89,8 @@ class Checkpoints:
 
 
 class Forgetting:
-    """Deletes expired rows, by the clock of the hub's running time."""
+    """Deletes rows that are too old. Most of them age by the clock of the hub's running time, browser sessions by the
+    system's clock."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds
@@ -127,7 +128,8 @@ def count(now: datetime) -> bool:
 
 
 def settle_findings(now: datetime) -> bool:
-    """Open resolved findings again whose value is still in their memory; return False while there are more."""
+    """Check resolved findings again, and reopen those whose value is still in the memory. Return False while there are
+    more to check."""
     return not unsettled.step(now)
 
 
@@ -137,10 +139,10 @@ def look_at_policies(now: datetime) -> None:
 
 
 class Jobs:
-    """Works on several jobs in turn, one step each, with a pause after each step.
+    """Works on several jobs in turn: one step of a job, then a pause, then the next job.
 
-    A job that fails is tried again after a growing delay, and the other jobs go on. While a job is failing, each round
-    ends by raising its error.
+    A job that fails is tried again after a growing delay; the other jobs go on. While any job is failing, each round
+    ends by raising that job's error.
     """
 
     def __init__(self, find: Callable[[], Iterable[str]], step: Callable[[str], bool], seconds: float) -> None:
@@ -148,7 +150,7 @@ class Jobs:
         self.failed: dict[str, tuple[int, float, JobFailed]] = {}
 
     def go_on(self, now: datetime) -> None:
-        """Work for one slice of time; raises JobFailed."""
+        """Work for one slice of time. Raises JobFailed if a job is failing."""
         there = list(self.find())
         self.failed = {job: kept for job, kept in self.failed.items() if job in there}
         end, jobs = time.monotonic() + self.slice, deque(job for job in there if self._is_due(job))
@@ -177,29 +179,30 @@ class Jobs:
 
 
 def open_runs() -> Iterable[str]:
-    """Return the retention runs that can go on; none while the figures are behind."""
+    """Return the ids of the retention runs that can go on. There are none until the figures have counted all
+    entries."""
     going_on = runs.going_on()
     # Rows removed before they are counted would be missing from the figures.
     return going_on if going_on and figures.catch_up() else []
 
 
 def retention_runs(seconds: float = RUN_FOR) -> Jobs:
-    """Return the jobs of the retention runs."""
+    """Return the Jobs that continue the retention runs."""
     return Jobs(open_runs, lambda run: runs.step(run, timezone.now()), seconds)
 
 
 def imports(seconds: float = RUN_FOR) -> Jobs:
-    """Return the jobs of imports and their previews."""
+    """Return the Jobs that continue imports and the making of their previews."""
     return Jobs(importing.running, lambda job: importing.step(job, timezone.now()), seconds)
 
 
 def deletions(seconds: float = RUN_FOR) -> Jobs:
-    """Return the jobs that remove the rows of deleted stores."""
+    """Return the Jobs that remove the rows of deleted stores."""
     return Jobs(delete.deleted_stores, delete.step, seconds)
 
 
 def open_scans(seconds: float = SCAN_FOR) -> Jobs:
-    """Return the jobs of the unfinished scans; after each step they pause for as long as the step took."""
+    """Return the Jobs that continue unfinished scans. After each step they pause for as long as the step took."""
     return Jobs(lambda: [scan.pk for scan in scans.running()], _scan, seconds)
 
 

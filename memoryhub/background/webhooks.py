@@ -1,7 +1,8 @@
-"""Threads of the server that send events to webhooks: one reads the audit and hands out deliveries, the others send.
+"""Threads of the server that send events to webhooks: one thread reads the audit and hands out webhooks, the others
+send.
 
-Each webhook is served by one thread at a time. Failing webhooks get at most half of the threads: receivers that hang
-delay one another only for a while, and the healthy ones not at all.
+A webhook is served by one thread at a time. Failing webhooks get at most half of the threads. So receivers that hang
+can delay one another for a while, but never the healthy ones.
 """
 
 import logging
@@ -61,7 +62,7 @@ def start(stop: threading.Event, report: Report) -> list[threading.Thread]:
 
 
 class _Quiet(Sender):
-    """A sender that holds no connection to PostgreSQL while it waits for a receiver."""
+    """A sender that closes the thread's connection to PostgreSQL before it waits for a receiver."""
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, private: bool = False) -> Answer:
         _let_go()
@@ -99,7 +100,8 @@ class Dispatcher:
         connection.close()
 
     def turn(self) -> bool:
-        """Read new entries and hand out due deliveries; return whether all entries have been read."""
+        """Read new entries, and hand webhooks with a due delivery to threads. Return whether all entries have been
+        read."""
         at = self.clock()
         self.steps += 1
         done = deliveries.gather(at, most=1, turn=self.steps, hurry=self.late >= LATE)
@@ -141,7 +143,8 @@ class Dispatcher:
             self.wake.set()
 
     def _send(self, webhook: str) -> None:
-        """Send a webhook's deliveries for one turn; a slow receiver is then treated like a failing one."""
+        """Send due deliveries of a webhook, beginning none after TURN seconds. If its receiver was slow, the webhook is
+        treated like a failing one the next time."""
         begun = time.monotonic()
         tries = send.work(
             webhook,
@@ -157,17 +160,17 @@ class Dispatcher:
 
 
 def _rest(seconds: float, share: int) -> None:
-    """Rest after a step that took this many seconds."""
+    """Pause the dispatcher after a step. `seconds` is how long the step took."""
     time.sleep(min(max(PAUSE, share * seconds) if transactions.is_busy() else seconds, LONGEST))
 
 
 def _breathe(seconds: float, much_waits: bool) -> None:
-    """Pause between two deliveries, the first of which took this many seconds."""
+    """Pause between two deliveries. `seconds` is how long the first one took."""
     least, most = BREATH
     time.sleep(BREATH_IN_A_HURRY if much_waits else min(max(least, 3 * seconds), most))
 
 
 def _let_go() -> None:
-    """Close the connection to PostgreSQL of a thread that waits."""
+    """Close this thread's connection to PostgreSQL while the thread waits."""
     if connection.vendor != "sqlite":
         connection.close()

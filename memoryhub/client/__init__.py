@@ -45,10 +45,11 @@ CacheControl = BetaCacheControlEphemeralParam
 
 
 class HubError(Exception):
-    """The hub did not run a call, or its outcome is unknown. Errors of the tool itself are ToolErrors.
+    """The hub refused a call, or the outcome of the call is unknown. An error of the tool itself is a ToolError
+    instead.
 
-    `status` and `type` are those of the hub's answer, None without an answer; `request_id` names the request in the
-    hub's log.
+    `status` and `type` come from the hub's answer; they are None if no answer came. `request_id` names the request in
+    the hub's log.
     """
 
     def __init__(
@@ -259,7 +260,7 @@ class AsyncHubMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 class _Hub:
-    """The addresses of a tool's calls, and the headers of each; raises ValueError for invalid arguments."""
+    """The hub's addresses for the tool's requests, and their headers. Raises ValueError for invalid arguments."""
 
     def __init__(self, url: str, key: str, store: str, session: str | None) -> None:
         for name, value in (("url", url), ("key", key), ("store", store)):
@@ -275,7 +276,7 @@ class _Hub:
         self.at_root = f"{of_store}/memories?path_prefix=/&depth=1&limit={MOST_DELETES}"
 
     def options(self, token: str | None = None) -> Any:
-        """Return the SDK's options of a request: its headers, which override all others."""
+        """Return the SDK's options of a request: headers, which override those that the SDK sets."""
         headers = {"Authorization": f"Bearer {self._key}"}
         if self._session is not None:
             headers["Memoryhub-Session"] = self._session
@@ -298,19 +299,19 @@ def _with_environment(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(command: object) -> object:
-    """Return a command as the model sent it, whether or not the SDK parsed it into an object."""
+    """Return a command as the model sent it, even if the SDK has parsed it into an object."""
     if hasattr(command, "model_dump"):
         return command.model_dump(mode="json", exclude_unset=True)
     return dict(command) if isinstance(command, Mapping) else command
 
 
 def _block(input: object) -> Block:
-    """Return a tool_use block with its own id: the runner does not pass the model's id to a tool."""
+    """Return a tool_use block with a fresh id, because the runner does not pass the model's id to a tool."""
     return {"type": "tool_use", "id": f"toolu_hub_{uuid.uuid4().hex}", "name": "memory", "input": input}
 
 
 def _message(paths: Sequence[str]) -> Block:
-    """Return a request that deletes several paths, given in the API's form."""
+    """Return the assistant message that deletes these paths, which are in the API's form."""
     deletes = [_block({"command": "delete", "path": f"/memories{path}"}) for path in paths]
     return {"role": "assistant", "content": deletes}
 
@@ -320,7 +321,7 @@ def _token(body: Block) -> str:
 
 
 def _outcome(hub: _Hub, answer: object) -> str:
-    """Return the text of a tool_result block; raises it as ToolError if it is an error."""
+    """Return the text of a tool_result block. Raises ToolError with that text if the block is an error."""
     if not isinstance(answer, dict) or not isinstance(answer.get("content"), str) or "is_error" not in answer:
         raise _no_hub(hub)
     if answer["is_error"]:
@@ -344,7 +345,8 @@ def _refused(hub: _Hub, paths: Sequence[str], answer: object) -> dict[str, str]:
 
 
 def _raise_refused(refused: Mapping[str, str], paths: Sequence[str]) -> None:
-    """Raise ToolError for a path that was refused and still exists: it would be refused again."""
+    """Raise ToolError if one of `paths` was refused in the last request: it still exists, and would be refused
+    again."""
     for path in paths:
         if path in refused:
             raise ToolError(refused[path])

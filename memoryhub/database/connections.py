@@ -1,4 +1,4 @@
-"""Database connections of a server process: checkpoints of SQLite's log in a thread, and a limit on lock waits in
+"""Settings of database connections: checkpoints of SQLite's log in a thread of its own, and a limit on lock waits in
 PostgreSQL."""
 
 import logging
@@ -28,10 +28,10 @@ _limited: WeakSet[Any] = WeakSet()
 
 
 def configure(connection: BaseDatabaseWrapper, **_: object) -> None:
-    """Prepare a new connection, as a receiver of Django's signal.
+    """Prepare a new connection. Django calls this through the signal `connection_created`.
 
-    SQLite leaves checkpoints to the checkpointer if one runs in this process. PostgreSQL gets a lock timeout unless its
-    role or address sets one.
+    If the checkpointer runs in this process, SQLite's own checkpoints are turned off. On PostgreSQL a lock timeout is
+    set, unless the role or the database's address sets one.
     """
     driver = connection.connection
     if connection.vendor == "sqlite":
@@ -52,7 +52,8 @@ _holders: list[BaseDatabaseWrapper] = []
 
 
 def keep_file() -> None:
-    """Bind this process to SQLite's current database file and write-ahead log; later connections refuse other files.
+    """Bind this process to SQLite's current database file and write-ahead log. From now on, connections to other files
+    are refused.
 
     One connection stays open, because SQLite deletes the log when the last connection is closed.
     """
@@ -64,10 +65,10 @@ def keep_file() -> None:
 
 
 def require_same_file() -> None:
-    """Raise OperationalError if the file at SQLite's path is no longer the one in use.
+    """Raise OperationalError if the file at SQLite's path is no longer the one that this process opened.
 
-    It is called before a write and before the write is acknowledged: data written to a file that was moved away or
-    replaced would be lost with the process.
+    Call it before a write, and before a write is acknowledged. Data written to a file that was moved away or replaced
+    would be lost when the process ends.
     """
     if path := sqlite_files.replaced():
         raise OperationalError(sqlite_files.sentence(path))
@@ -76,9 +77,9 @@ def require_same_file() -> None:
 def start_checkpointer(
     stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float = 0.25
 ) -> threading.Thread | None:
-    """Start the thread that checkpoints SQLite's log every `seconds`; return None for another database.
+    """Start and return the thread that checkpoints SQLite's log every `seconds`; return None for another database.
 
-    `write_lock` keeps the other threads of the process from writing.
+    While `write_lock` is held, the other threads of the process do not write.
     """
     if connection.vendor != "sqlite":
         return None

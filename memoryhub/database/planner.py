@@ -1,9 +1,9 @@
-"""Fixed statistics for SQLite's query planner, which say that the tables may be large.
+"""Fixed statistics for SQLite's query planner. They say that the tables may be large.
 
-Without statistics it assumes ten rows for all that a store has, and reads a whole store to find one memory. Measured
-statistics, and with them the query plans, would change with the data; these do not. They are the result of `ANALYZE` in
-a hub with a store of 100,000 memories, 1,000,000 versions and 2,000,000 entries. For each index they say how many rows
-it holds, then how many rows share the same first column, the same first two, and so on.
+Without statistics the planner assumes that a store has ten rows, and reads a whole store to find one memory. Measured
+statistics would change with the data, and so would the query plans. These are the result of `ANALYZE` in a hub with a
+store of 100,000 memories, 1,000,000 versions and 2,000,000 entries. The numbers of an index say how many rows it has,
+then how many rows share the same first column, the same first two columns, and so on.
 """
 
 from typing import Any
@@ -81,7 +81,8 @@ STATISTICS = {
 
 
 def tell(using: str, **_: Any) -> None:
-    """Write the statistics after each migration, because one that rebuilds a table deletes that table's statistics."""
+    """Write the statistics. This runs after each migration: a migration that rebuilds a table deletes the table's
+    statistics."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         return

@@ -1,8 +1,9 @@
-"""The SQLite files that this process serves, and the refusal to open other files at their paths.
+"""The SQLite files that this process serves. A connection is refused when another file, or none, is at one of their
+paths.
 
-A connection to a path without a file creates an empty database there. SQLite then deletes the write-ahead log that
-other connections are writing to and truncates the shared index of it: what they write afterwards is lost with the
-process, or the database is corrupted. The same happens when the log was renamed.
+SQLite creates an empty database if there is no file at the path. It then deletes the write-ahead log that other
+connections are writing to, and truncates the log's shared index. Later writes are lost with the process, or the
+database is corrupted. The same happens when the log was renamed.
 """
 
 import sqlite3
@@ -13,7 +14,7 @@ _kept: dict[Path, tuple[int, int]] = {}
 
 
 class Connection(sqlite3.Connection):
-    """Raises OperationalError, before it opens anything, if a file is not the one that is served."""
+    """A connection that raises OperationalError, before it opens any file, if a served file was moved or replaced."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         if path := replaced():
@@ -22,13 +23,13 @@ class Connection(sqlite3.Connection):
 
 
 def keep(path: Path) -> None:
-    """Bind this process to the file and its open write-ahead log as they are now."""
+    """Remember the identity of the database file and of its write-ahead log, as they are now."""
     log = path.with_name(f"{path.name}-wal")
     _kept.update((file, identity(file)) for file in (path, log) if file.exists())
 
 
 def replaced() -> Path | None:
-    """Return a served path where another file or none lies now; None if all are unchanged."""
+    """Return the first served path whose file was moved or replaced; None if all files are unchanged."""
     return next((path for path, kept in _kept.items() if identity(path) != kept), None)
 
 

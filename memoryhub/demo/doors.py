@@ -26,14 +26,15 @@ TEMPLATES = {
 
 
 def bring_in(workshop: MemoryStore, mina: User, at: datetime) -> None:
-    """Import what the scraper's repository told its agents."""
+    """Import what agents were told by the files of the scraper's repository."""
     job = _prepared(workshop, mina, "scraper-main.zip", HANDBOOK, "/handbook", at)
     importing.start(job.pk, Act(Actor.person(mina), Door.WEB, at + timedelta(minutes=2)))
     _go_on(job, at + timedelta(minutes=2))
 
 
 def look_at(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Prepare an import of help desk templates, one of which conflicts; no one has decided yet."""
+    """Prepare an import of help desk templates, one of which conflicts with a memory. It still waits for a person's
+    decision."""
     _prepared(service, mina, "help-desk-templates.zip", TEMPLATES, "", at)
 
 
@@ -58,7 +59,7 @@ def _go_on(job: Import, at: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed(Sender):
-    """A sender that sends nothing: the help desk of the demo does not exist."""
+    """A sender that sends nothing and returns a fixed answer, because the demo's help desk does not exist."""
 
     answer: Answer = Answer(204, duration=84_000)  # noqa: RUF009 - frozen
 
@@ -75,7 +76,7 @@ def subscribe(service: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def tell(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Deliver the new events, with one failed attempt."""
+    """Record deliveries of the new events to the webhook: one attempt that fails, then successful ones."""
     webhook = Webhook.objects.get(store=service)
     while not deliveries.gather(at):
         pass

@@ -53,7 +53,7 @@ class Loaded:
 
 
 def load(now: datetime) -> Loaded | None:
-    """Load the demo into a hub without stores and return what was made; None if there is a store."""
+    """Load the demo and return what was made. Return None, and do nothing, if the hub has a store already."""
     if MemoryStore.objects.exists():
         return None
     start = now - timedelta(days=story.DAYS + 1)
@@ -92,7 +92,7 @@ def _agent(name: str, description: str, at: datetime) -> Agent:
 
 
 def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) -> dict[tuple[str, str], str]:
-    """Return the secret of each key that the story uses, for its store."""
+    """Return {(agent, name of the key): secret} for each key of the story."""
     keys = {}
     for agent, store, name in sorted({(run.agent, run.store, run.key) for run in story.runs()}):
         by: dict[str, Any] = {"actor": SYSTEM, "door": Door.COMMAND, "at": at, "name": name}
@@ -102,7 +102,7 @@ def _keys(agents: dict[str, Agent], made: dict[str, MemoryStore], at: datetime) 
 
 
 def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
-    """Make a session's calls, 40 seconds apart; return how many were answered with an error."""
+    """Make a session's calls, 40 seconds apart. Return how many of them were answered with an error."""
     errors = 0
     for position, input in enumerate(run.calls):
         moment = at + timedelta(seconds=40 * position)
@@ -118,7 +118,8 @@ def _play(run: story.Run, store: MemoryStore, secret: str, at: datetime) -> int:
 def _acts_of_mina(
     made: dict[str, MemoryStore], mina: User, now: datetime
 ) -> list[tuple[datetime, Callable[[datetime], None]]]:
-    """Return what a person did between the sessions, in order; the work of the last days still awaits review."""
+    """Return (moment, act) of what a person did between the sessions, in order. The versions of the last days are left
+    for review."""
     reviews = [(now - timedelta(days=days, hours=3), partial(_review, made, mina)) for days in (18, 14, 11, 7, 3)]
     curated = (now - timedelta(days=6, hours=2), partial(_curate, made[story.SERVICE], mina))
     flagged = (now - timedelta(days=3, hours=2), partial(_flag, made[story.SERVICE], mina))
@@ -156,7 +157,7 @@ def _flag(store: MemoryStore, mina: User, at: datetime) -> None:
 
 
 def _dismiss(store: MemoryStore, mina: User, at: datetime) -> None:
-    """Dismiss the findings that are no secrets."""
+    """Dismiss all findings of the store that are open at this moment. In the story they are harmless."""
     found = Finding.objects.of_store(store.id).open().values_list("pk", flat=True)
     note = "Our own account: it is printed on every invoice"
     findings.decide(store.id, list(found), FindingState.DISMISSED, note, Act(Actor.person(mina), Door.WEB, at))

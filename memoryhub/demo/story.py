@@ -18,7 +18,7 @@ DAYS = 21
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One session of an agent: how long ago it began, and its calls, about a minute apart."""
+    """One session of an agent: how long ago it began, and its calls."""
 
     agent: str
     store: str
@@ -183,5 +183,6 @@ def _research() -> Iterator[Run]:
 
 
 def _run(agent: str, store: str, session: str, day: int, hour: int, calls: list[Input]) -> Run:
-    """Return a session `day` days ago; `hour` only spreads the sessions over a day."""
+    """Return a session that began `day` days ago. `hour` is the hour of the day; for today it only shifts the
+    minutes."""
     return Run(agent, store, session, timedelta(days=day, hours=(20 - hour) if day else 0, minutes=hour * 7), calls)

@@ -13,9 +13,10 @@ EVERY = 60.0
 
 
 class OncePerMinute(logging.Filter):
-    """Passes the first of several equal database errors, or answers with 503, as one line without a traceback.
+    """Shortens records about database errors, and about answers with 503, to one line without a traceback, and passes
+    one of each kind a minute.
 
-    The others are counted, and the next line after a minute says how many there were. Other errors pass unchanged.
+    The rest are counted; the next line of the same kind says how many there were. Other records pass unchanged.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -47,7 +48,7 @@ class OncePerMinute(logging.Filter):
 
 
 class RefusalsInOneLine(logging.Filter):
-    """Removes the traceback from answers below 500: a refused request is no failure of the hub."""
+    """Removes the traceback from records about answers below 500: a refused request is no failure of the hub."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", 500) < 500:
@@ -56,5 +57,5 @@ class RefusalsInOneLine(logging.Filter):
 
 
 def is_of_the_database(error: BaseException | None) -> bool:
-    """Return whether the error comes from the database: Django's or a driver's, or a full disk."""
+    """Return whether an error is a database error (of Django or a driver) or a full disk."""
     return isinstance(error, Error | DiskFull) or type(error).__module__.partition(".")[0] in ("sqlite3", "psycopg")

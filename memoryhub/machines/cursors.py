@@ -19,15 +19,17 @@ _canonical = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_key
 
 
 def encode(kind: str, filters: Mapping[str, Any], key: Sequence[Any]) -> str:
-    """Return the cursor after an item: `kind` names the list, `key` (JSON values) is the item's position in it."""
+    """Return the cursor for the items after one item. `kind` names the list, and `key` (JSON values) is the item's
+    position in it."""
     text = _canonical([_digest(kind, filters), *key])
     return PREFIX + base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
 def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Sequence[type]) -> list[Any] | None:
-    """Return the key in a cursor, or None without one; raises Problem (400) for another list or other filters.
+    """Return the key in a cursor; None if `cursor` is None. Raises Problem (400) for a cursor of another list or of
+    other filters.
 
-    `shape` are the types of the key's values, which are checked because a cursor comes from a client.
+    `shape` are the types of the key's values. They are checked, because a cursor comes from a client.
     """
     if cursor is None:
         return None
@@ -43,7 +45,8 @@ def decode(kind: str, filters: Mapping[str, Any], cursor: str | None, shape: Seq
 
 
 def moment(text: str) -> datetime:
-    """Return the moment in a cursor's key that `chain.moment` wrote; raises Problem (400) for anything else."""
+    """Return the moment that `chain.moment` wrote as `text` into a cursor's key. Raises Problem (400) for any other
+    text."""
     try:
         if text.endswith("Z"):
             return datetime.fromisoformat(text)
@@ -53,7 +56,7 @@ def moment(text: str) -> datetime:
 
 
 def _read(cursor: str) -> list[Any] | None:
-    """Return the values in a cursor, or None if it is not one."""
+    """Return the values in a cursor; None if the text is no valid cursor."""
     text = cursor.removeprefix(PREFIX)
     if text == cursor or len(cursor) > LONGEST:
         return None
@@ -67,7 +70,8 @@ def _read(cursor: str) -> list[Any] | None:
 
 
 def _is_doubtful(part: Any) -> bool:
-    """Return whether a database refuses a value: an integer beyond 64 bits, or (PostgreSQL) NUL or a surrogate."""
+    """Return whether a database could refuse a value: an integer beyond 64 bits or, on PostgreSQL, a text with a NUL or
+    a surrogate."""
     if isinstance(part, str):
         return bool(_DOUBTFUL.search(part))
     return isinstance(part, int) and abs(part) >= 2**63

@@ -33,7 +33,8 @@ class Problem(Exception):
 
     @classmethod
     def too_large(cls) -> "Problem":
-        """Return the error for a body beyond the hub's own limit, which no store's limit can exceed."""
+        """Return the error for a body larger than the hub's own limit. The limit of a store cannot be higher than that
+        limit."""
         return cls(
             413,
             "request_too_large",
@@ -50,14 +51,14 @@ class Problem(Exception):
 
     @classmethod
     def not_run(cls, error: NotRun) -> "Problem":
-        """Return the error for a call that may not run now."""
+        """Return the error for a call that was not run: the key made too many calls, or the audit is full."""
         if isinstance(error, TooManyCalls):
             return cls.too_many_calls(error.limit, error.wait)
         return cls.audit_full(error.limit)
 
     @classmethod
     def too_many_calls(cls, limit: int, wait: int) -> "Problem":
-        """Return the error for too many calls; they may be made after `wait` whole seconds."""
+        """Return the error for a key that made too many calls. It may call again after `wait` whole seconds."""
         message = (
             f"This key may make {limit} calls in 60 seconds to this memory store. Nothing was run; wait {wait} s. "
             "A message counts as many calls as it has tool_use blocks."
@@ -66,8 +67,7 @@ class Problem(Exception):
 
     @classmethod
     def audit_full(cls, limit: int) -> "Problem":
-        """Return the error for a full audit: a call that cannot be recorded does not run, and a retry would fail
-        too."""
+        """Return the error for a full audit. A call that cannot be recorded is not run; a retry would fail too."""
         message = (
             f"The audit of this memory store has reached its limit of {limit} bytes. Nothing was run: an administrator "
             "can raise the limit, or let retention remove the oldest audit entries."
@@ -98,8 +98,8 @@ class Problem(Exception):
 
     @classmethod
     def plain_http(cls) -> "Problem":
-        """Return the error for an unencrypted request to an https hub, which is never redirected: it may contain a
-        key."""
+        """Return the error for a plain http request to an https hub. The request is not redirected, because it may
+        contain a key."""
         why = "The hub answers only over https. A key that was sent over http may have been read: revoke it."
         return cls.forbidden(why)
 
@@ -109,12 +109,13 @@ class Problem(Exception):
 
     @classmethod
     def precondition(cls, message: str) -> "Problem":
-        """Return the error for a memory that is not as the request expects."""
+        """Return the error for a memory whose text is not the one that the request expects."""
         return cls(409, "memory_precondition_failed_error", message, _NO_RETRY)
 
     @classmethod
     def path_conflict(cls, message: str, path: str | None, memory: str | None) -> "Problem":
-        """Return the error for a path that is taken: by which path, and by which memory if it is one."""
+        """Return the error for a path that is taken. `path` is the conflicting path; `memory` is the id of the memory
+        there, or None."""
         details = {"conflicting_path": path, "conflicting_memory_id": memory}
         return cls(409, "memory_path_conflict_error", message, _NO_RETRY, details)
 

@@ -25,13 +25,13 @@ _JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORE
 
 
 def stopwatch() -> Callable[[], int]:
-    """Return a function that returns the microseconds since this call."""
+    """Return a function that returns how many microseconds have passed since `stopwatch` was called."""
     start = perf_counter_ns()
     return lambda: (perf_counter_ns() - start) // 1000
 
 
 def body_of(request: HttpRequest) -> bytes:
-    """Return the body, sent whole or in chunks; raises Problem (413) beyond the hub's limit."""
+    """Return the body of a request. Raises Problem (413) if the body is larger than the hub's limit."""
     limit = settings.MEMORYHUB_BODY_BYTES
     length = request.META.get("CONTENT_LENGTH") or ""
     if length == "0":
@@ -49,20 +49,21 @@ def body_of(request: HttpRequest) -> bytes:
 
 
 def require_size(body: bytes, caller: Caller) -> None:
-    """Raise Problem (413) for a body beyond the limit of the caller's store."""
+    """Raise Problem (413) if the body is larger than the limit of the caller's store."""
     limit = settings.MEMORYHUB_LIMITS["body_bytes"] if caller.body_bytes is None else caller.body_bytes
     if limit is not None and len(body) > limit:
         raise Problem.too_large_for_store(limit)
 
 
 def require_method(request: HttpRequest, *methods: str) -> None:
-    """Raise Problem (405, with `Allow`) for any other method."""
+    """Raise Problem (405, with the header `Allow`) unless the request has one of these methods."""
     if request.method not in methods:
         raise Problem.method(", ".join(methods))
 
 
 def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Door = Door.TOOL) -> Caller:
-    """Return the caller; raises Problem: 401 without a valid key, 404 if it does not reach the store, which is audited.
+    """Return the caller. Raises Problem: 401 without a valid key, 404 if the key does not reach the store; a 404 is
+    audited.
 
     `store_id` is None if the request names no memory store.
     """
@@ -78,12 +79,13 @@ def caller_of(request: HttpRequest, store_id: str | None, at: datetime, door: Do
 
 
 def secret_of(request: HttpRequest) -> str:
-    """Return the key in a request's headers; a Bearer token wins over `x-api-key`; empty without a key."""
+    """Return the key in a request's headers, or "" without a key. A Bearer token wins over `x-api-key`."""
     return secret_in(request.META)
 
 
 def secret_in(meta: Mapping[str, Any]) -> str:
-    """Return the key in the headers of a request's WSGI environment; empty without a key."""
+    """Return the key in the headers of a WSGI environment, or "" without a key. A Bearer token wins over
+    `x-api-key`."""
     scheme, _, token = str(meta.get("HTTP_AUTHORIZATION", "")).strip().partition(" ")
     if scheme.lower() == "bearer":
         return token.strip()
@@ -91,7 +93,8 @@ def secret_in(meta: Mapping[str, Any]) -> str:
 
 
 def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a body; raises Problem: 415 for another content type, 400 for any other body."""
+    """Return the JSON object in a body. Raises Problem: 415 for a content type other than JSON, 400 for any other
+    value."""
     if not _JSON_TYPE.fullmatch(request.META.get("CONTENT_TYPE") or ""):
         raise Problem.invalid("The content type must be application/json.", 415)
     try:
@@ -104,8 +107,8 @@ def json_of(request: HttpRequest, body: bytes) -> dict[str, Any]:
 
 
 def visible_header(request: HttpRequest, name: str, longest: int) -> str | None:
-    """Return a header, None if it is absent; raises Problem (400) unless it has 1 to `longest` visible ASCII
-    characters."""
+    """Return the value of a header; None if it is absent. Raises Problem (400) unless the value has 1 to `longest`
+    visible ASCII characters."""
     value = request.META.get("HTTP_" + name.upper().replace("-", "_"))
     if value is None:
         return None

@@ -21,7 +21,8 @@ LONGEST_TOKEN = 128
 
 
 def token_of(meta: Json, key: str | None) -> str | None:
-    """Return the token that identifies a repeated call: the request's own key or the client's block, or None.
+    """Return the token by which a repeated call is recognised: of the Idempotency-Key, else of the client's tool_use
+    block; None without either.
 
     The `id` of a request is no such token, because clients count from 0 again whenever they start.
     """
@@ -32,7 +33,7 @@ def token_of(meta: Json, key: str | None) -> str | None:
 
 
 def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
-    """Run one command and return its answer; an error of the command is an answer too."""
+    """Run one command and return its result. An error of the command is a result too."""
     tool_use = ToolUse.of(token or f"mcp_{secrets.token_hex(13)}", arguments)
     try:
         result = tool.execute(
@@ -54,6 +55,7 @@ def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> J
 
 
 def answer(text: str, *, is_error: bool = False, structured: Json | None = None) -> Json:
-    """Return the result of a call: a text for the model and, for a tool with an output schema, the same as a value."""
+    """Return the result of a tool call. `text` is for the model; `structured` is the same content as a value, for a
+    tool with an output schema."""
     result: Json = {"content": [{"type": "text", "text": text}], "isError": is_error}
     return result if structured is None else result | {"structuredContent": structured}

@@ -64,7 +64,7 @@ def refusal(problem: Problem) -> HttpResponse:
 
 
 def _answer(request: HttpRequest) -> HttpResponse:
-    """Answer a message, checked in this order: address, length, method, origin, key, store, store's length limit,
+    """Answer a message. The checks have this order: address, length, method, origin, key, store, store's length limit,
     headers, message."""
     elapsed = requests.stopwatch()
     named = _store_named(request.path_info)
@@ -84,7 +84,7 @@ def _answer(request: HttpRequest) -> HttpResponse:
 
 
 def _failure(error: Exception, request_id: str) -> Refused:
-    """Log an unexpected error with the request's id, and return the refusal for it."""
+    """Log an unexpected error with the request's id. Return the error with which to answer."""
     if is_unavailable(error):
         logger.error("The database did not answer %s", request_id, exc_info=error)
         unanswered = Refused(INTERNAL_ERROR, "The database did not answer; try again.", 503)
@@ -95,7 +95,7 @@ def _failure(error: Exception, request_id: str) -> Refused:
 
 
 def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Asked) -> HttpResponse:
-    """Accept a notification with 202; answer a request with its result, or with its error under its id."""
+    """Answer a notification with 202, and a request with its result or its error, under the request's id."""
     try:
         version = versions.version_of(request.headers, message)
         if message.id is None:
@@ -114,7 +114,8 @@ def _answer_to(request: HttpRequest, message: Message, store_id: str, asked: Ask
 
 
 def _store_named(path: str) -> str | None:
-    """Return the memory store in an address, None without one; raises Refused (404) for a longer address."""
+    """Return the memory store in an address; None if the address has none. Raises Refused (404) for a longer
+    address."""
     name = path[len(PREFIX) :].strip("/")
     if "/" in name:
         raise Refused(INVALID_REQUEST, "There is nothing at this address.", 404)
@@ -122,7 +123,8 @@ def _store_named(path: str) -> str | None:
 
 
 def _only_store(request: HttpRequest, at: datetime) -> str:
-    """Return the only memory store that the key reaches; raises Problem or Refused."""
+    """Return the only memory store that the key reaches. Raises Problem without a key or a store, Refused for several
+    stores."""
     stores = key_stores.stores_of(requests.secret_of(request), at)
     if stores is None:
         raise Problem.no_key()
@@ -138,7 +140,8 @@ def _session(request: HttpRequest) -> str | None:
 
 
 def _require_own_origin(request: HttpRequest) -> None:
-    """Raise Refused (403) for a page of another origin: a browser may have been tricked into sending its request."""
+    """Raise Refused (403) for a request from a web page of another origin, which may have tricked a browser into
+    sending it."""
     origin = request.META.get("HTTP_ORIGIN")
     hub = urlsplit(settings.MEMORYHUB_URL)
     if origin is not None and origin.lower() != f"{hub.scheme}://{hub.netloc}".lower():
@@ -159,7 +162,7 @@ def _kinds(header: str) -> Iterator[str]:
 
 
 def _as_refused(problem: Problem) -> Refused:
-    """Return a Problem in this door's envelope; `data` holds the API's error type."""
+    """Return a Problem as an error of JSON-RPC; `data` contains the API's error type."""
     data: messages.Json = {"type": problem.type}
     if problem.status != 429:
         return Refused(INVALID_REQUEST, problem.message, problem.status, data=data, headers=problem.headers)

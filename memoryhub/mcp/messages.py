@@ -24,7 +24,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 class Refused(Exception):
-    """An error of the protocol: code, message, HTTP status, and headers of the answer."""
+    """An error of the protocol: code, message, HTTP status, and the headers of the answer."""
 
     def __init__(
         self,
@@ -41,8 +41,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A valid message; `id` is None in a notification. `is_response` marks a response, though the hub sends no
-    requests."""
+    """A valid message. `id` is None in a notification. `is_response` is true for a response; the hub ignores it,
+    because it sends no requests."""
 
     method: str
     params: Json = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Message:
 
     @property
     def meta(self) -> Json:
-        """Return the protocol's own metadata among the parameters."""
+        """Return the protocol's own metadata (`_meta`) from the parameters; {} without any."""
         meta = self.params.get("_meta")
         return meta if isinstance(meta, dict) else {}
 
@@ -95,7 +95,7 @@ def _id(value: Json) -> str | int:
 
 
 def _without_arguments(value: Json) -> Json:
-    """Return a message without the tool's arguments, in which the tool itself checks for such characters."""
+    """Return a message without the tool's arguments. The tool itself checks them for surrogates and NUL."""
     params = value.get("params")
     if not isinstance(params, dict):
         return value

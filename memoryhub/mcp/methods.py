@@ -18,7 +18,8 @@ KEPT_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A valid request: message, version, store and caller; `key` is the request's Idempotency-Key."""
+    """A valid request: its message, its version of the protocol, its store, who asks, and its Idempotency-Key
+    (`key`)."""
 
     message: Message
     version: str
@@ -32,7 +33,8 @@ class Incoming:
 
 
 def call(incoming: Incoming) -> Json:
-    """Return the result of a request; raises Refused, or Problem for what the API refuses too."""
+    """Return the result of a request. Raises Refused for an error of the protocol, Problem for one that the API has
+    too."""
     is_stateless = incoming.version == versions.STATELESS
     method = (_STATELESS if is_stateless else _AGREED).get(incoming.message.method)
     if method is None:

@@ -1,4 +1,4 @@
-"""Calls of the tools that only read. Wrong arguments are explained to the model, which can try again."""
+"""The tools that only read. The model is told what is wrong with its arguments, so that it can try again."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,8 @@ def history(store_id: str, arguments: Json, asked: Asked, token: str | None) -> 
 
 
 def _told(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, arguments: Json, asked: Asked) -> Json:
-    """Return the result of a call, or its error in words for the model, which is audited like a command's error."""
+    """Return the result of a call. An error for the model is a result too; wrong arguments are audited like an error of
+    a command."""
     try:
         try:
             return call(store_id, arguments, asked)
@@ -152,7 +153,8 @@ def _author(version: MemoryVersion, entry: AuditEntry | None) -> Json | None:
 
 
 def _both(structured: Json) -> Json:
-    """Return a value both structured and as text, for clients that pass only texts to their model."""
+    """Return a result with a value both as structured content and as text: some clients pass only text to their
+    model."""
     return answer(json.dumps(structured, ensure_ascii=False), structured=structured)
 
 

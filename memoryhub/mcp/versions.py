@@ -1,8 +1,8 @@
-"""The supported revisions of the protocol, and the headers that each requires of a request.
+"""The supported versions of the protocol, and the headers that each requires of a request.
 
-Up to 2025-11-25 a client begins with `initialize` and names the agreed version in a header. Since 2026-07-28 there is
-no agreement: every request names its version, its method and its tool in headers, and carries the version and the
-client's capabilities in `_meta`. The hub keeps no state between two requests of either kind.
+Up to version 2025-11-25 a client begins with `initialize`, and names the agreed version in a header. Since version
+2026-07-28 nothing is agreed: each request names its version, its method and its tool in headers, and has the version
+and the client's capabilities in `_meta`. In both cases the hub keeps no state between two requests.
 """
 
 import base64
@@ -33,9 +33,10 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 def version_of(headers: Mapping[str, str], message: Message) -> str:
-    """Return the version in which to answer a message; raises Refused if its headers do not match the message.
+    """Return the version in which to answer a message. Raises Refused if the headers do not match the message.
 
-    A message without the header comes from an older client, unless the message itself names a newer version.
+    Without the header, the message must be from an older client: the oldest version is returned, or Refused is raised
+    if the message itself shows a newer version.
     """
     header = headers.get("MCP-Protocol-Version")
     if header is None:
@@ -50,7 +51,8 @@ def version_of(headers: Mapping[str, str], message: Message) -> str:
 
 
 def unsupported(requested: str) -> Refused:
-    """Return the error that lists the supported versions, from which a client can choose."""
+    """Return the error for an unsupported version. It lists the supported versions, from which the client can
+    choose."""
     return Refused(
         UNSUPPORTED_VERSION,
         "Unsupported protocol version",
@@ -59,19 +61,21 @@ def unsupported(requested: str) -> Refused:
 
 
 def status_of(refused: Refused, version: str) -> int:
-    """Return the HTTP status of a method's error: older clients read the body only with status 200."""
+    """Return the HTTP status for an error of a method. It is 200 for older clients, which read the body only then."""
     if version == STATELESS:
         return 404 if refused.code == METHOD_NOT_FOUND else refused.status
     return 200
 
 
 def agreed_on(requested: object) -> str:
-    """Return the version that `initialize` answers: the requested one, or else the latest version with this method."""
+    """Return the version with which to answer `initialize`: the requested one if it has this method, else the latest
+    that has it."""
     return requested if isinstance(requested, str) and requested in AGREED else LATEST_AGREED
 
 
 def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -> None:
-    """Raise Refused unless a stateless request's headers match its message: intermediaries read only the headers."""
+    """Raise Refused unless the headers of a stateless request match its message, because intermediaries read only the
+    headers."""
     if header == STATELESS or VERSION_KEY in message.meta:
         missing = [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in message.meta]
         if missing:
@@ -86,7 +90,8 @@ def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -
 
 
 def decoded(value: str | None) -> str | None:
-    """Return a header's value, decoded if it is `=?base64?…?=`; None if that is not canonical Base64 of UTF-8."""
+    """Return a header's value. If it has the form `=?base64?…?=`, decode it; None if that is not canonical Base64 of
+    UTF-8."""
     match = _ENCODED.fullmatch(value or "")
     if value is None or match is None:
         return value

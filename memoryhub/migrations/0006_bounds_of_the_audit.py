@@ -9,7 +9,7 @@ ENTRY_BYTES = 500
 
 
 def count_bytes(apps, schema_editor):
-    """Count the bytes of existing entries as those of new ones are counted."""
+    """Count the bytes of the existing entries, in the same way as the hub counts those of new entries."""
     entries = apps.get_model("memoryhub", "AuditEntry").objects
     chains = apps.get_model("memoryhub", "AuditChain").objects
     size = ENTRY_BYTES

@@ -1,4 +1,4 @@
-"""Seals of governing rows; existing rows get their first seal by an audit entry of the hub itself."""
+"""Seals of governing rows. Existing rows get their first seal from an audit entry that the hub itself writes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def seal_rows(apps: Any, schema_editor: Any) -> None:
-    """Append one entry to the chain of each store, and to the hub's, with a seal of every governing row."""
+    """Append one entry to the chain of each store and one to the hub's. They hold a seal of every governing row."""
     found = defaultdict(list)
     for kind, (home_column, outside) in KINDS.items():
         model = apps.get_model("memoryhub", kind)

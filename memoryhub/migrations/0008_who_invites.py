@@ -1,4 +1,4 @@
-"""Who made each invitation. Older invitations name no one and stop working: they must be made again."""
+"""Who made each invitation. Older invitations name no one and stop working; people must be invited again."""
 
 import django.db.models.deletion
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""Counters of password attempts; and browser sessions stored under a hash of their key, so that they stay valid."""
+"""Counters of password attempts. Browser sessions are now stored under a hash of their key; they stay valid."""
 
 import hashlib
 

@@ -48,18 +48,19 @@ class Theme(models.TextChoices):
 
 
 def fold_email(email: str) -> str:
-    """Return the normalized form of an e-mail address, by which two spellings compare equal."""
+    """Return an e-mail address in the form in which its spellings compare equal."""
     return unicodedata.normalize("NFKC", email).strip().casefold()
 
 
 def _did_something(chains: Sequence[str]) -> Exists:
-    """Return whether the agent or person of the outer query is the author of an entry."""
+    """Return a condition: the agent or person of the outer query is the author of an entry in one of these chains."""
     return Exists(AuditEntry.objects.filter(chain__in=chains, author_id=OuterRef("pk")))
 
 
 class UserQuerySet(SealedQuerySet["User"]):
     def known_in(self, chains: Sequence[str]) -> UserQuerySet:
-        """Return the people with a role in one of these stores, or an act in one of these chains."""
+        """Return the people who have a role in one of these stores, or an entry in one of these chains. A chain has its
+        store's id."""
         role = Member.objects.filter(user=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(role) | _did_something(chains))
 
@@ -74,7 +75,7 @@ class UserManager(_People["User"]):
 
 
 class User(Sealed, AbstractBaseUser):
-    """A person. `is_superuser` allows everything; for anyone else the roles in stores decide."""
+    """A person. With `is_superuser` the person may do everything; otherwise the person's roles in stores decide."""
 
     OUTSIDE: ClassVar = {"last_login": "the entries of sign-ins say it"}
 
@@ -142,9 +143,11 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
         return self.filter(used_at=None, expires_at__gt=at)
 
     def granted(self) -> InvitationQuerySet:
-        """Return the invitations that the hub made, or an active person who may still grant their role.
+        """Return the invitations of the hub itself, and those whose maker is active and may still grant what they
+        grant.
 
-        A superuser may grant everything, an admin of a store only a role in that store.
+        A superuser may grant everything. An admin of a store may only grant a role in that store, to someone who is not
+        yet a person of the hub. Invitations to a deleted store are left out.
         """
         admin = Exists(Member.objects.filter(store=OuterRef("store"), user=OuterRef("made_by"), role=Role.ADMIN))
         role = Q(admin, user=None, is_superuser=False)
@@ -160,9 +163,9 @@ class InvitationQuerySet(SealedQuerySet["Invitation"]):
 
 
 class Invitation(Sealed):
-    """A one-time link by which a person sets name and password; only the token's SHA-256 is stored.
+    """A one-time link by which a person sets a name and a password. Only the SHA-256 of its token is stored.
 
-    It works only while the person who made it may still grant the role: see `granted`.
+    It works only while the person who made it may still grant what it grants: see `granted`.
     """
 
     HOME: ClassVar = "store_id"
@@ -195,7 +198,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
     def known_in(self, chains: Sequence[str]) -> AgentQuerySet:
-        """Return the agents with a key to one of these stores, or an act in one of these chains."""
+        """Return the agents that have a key to one of these stores or to all stores, or an entry in one of these
+        chains."""
         keys = Key.objects.filter(agent=OuterRef("pk"))
         reaching = KeyStore.objects.filter(key__agent=OuterRef("pk"), store__in=chains)
         return self.filter(Exists(keys.filter(all_stores=True)) | Exists(reaching) | _did_something(chains))
@@ -211,7 +215,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
         return self.filter(folded_name=folded)
 
     def after(self, id: str) -> AgentQuerySet:
-        """Return the agents after the one with this id, ordered by name; all agents for an unknown id."""
+        """Return the agents that follow the agent with this id, ordered by name. For an unknown id, return all
+        agents."""
         last = Agent.objects.filter(pk=id).values_list("folded_name", flat=True).first()
         if last is None:
             return self.by_name()
@@ -221,8 +226,8 @@ class AgentQuerySet(SealedQuerySet["Agent"]):
 class Agent(Sealed):
     """A named program that has keys.
 
-    A name is unique only among the agents that its creator may see, so a refused name reveals no agent of other stores.
-    Where two agents of one name are visible together, the end of the id is shown too.
+    A name need only be unique among the agents that its creator may see. Otherwise a refused name would reveal an agent
+    of other stores. Where two agents with one name are listed together, the ends of their ids are shown too.
     """
 
     id = IdField(primary_key=True)
@@ -255,7 +260,8 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(shared | Q(Exists(roles), all_stores=True))
 
     def governed_by(self, user: User) -> KeyQuerySet:
-        """Return the keys that the person may revoke: the person is an admin of each of their stores."""
+        """Return the keys that a person may revoke: for a superuser all, else those whose every store the person is an
+        admin of. Keys to all stores are left to superusers."""
         if user.is_superuser:
             return self
         own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")
@@ -263,7 +269,7 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(Exists(stores), ~Exists(stores.exclude(store__in=own)), all_stores=False)
 
     def made_by(self, user: User) -> KeyQuerySet:
-        """Return the keys that a person issued, and whose secrets the person has seen."""
+        """Return the keys that a person issued. The person has seen their secrets."""
         return self.filter(created_by=user)
 
     def newest(self) -> KeyQuerySet:
@@ -271,7 +277,7 @@ class KeyQuerySet(SealedQuerySet["Key"]):
 
 
 class Key(Sealed):
-    """A secret of an agent, shown once; only its SHA-256 is stored. `hint` is its last four characters."""
+    """A secret of an agent. It is shown once; only its SHA-256 is stored. `hint` is its last four characters."""
 
     OUTSIDE: ClassVar = {"last_used_at": "each call would seal it; the entries of the key say it"}
 
@@ -296,7 +302,7 @@ class Key(Sealed):
 
 
 class KeyStoreQuerySet(SealedQuerySet["KeyStore"]):
-    """A query of the stores that keys may reach; `Sealed` models need a `SealedQuerySet`."""
+    """A query of KeyStore rows. A model that is `Sealed` needs a `SealedQuerySet`."""
 
 
 class KeyStore(Sealed):
@@ -323,7 +329,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self.known_in(Member.objects.filter(user=user).values("store"))
 
     def known_in(self, chains: Sequence[str] | models.QuerySet[Member, Any]) -> SessionQuerySet:
-        """Return the sessions with an act in one of these chains."""
+        """Return the sessions that have an entry in one of these chains."""
         return self.filter(Exists(AuditEntry.objects.filter(chain__in=chains, session=OuterRef("pk"))))
 
     def latest_of(self, agent: Agent | OuterRef) -> SessionQuerySet:
@@ -332,12 +338,13 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self.filter(pk__in=Subquery(latest)).newest()
 
     def newest(self) -> SessionQuerySet:
-        """Order by start, newest first: ids are ordered by time."""
+        """Order sessions by their start, newest first. Their ids are ordered by time."""
         return self.order_by("-id")
 
 
 class Session(models.Model):
-    """One run of an agent, as the agent named it; `first_seen_at` and `last_seen_at` are exact to the second."""
+    """One run of an agent, under the name that the agent gave. `first_seen_at` and `last_seen_at` are exact to the
+    second."""
 
     id = IdField(primary_key=True)
     agent = models.ForeignKey(Agent, models.CASCADE, db_index=False, related_name="sessions")

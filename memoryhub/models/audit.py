@@ -32,12 +32,13 @@ class Door(models.TextChoices):
 
     @property
     def has_tool(self) -> bool:
-        """Return whether agents call the memory tool through this door, and so may send any command name."""
+        """Return whether agents call the memory tool through this door. Entries of such a door may have any command
+        name."""
         return self in (Door.TOOL, Door.MCP)
 
     @property
     def shows_by_id(self) -> bool:
-        """Return whether this door shows a version by its id, even after it was superseded."""
+        """Return whether this door shows a version by its id, even after a newer version replaced it."""
         return self in (Door.API, Door.MCP)
 
 
@@ -53,13 +54,16 @@ ENTRY_BYTES = 500
 
 
 class AuditChain(models.Model):
-    """The head of a chain; the id is a store's, or HUB. A chain outlives its store: the deletion's entry closes it.
+    """The head of a chain. Its id is a store's id, or HUB. A chain outlives its store: the entry of the deletion is its
+    last one.
 
-    `bytes` is the size of its entries when they were written, minus that of the entries that retention removed.
+    `bytes` is the sum of the sizes of its entries, each as it was when the entry was written. Entries that retention
+    removed are subtracted.
 
     Where retention removed the oldest entries, up to and including `start_seq`, the chain starts at a signed
-    checkpoint. It holds the hash of the last removed entry, the moment of the removal, and two digests: of the
-    remaining versions that the removed entries made, and of their seals of governing rows that are still the newest.
+    checkpoint. The checkpoint holds the hash of the last removed entry, the moment of the removal, and two digests. One
+    covers the remaining versions that removed entries made. The other covers the seals in removed entries that are
+    still the newest seal of their governing row.
     """
 
     id = IdField(primary_key=True)
@@ -82,9 +86,9 @@ know that and would otherwise choose the index by path or by time."""
 
 
 def at_or_beneath(column: Expression | F, path: str) -> Q:
-    """Return a condition for rows at a path, or under it if the path ends with a slash.
+    """Return a condition for rows at a path, or under the path if it ends with a slash.
 
-    Rows under a path are a range, because LIKE folds case on SQLite.
+    Rows under a path are found by a range, because LIKE folds case on SQLite.
     """
     if not path.endswith("/"):
         return Q(Exact(column, path))
@@ -93,11 +97,11 @@ def at_or_beneath(column: Expression | F, path: str) -> Q:
 
 
 def by_path_alone(rows: models.QuerySet[Any], low: int, high: int) -> Any:
-    """Limit rows with some paths to the seqs from `low` to `high`, read from the index by path; annotate `place` = seq.
+    """Limit rows that were chosen by path to the seqs from `low` to `high`, and annotate `place`, which equals `seq`.
 
-    Given the bounds or the order of seq itself, SQLite would walk the whole chain: `+ 0` hides the column from its
-    planner. Given two bounds that it cannot estimate, PostgreSQL would expect few rows and start parallel workers, so a
-    lower bound is only added where one is needed.
+    The database shall read these rows from the index by path. SQLite would walk the whole chain if the bounds or the
+    order named `seq` itself; `+ 0` hides the column from its planner. PostgreSQL, given two bounds that it cannot
+    estimate, would expect few rows and start parallel workers; so a lower bound is only added where it is needed.
     """
     placed = rows.annotate(place=F("seq") + 0).filter(place__lte=high)
     return placed.filter(place__gte=low) if low > 1 else placed
@@ -117,7 +121,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.newest() if newest else self.oldest()
 
     def in_brief(self) -> AuditEntryQuerySet:
-        """Leave out the columns that can be long; annotate `message_start`, the message's first 400 characters."""
+        """Defer the columns that can be long, and annotate `message_start`: the first 400 characters of the message."""
         long = ("input", "message", "salts", "commitments")
         return self.defer(*long).annotate(message_start=Substr("message", 1, 400))
 
@@ -126,7 +130,8 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(seq__gte=low, seq__lte=high)
 
     def by_author(self, author_id: str) -> AuditEntryQuerySet:
-        """Return the entries of an agent (with any of its keys) or of a person."""
+        """Return the entries of a person, or of an agent with any of its keys. `author_id` is the id of the person or
+        agent."""
         return self.filter(author_id=author_id)
 
     def of_session(self, session_id: str) -> AuditEntryQuerySet:
@@ -139,14 +144,15 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(door=door)
 
     def through_other(self, door: str) -> AuditEntryQuerySet:
-        """Return the entries through a door other than the tool's; the literal lets SQLite use the partial index."""
+        """Return the entries through a door other than the tool's. The literal in the SQL lets SQLite use the partial
+        index."""
         return self.filter(~Exact(F("door"), Literal(Door.TOOL.value)), door=door)
 
     def that_ended(self, ok: bool) -> AuditEntryQuerySet:
         return self.filter(ok=ok)
 
     def of_memory(self, memory_id: str) -> AuditEntryQuerySet:
-        """Return the entries that name this memory alone. No index serves it: filter by something else first."""
+        """Return the entries whose only memory is this one. No index serves this filter: use another filter first."""
         return self.filter(memory=memory_id)
 
     def at_path(self, path: str) -> AuditEntryQuerySet:
@@ -157,18 +163,20 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return self.filter(at_or_beneath(F("path"), path + "/"))
 
     def within(self, start: datetime | None, end: datetime | None) -> AuditEntryQuerySet:
-        """Return the entries from `start` until before `end`; None sets no bound.
+        """Return the entries from `start` on and before `end`; None sets no bound.
 
-        No index serves it: filter by the seqs of `seqs_near` first.
+        No index serves this filter: limit the seqs by `seqs_near` first.
         """
         found = self if start is None else self.filter(GreaterThanOrEqual(UNINDEXED_TIME, start))
         return found if end is None else found.filter(LessThan(UNINDEXED_TIME, end))
 
     def seqs_near(self, start: datetime | None, end: datetime | None) -> tuple[int, int]:
-        """Return the lowest and the highest seq of one chain's entries in a span of time; None sets no bound.
+        """Return (low, high): bounds for the seqs of one chain's entries in a span of time. None as `start` or `end`
+        sets no bound.
 
-        Clocks can run backwards, so entries up to CLOCK_SLACK places out of order are included, and entries outside the
-        span may lie between: filter by `within` too. Indexes are ordered by seq, so each filter can use its own.
+        Clocks can run backwards: entries up to CLOCK_SLACK places out of order are included. So entries outside the
+        span may lie between the bounds: filter by `within` too. Indexes are ordered by seq, so every other filter can
+        use its own index.
         """
         low, high, by_time = 1, LAST_SEQ, self.annotate(place=F("seq")).values("place")
         if start is not None:
@@ -180,7 +188,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
         return low, high
 
     def bytes(self) -> int:
-        """Return the estimated size of the entries in bytes; see `AuditChain.bytes`."""
+        """Return the estimated size of the entries, in bytes; see `AuditChain.bytes`."""
         long = (Coalesce(Length(name), 0) for name in ("message", "input", "salts", "commitments"))
         size = ENTRY_BYTES + next(long) + next(long) + next(long) + next(long)
         return self.aggregate(size=Sum(size))["size"] or 0
@@ -192,9 +200,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
-    `input` and `message` are ASCII-escaped JSON. `message` is null where the answer is rendered again from `version`
-    (lines `first_line` to `last_line`, `cut` when the view limit ended it) or equals that of entry `replay_of`.
-    `author_id` is the agent of a key, otherwise equal to `actor_id`; `duration` is in microseconds.
+    `input` and `message` are ASCII-escaped JSON. `message` is null in two cases: the answer is rendered again from
+    `version`, or it equals the answer of the entry `replay_of`. Rendered are the lines `first_line` to `last_line`;
+    `cut` says whether the view limit ended them. `author_id` is the agent if the actor is a key, else it equals
+    `actor_id`. `duration` is in microseconds.
     """
 
     STORE = "chain"
@@ -250,7 +259,8 @@ class AuditEntry(RowOfStore):
 
 
 class IdempotentCall(RowOfStore):
-    """A call that a key has already made: the digest of its input, and the seq of its first entry."""
+    """A tool call that must not run twice: a key's token, the digest of the call's input, and the seq of the first
+    entry."""
 
     pk = models.CompositePrimaryKey("store", "key", "token")
     store = models.ForeignKey("memoryhub.MemoryStore", models.CASCADE, db_index=False, related_name="+")

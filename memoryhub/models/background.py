@@ -20,9 +20,10 @@ class BackgroundTask(models.Model):
 
 
 class Installation(models.Model):
-    """The only row: keyed digests of the secrets that the hub was first started with, and its clock of running time.
+    """One row about this hub: keyed digests of the secrets with which it was first started, and its clock of running
+    time.
 
-    `clock` is the moment that expiry of old rows is measured by; see `actions.core.hub_clock`.
+    Old rows expire by this `clock`; see `actions.core.hub_clock`.
     """
 
     id = models.IntegerField(primary_key=True, default=1)

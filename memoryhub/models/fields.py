@@ -9,7 +9,8 @@ from django.db.models.sql.compiler import SQLCompiler
 
 
 class PathField(models.TextField):  # type: ignore[type-arg]
-    """Text that compares by code point on both databases: collation ``C`` on PostgreSQL, the default on SQLite."""
+    """A text that is compared by code point on both databases: by the collation ``C`` on PostgreSQL, by default on
+    SQLite."""
 
     def db_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:
         parameters = super().db_parameters(connection)
@@ -19,19 +20,19 @@ class PathField(models.TextField):  # type: ignore[type-arg]
 
 
 class IdField(PathField):
-    """An identifier made by `memoryhub.ids`, stored as text to be the same in database, API and URL."""
+    """An identifier made by `memoryhub.ids`. It is stored as text, so that it is the same in database, API and URL."""
 
 
 class Literal(models.Value):
-    """A string written into the SQL itself instead of a parameter: SQLite uses a partial index only if its condition is
-    repeated literally."""
+    """A string that is written into the SQL itself and not passed as a parameter. SQLite uses a partial index only if a
+    query repeats the index's condition literally."""
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         return "'" + str(self.value).replace("'", "''").replace("%", "%%") + "'", ()
 
 
 class PlainJSONField(models.TextField):  # type: ignore[type-arg]
-    """JSON as ASCII-escaped text: `jsonb` refuses an escaped NUL, and sqlite3 unpaired surrogates."""
+    """JSON stored as ASCII-escaped text, because `jsonb` refuses an escaped NUL, and sqlite3 unpaired surrogates."""
 
     def from_db_value(self, value: str | None, *_: object) -> object:
         return None if value is None else json.loads(value)

@@ -32,15 +32,16 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(store__in=stores)
 
     def since(self, day: date | None) -> ActivityQuerySet:
-        """Return the rows from a day on; None returns the rows of every day."""
+        """Return the rows from a day on. For None, return the rows of every day."""
         return self if day is None else self.filter(day__gte=day)
 
     def by_command(self, author: str = ALL) -> ActivityQuerySet:
-        """Return one row per day, command and outcome, of one author or summed over all authors."""
+        """Return one row per day, command and outcome: of one author, or by default the sums over all authors."""
         return self.filter(author=author).exclude(command=ALL)
 
     def in_sum(self, author: str = ALL) -> ActivityQuerySet:
-        """Return one row per day and outcome, summed over all commands."""
+        """Return one row per day and outcome, summed over all commands: of one author, or by default over all
+        authors."""
         return self.filter(author=author, command=ALL)
 
     def by_author(self) -> ActivityQuerySet:
@@ -48,21 +49,22 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return self.filter(command=ALL).exclude(author=ALL)
 
     def counts(self) -> Counter[Key]:
-        """Return {(day, author, command, outcome): count}, for the rows of one store."""
+        """Return {(day, author, command, outcome): count}. The query must be of one store."""
         rows = self.values_list("day", "author", "command", "outcome", "count")
         return Counter({(day, author, command, outcome): count for day, author, command, outcome, count in rows})
 
     def summed(self, *columns: str) -> list[tuple[object, ...]]:
-        """Return tuples of the columns' values and the sum of their counts, ordered by the columns."""
+        """Return tuples: the values of the columns, then the sum of the counts of the rows with these values. They are
+        in the order of the columns."""
         found = self.values(*columns).annotate(total=Sum("count")).order_by(*columns)
         return list(found.values_list(*columns, "total"))
 
 
 class Activity(RowOfStore):
-    """The number of acts in a store on a day (UTC) with one author, command and outcome.
+    """How many acts a store had on a day (UTC) with one author, command and outcome.
 
-    `outcome` is OK or a kind of error; `author` is the id of an agent or a person, or empty. Each entry is counted in
-    four rows: with its own author and command, and with ALL instead of one or both of them.
+    `outcome` is OK or a kind of error. `author` is the id of an agent or a person, or empty. Each entry is counted in
+    four rows: once with its author and its command, and again with ALL in place of the author, the command, or both.
     """
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -82,7 +84,8 @@ class Activity(RowOfStore):
 
 
 class Growth(RowOfStore):
-    """The change of a store on a day (UTC): memories and bytes added minus those removed, and versions written."""
+    """How a store changed on a day (UTC): memories and bytes added minus those removed, and the number of versions
+    written."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
     day = models.DateField()
@@ -95,9 +98,10 @@ class Growth(RowOfStore):
 
 
 class Figures(models.Model):
-    """The last entry up to which a store has been counted, and its lists: most read, most changed, never read.
+    """How far a store has been counted, and its lists of memories: most read, most changed, never read.
 
-    `at` is the moment of the entry `seq`; `lists` were made when every entry up to `listed_seq` was counted.
+    `seq` is the last counted entry, and `at` its moment. `lists` were made when all entries up to `listed_seq` were
+    counted.
     """
 
     store = models.OneToOneField(MemoryStore, models.CASCADE, primary_key=True, related_name="+")

@@ -39,9 +39,10 @@ class Finding(Sealed, RowOfStore):
     """One value of one kind in one memory, however many versions contain it. The value itself is not stored.
 
     `fingerprint` is an HMAC of kind and value under the audit key (null after a redaction). `version` is the first
-    version with the value, at code points `start` to `end` of its text (of its path where `in_path`), in line `line`. A
-    finding is resolved when the newest version no longer contains the value. `is_settled` is false for a finding that a
-    person resolved, when that was still allowed, while the text may be unchanged: the background work checks it again.
+    version with the value. `start` and `end` are code points in the text of this version, or in its path if `in_path`;
+    `line` is the line there. A finding is resolved when the newest version no longer contains the value. Earlier
+    releases also let a person resolve a finding whose text was still there. For these `is_settled` is false until the
+    background work has checked them.
     """
 
     HOME: ClassVar = "store_id"
@@ -93,8 +94,8 @@ class ScanState(models.TextChoices):
 
 
 class Scan(models.Model):
-    """A scan of every text that a store has ever held, with the rules of the moment; `position` is the id of the last
-    text scanned."""
+    """A scan of every text that a store has ever held, with the rules of the moment at which it began. `position` is
+    the id of the last text scanned."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")

@@ -23,9 +23,9 @@ class ImportState(models.TextChoices):
 class Import(models.Model):
     """An upload of memories into the directory `place` of a store. `group` is the group of its audit entries.
 
-    `actors` names the authors of the imported versions: {id: label}. `sha256` is that of the uploaded bytes,
-    `memory_count` and `byte_count` are the size of their content, and `done_count` counts the finished items. `told` is
-    the last state that was reported to webhooks.
+    `actors` names the authors of the imported versions: {id: label}. `sha256` is the digest of the uploaded bytes.
+    `memory_count` and `byte_count` are the size of their content; `done_count` counts the finished items. `told` is the
+    last state that was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -59,10 +59,9 @@ class Import(models.Model):
 class ImportItem(models.Model):
     """One memory of an import: how it compares with the store (`found`), the person's choice, and the outcome.
 
-    `met` is the version that was the newest at its path when it was checked; `memory` is the id that the source names.
-
-    `history` holds its versions, oldest first, if the source includes them. The texts in `history` and `content` are
-    cleared when the import ends.
+    `met` is the version that the store had at the item's path when the item was compared (null: none). `memory` is the
+    id that the source gives the memory. `history` holds the memory's versions, oldest first, if the source includes
+    them. The texts in `history` and `content` are cleared when the import ends.
     """
 
     pk = models.CompositePrimaryKey("job", "number")

@@ -43,7 +43,8 @@ class DirectoryQuerySet(models.QuerySet["Directory"]):
 
 
 class Directory(RowOfStore):
-    """A directory exists while it contains a live memory at any depth; the root, `""`, exists as long as its store."""
+    """A directory. Its row exists while a live memory lies in it or under it; that of the root, `""`, exists as long as
+    the store."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="directories")
@@ -96,7 +97,7 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
         return frozenset(found.values_list("pk", flat=True))
 
     def with_last_change(self) -> MemoryQuerySet:
-        """Annotate `changed_seq`, the entry that made the head, and `changed_by`, its actor's label then."""
+        """Annotate `changed_seq`, the entry that made the newest version, and `changed_by`, the label of its actor."""
         head = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), pk=OuterRef("head_id"))
         entry = AuditEntry.objects.filter(chain=OuterRef("store_id"), seq=OuterRef("changed_seq"))
         with_seq = self.annotate(changed_seq=Subquery(head.values("seq")[:1]))
@@ -104,10 +105,11 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
 
 
 class Memory(RowOfStore):
-    """A text at a path. The id survives renames; with `deleted_at` the memory is in the trash and has no directory.
+    """A text at a path. Its id stays the same when it is renamed. With `deleted_at` it is in the trash and has no
+    directory.
 
-    `version_count` is the number of the newest version; `removed_versions` counts the versions that retention removed.
-    `expired_by` is the retention run that moved the memory to the trash, if one did.
+    `version_count` is the number of the newest version. `removed_versions` counts the versions that retention removed.
+    `expired_by` is the retention run that moved the memory to the trash (null: none did).
     """
 
     id = IdField(primary_key=True)
@@ -153,7 +155,8 @@ class Memory(RowOfStore):
 
     @property
     def redacted_at(self) -> datetime | None:
-        """Return when a version was last redacted; None if none was, or if that audit entry was removed."""
+        """Return when a version of the memory was last redacted. None if none was, or if the audit entry of it was
+        removed."""
         versions = MemoryVersion.objects.of_memory(self).filter(redacted_seq__isnull=False)
         seq = versions.order_by("-redacted_seq").values_list("redacted_seq", flat=True).first()
         if seq is None:
@@ -162,18 +165,20 @@ class Memory(RowOfStore):
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether a directory view leaves the memory out, because of its own name or a parent directory's."""
+        """Return whether directory views leave the memory out: its own name, or the name of a directory above it, is
+        hidden."""
         return any(paths.is_hidden(name) for name in self.path.split("/")[1:])
 
 
 class MemoryTextQuerySet(models.QuerySet["MemoryText"]):
     def contents(self, store_id: str, ids: Iterable[str]) -> dict[str, str]:
-        """Return {id: text} for texts of a store; a text redacted in the meantime is missing."""
+        """Return {id: text} for texts of a store. Texts that were redacted or removed since are missing."""
         return dict(self.filter(store_id=store_id, pk__in=ids).values_list("pk", "content"))
 
 
 class MemoryText(RowOfStore):
-    """A text, byte for byte as it was written; versions that only rename share the row."""
+    """A text, byte for byte as it was written. A version that only renames the memory shares the row of the version
+    before."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
@@ -191,14 +196,15 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(store_id=memory.store_id, memory=memory)
 
     def of_entry(self, chain: str, seq: int) -> MemoryVersionQuerySet:
-        """Return the versions that one audit entry made, in the order of its digest."""
+        """Return the versions that one audit entry made, in the order in which its digest covers them."""
         return self.filter(store_id=chain, seq=seq).order_by("id")
 
     def newest(self) -> MemoryVersionQuerySet:
         return self.order_by("-number")
 
     def as_of(self, seq: int) -> MemoryVersionQuerySet:
-        """Return the versions that formed the tree after an entry: current then and not deletions."""
+        """Return the versions that formed the tree after the entry `seq`: those that were current then, without
+        deletions."""
         current = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return self.filter(current, seq__lte=seq).exclude(operation=Operation.DELETED)
 
@@ -215,29 +221,29 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return self.filter(path__gte=low, path__lt=high)
 
     def about(self, path: str) -> MemoryVersionQuerySet:
-        """Return the versions at a path, or under it if it ends with a slash, without the index by path.
+        """Return the versions at a path, or under the path if it ends with a slash, without using the index by path.
 
-        It is for few rows that another index finds.
+        Use it when another index has already limited the query to few rows.
         """
         return self.filter(at_or_beneath(UNINDEXED_PATH, path))
 
     def between(self, after: int, last: int) -> MemoryVersionQuerySet:
-        """Return the versions made by the entries after `after`, up to and including `last`."""
+        """Return the versions that were made by entries after `after`, up to and including the entry `last`."""
         return self.filter(seq__gt=after, seq__lte=last)
 
     def unreviewed(self) -> MemoryVersionQuerySet:
-        """Return the versions that await review; the literal lets SQLite use the partial index."""
+        """Return the versions that await review. The literal in the SQL lets SQLite use the partial index."""
         return self.filter(Exact(F("review_state"), Literal(ReviewState.UNREVIEWED.value)))
 
 
 class MemoryVersion(RowOfStore):
     """The state of a memory after one operation. Only redaction, `superseded_seq` and `review_state` change it.
 
-    `origin` is set where an import brought the version with its history: {"import": …, "type": …, "id": …}, the import
-    and the actor in the API's form, as named by the source. `created_at` is then the source's moment, too.
+    `origin` is set for a version that an import brought with its history: {"import": …, "type": …, "id": …}. It names
+    the import, and the author in the API's form, as the source did. `created_at` is then the source's moment.
 
-    `redacted_seq` is the newest entry that redacted a part of it; `redacted_at` is set once all of it is redacted. A
-    `seal` authenticates a version whose audit entry was removed.
+    `redacted_seq` is the newest entry that redacted a part of the version; `redacted_at` is set once all of it is
+    redacted. A `seal` authenticates a version whose audit entry was removed.
     """
 
     id = IdField(primary_key=True)

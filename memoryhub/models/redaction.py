@@ -1,4 +1,4 @@
-"""Redactions of values, the commitments with which the audit still verifies, and receipts of erasures."""
+"""Redactions of values, with the commitments by which the audit still verifies, and receipts of erasures."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ class RedactionQuerySet(models.QuerySet["Redaction"]):
 class Redaction(RowOfStore):
     """One redaction of one value, recorded by the entry `seq`.
 
-    `entry_seq` is the redacted entry, or the entry that made the redacted version. `field` is the redacted field of the
-    entry, or null for a version. `commitment` with `salt` covers the value that is there now; `salt` is null where
-    there is none, or where a later redaction replaced it. A row with a `number` replaces a version whose row was
-    removed: it keeps the version's place in the history of `memory`, current up to the entry `superseded_seq`, with the
-    version's own commitment in `original`.
+    `entry_seq` is the redacted entry or, for a version, the entry that made it. `field` is the redacted field of the
+    entry, or null for a version. `commitment` with `salt` covers the value that is stored now. `salt` is null if no
+    value is stored, or if a later redaction replaced the value.
+
+    A row with a `number` replaces the removed row of a version. It keeps the version's place in the history of
+    `memory`; the version was current up to the entry `superseded_seq`. `original` is the version's own commitment.
     """
 
     STORE = "chain"
@@ -65,7 +66,8 @@ class Redaction(RowOfStore):
 
 
 class Receipt(RowOfStore):
-    """A receipt of an erasure: a signed text without personal data, for the person who asked for the erasure."""
+    """The receipt of an erasure: a signed text without personal data. It is for the person who asked for the
+    erasure."""
 
     STORE = "store"
 

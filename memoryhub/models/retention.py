@@ -30,11 +30,11 @@ class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
 
 
 class RetentionPolicy(Sealed):
-    """How long memories whose path matches a pattern are kept. A rule that is null does not apply.
+    """How long memories are kept whose path matches a pattern. A rule that is null does not apply.
 
-    Without a `store` the policy is the hub's and applies in every store; an empty `pattern` matches every path. Days
-    are spans of 24 hours. `grace_days` counts for memories that a policy moved to the trash, `trash_days` for all
-    others in the trash. `keep_entry_days` takes effect only in policies without a pattern.
+    Without a `store` the policy is the hub's and applies in every store. An empty `pattern` matches every path. A day
+    is a span of 24 hours. `grace_days` is how long memories that a policy moved to the trash stay there, `trash_days`
+    how long all others do. `keep_entry_days` takes effect only in policies without a pattern.
     """
 
     HOME: ClassVar = "store_id"
@@ -85,11 +85,11 @@ class HoldQuerySet(SealedQuerySet["Hold"]):
 
 
 class Hold(Sealed, RowOfStore):
-    """A pin or a legal hold: on one memory wherever it moves (`memory`), on a directory (`path`), or on the store
-    (`path` "").
+    """A pin or a legal hold: on one `memory` wherever it moves, on a directory (`path`), or on the store (`path` is
+    "").
 
-    A pin stops retention policies; a legal hold also stops every removal by a person or an agent. A hold that `freezes`
-    stops every change as well: no new version, no rename.
+    A pin stops retention policies. A legal hold stops removals by people and agents too. A hold that `freezes` stops
+    every change: no new version, no rename.
     """
 
     HOME: ClassVar = "store_id"

@@ -1,4 +1,5 @@
-"""Rows of the large tables, which Django saves, deletes, reloads and joins by their memory store as well as by id."""
+"""Base classes for the large tables. Django then saves, deletes, reloads and joins their rows by memory store as well
+as by id."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from django.db.models.lookups import Exact
 
 
 class RowOfStore(models.Model):
-    """A row of a table that grows with the hub; `STORE` names the column that holds its memory store.
+    """A row of a table that grows with the hub. `STORE` names the column with its memory store.
 
-    Every statement of Django about one row names that column too, and none writes it: a row stays in its store.
+    Django's statements about one row name that column too. No statement writes it: a row stays in its store.
     """
 
     STORE = "store_id"
@@ -31,7 +32,7 @@ class RowOfStore(models.Model):
     def refresh_from_db(
         self, using: str | None = None, fields: Iterable[str] | None = None, from_queryset: QuerySet[Any] | None = None
     ) -> None:
-        """Reload the row with its store in the query. Django calls this for deferred columns, too."""
+        """Reload the row, with its store in the query. Django also calls this to load deferred columns."""
         rows = type(self)._base_manager.using(using) if from_queryset is None else from_queryset
         super().refresh_from_db(using, fields, rows.filter(**self._of_store()))
 
@@ -40,10 +41,10 @@ class RowOfStore(models.Model):
 
 
 class WithinStore(ForeignKey):  # type: ignore[type-arg]
-    """A reference between rows of one store: a join or a fetch of the referenced row also compares their stores."""
+    """A foreign key between rows of one store. A join, or a fetch of the referenced row, compares their stores too."""
 
     def deconstruct(self) -> Any:
-        """Return the field as a plain foreign key for migrations."""
+        """Return the field's definition for migrations, as a plain foreign key."""
         name, _, arguments, options = super().deconstruct()
         return name, "django.db.models.ForeignKey", arguments, options
 
@@ -57,10 +58,10 @@ class WithinStore(ForeignKey):  # type: ignore[type-arg]
 
 
 def within_store(to: str, **options: Any) -> Any:
-    """Return a reference to another row of the same store, without a database constraint.
+    """Return a WithinStore field, without a database constraint.
 
-    To check a constraint on delete, the database would need indexes that do not lead with the store. The actions keep
-    the reference valid, and `verify_audit` checks it.
+    To check a constraint on delete, the database would need indexes that do not begin with the store. Instead the
+    actions keep the reference valid, and `verify_audit` checks it.
     """
     return WithinStore(
         to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+", **options

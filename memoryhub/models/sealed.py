@@ -1,7 +1,8 @@
-"""Governing rows: each change of one is noted until the audit entry of the act seals it.
+"""Governing rows: when one is changed, the change is noted until an audit entry seals the row.
 
-Code that changes a row of a Sealed model writes the act's audit entry afterwards, in the same transaction: the entry
-then holds a seal of each changed row as it stands in the database. `actions.core.seals` writes and checks the seals.
+Code that changes a row of a Sealed model must write the audit entry of the act afterwards, in the same transaction. The
+entry then holds a seal of each changed row, as the row is in the database at that time. `actions.core.seals` writes and
+checks the seals.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ def begin() -> None:
 
 
 def end() -> None:
-    """Stop noting changed rows, at the end of a transaction, committed or not."""
+    """Stop noting changed rows, at the end of a transaction, whether it was committed or not."""
     _thread.changed = None
 
 
 def changed() -> dict[Changed, None]:
-    """Return the rows that this thread's transaction changed and no entry has sealed yet; the caller removes those it
-    seals."""
+    """Return the rows that this thread's transaction has changed and no entry has sealed. It is a dict without values;
+    the caller deletes the rows that it seals from it."""
     found: dict[Changed, None] | None = getattr(_thread, "changed", None)
     return {} if found is None else found
 
@@ -44,7 +45,7 @@ def _note(model: type[Sealed], rows: Iterable[tuple[str | None, object]]) -> Non
 
 
 class SealedQuerySet(models.QuerySet[Row]):
-    """A query that notes the rows it writes. `bulk_update` does so through `update`."""
+    """A query that notes the rows it writes. `bulk_update` is covered, because it calls `update`."""
 
     def update(self, **values: Any) -> int:
         if not self.model.is_sealed_in(values):  # type: ignore[attr-defined]
@@ -75,8 +76,8 @@ class SealedQuerySet(models.QuerySet[Row]):
 class Sealed(models.Model):
     """A model whose rows say who may do what, what is kept, or what was decided.
 
-    `HOME` names the column with the store whose chain seals the row (null, or no such column: the hub's chain).
-    `OUTSIDE` names the columns that no seal covers, each with the reason. A column that is added later needs a default
+    `HOME` names the column with the store whose chain seals the row. Without such a column, or if it is null, the hub's
+    chain does. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added later needs a default
     (which may be null): a seal leaves out values that equal the default, so older seals stay valid.
     """
 
@@ -98,7 +99,8 @@ class Sealed(models.Model):
 
     @property
     def place(self) -> tuple[str | None, object]:
-        """Return the store whose chain seals the row (None: the hub's) and the row's key."""
+        """Return (store, key): the store whose chain seals the row (None: the hub's chain does), and the row's primary
+        key."""
         return (getattr(self, self.HOME) if self.HOME else None), self.pk
 
     def save_base(self, *arguments: Any, **options: Any) -> None:

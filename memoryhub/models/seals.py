@@ -11,23 +11,23 @@ from memoryhub.models.fields import IdField
 
 class SealQuerySet(models.QuerySet["Seal"]):
     def of_chain(self, chain: str) -> SealQuerySet:
-        """Return the seals in the entries of a chain."""
+        """Return the seals that are in the entries of a chain."""
         return self.filter(chain=chain)
 
     def of_row(self, kind: str, row: str) -> SealQuerySet:
         return self.filter(kind=kind, row=row)
 
     def newest(self, **of: Any) -> dict[tuple[str, str], Seal]:
-        """Return {(kind, row): the row's newest seal}, among the seals that match the conditions."""
+        """Return {(kind, row): newest seal} among the seals that match the conditions."""
         return {(seal.kind, seal.row): seal for seal in self.filter(**of).order_by("number").iterator(2000)}
 
 
 class Seal(models.Model):
-    """A commitment to a governing row after the act of entry `seq` of `chain`; see `actions.core.seals`.
+    """A commitment to a governing row as it was after the entry `seq` of `chain`; see `actions.core.seals`.
 
-    `kind` is the row's table and `row` its key, `home` the chain that the row belongs to, and `number` counts the row's
-    seals. `digest` is the commitment to the row (null: the row was deleted); `salt` is kept while the seal is the row's
-    newest. A seal that `may_go` is no longer needed: the background work deletes it.
+    `kind` is the row's table, and `row` its key. `home` is the chain that the row belongs to. `number` counts the row's
+    seals. `digest` is the commitment (null: the row was deleted). `salt` is kept while this is the row's newest seal. A
+    seal that `may_go` is no longer needed; the background work deletes it.
     """
 
     chain = IdField()

@@ -23,7 +23,7 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         return self if user.is_superuser else self.filter(members__user=user)
 
     def reached_by(self, key: str) -> MemoryStoreQuerySet:
-        """Return the stores for which a key was issued, by the key's id."""
+        """Return the stores for which a key was issued. `key` is the key's id."""
         return self.filter(keystore__key=key)
 
     def active(self) -> MemoryStoreQuerySet:
@@ -37,11 +37,11 @@ class MemoryStoreQuerySet(SealedQuerySet["MemoryStore"]):
         return self.filter(name__icontains=words)
 
     def following(self, store: MemoryStore) -> MemoryStoreQuerySet:
-        """Return the stores after `store` in the order of `by_name`."""
+        """Return the stores that come after `store` in the order of `by_name`."""
         return self.filter(Q(name__gt=store.name) | Q(name=store.name, id__gt=store.id))
 
     def older_than(self, at: datetime, store_id: str) -> MemoryStoreQuerySet:
-        """Return the stores after the one with this moment and id in the order of `newest_first`."""
+        """Return the stores that come after the store with this moment and id in the order of `newest_first`."""
         return self.filter(created_at__lte=at).exclude(created_at=at, id__gte=store_id)
 
     def newest_first(self) -> MemoryStoreQuerySet:
@@ -55,15 +55,16 @@ _Stores = models.Manager.from_queryset(MemoryStoreQuerySet)
 
 
 class PresentStores(_Stores["MemoryStore"]):
-    """The stores that are not deleted. Only the background work, which removes their rows, sees deleted ones."""
+    """The stores that are not deleted. Only the background work, which removes the rows of deleted stores, sees
+    those."""
 
     def get_queryset(self) -> models.QuerySet[MemoryStore]:
         return super().get_queryset().filter(deleted_at=None)
 
 
 class Governed(Sealed):
-    """The settings that a memory store and the hub share: limits (null: not set here) and rules for sensitive text by
-    kind."""
+    """The settings that a memory store and the hub share: limits (null: not set here) and `rules` for kinds of
+    sensitive text."""
 
     limit_memory_bytes = models.BigIntegerField(null=True, blank=True)
     limit_memories = models.BigIntegerField(null=True, blank=True)
@@ -114,22 +115,22 @@ class MemoryStore(Governed):
         return self.archived_at is not None
 
     def limit(self, name: str) -> int | None:
-        """Return the store's own limit, or else the hub's, by a name of MEMORYHUB_LIMITS; None means no limit."""
+        """Return the limit with this name: the store's own, else the hub's. None means that there is no limit."""
         own: int | None = getattr(self, f"limit_{name}")
         return HubSettings.current().limit(name) if own is None else own
 
 
 class HubSettingsQuerySet(SealedQuerySet["HubSettings"]):
-    """A query of the only row; `Sealed` models need a `SealedQuerySet`."""
+    """A query of HubSettings. A model that is `Sealed` needs a `SealedQuerySet`."""
 
 
 class HubSettings(Governed):
-    """The settings of a superuser for all stores, in one row: limits (null: those of settings.py) and rules.
+    """The settings that superusers make for all stores, in one row: limits (null: those of settings.py) and rules.
 
-    `rules` sets the handling of sensitive text by kind; a store's own `rules` take precedence. `checked_at` is when the
-    retention policies were last checked. `scrub_since` is when a value was redacted that unused parts of SQLite's file
-    may still hold. A large file is rewritten at `scrub_hour` (UTC) or when a person asks for it (`scrub_asked`);
-    `scrub_begun_at` is when that was last tried.
+    `rules` say what happens to sensitive text of each kind; a store's own `rules` take precedence. `checked_at` is when
+    the retention policies were last checked. `scrub_since` is when a value was redacted that unused parts of SQLite's
+    file may still hold. A large file is rewritten at the hour `scrub_hour` (UTC) or when a person asks for it
+    (`scrub_asked`). `scrub_begun_at` is when the last such attempt began.
     """
 
     OUTSIDE: ClassVar = dict.fromkeys(
@@ -147,7 +148,7 @@ class HubSettings(Governed):
 
     @classmethod
     def current(cls) -> HubSettings:
-        """Return the row, or an unsaved one with defaults if no setting was ever saved."""
+        """Return the row. If no setting was ever saved, return an unsaved row with the defaults."""
         return cls.objects.filter(pk=1).first() or cls()
 
     def limit(self, name: str) -> int | None:
@@ -157,7 +158,7 @@ class HubSettings(Governed):
 
 
 class RefusalWindow(models.Model):
-    """The refused requests of a key since a moment: `written` of them have an audit entry, `counted` have none.
+    """The refused requests of a key since a moment. `written` of them have an audit entry; `counted` do not.
 
     See `actions.core.refusals`.
     """

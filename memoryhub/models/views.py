@@ -28,9 +28,9 @@ class SavedViewQuerySet(models.QuerySet["SavedView"]):
 
 
 class SavedView(models.Model):
-    """A page's query saved under a name; a shared one belongs to a store and is visible to its members.
+    """The query of a page, saved under a name. A shared one belongs to a store; the store's members can see it.
 
-    `page` is the name of the page's route, `query` the part of its address after the `?`.
+    `page` is the name of the page's route, and `query` the part of its address after the `?`.
     """
 
     id = IdField(primary_key=True)

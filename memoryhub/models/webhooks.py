@@ -30,16 +30,18 @@ class WebhookQuerySet(SealedQuerySet["Webhook"]):
         return self.filter(paused_at=None)
 
     def due(self, at: datetime) -> WebhookQuerySet:
-        """Return the active webhooks with a delivery due that no thread is sending, longest wait first.
+        """Return the active webhooks that have a delivery due and that no thread serves. The webhook that has waited
+        longest is first.
 
-        A lease or due time too far ahead was set while the clock was wrong, and is ignored.
+        A lease or due time too far in the future was set while the clock was wrong; it is ignored.
         """
         free = Q(leased_until=None) | Q(leased_until__lte=at) | Q(leased_until__gt=at + 2 * schedule.LEASE)
         is_time = Q(next_at__lte=at) | Q(next_at__gt=at + schedule.NO_WAIT_IS_LONGER)
         return self.active().filter(free, is_time).order_by("next_at", "id")
 
     def of_place(self, store_id: str | None) -> WebhookQuerySet:
-        """Return the webhooks of a store (None: of the hub), ordered by name."""
+        """Return the webhooks of a store, ordered by name. For None, return those of the hub, which get the events of
+        all stores."""
         return self.filter(store_id=store_id).order_by("name", "id")
 
 
@@ -47,19 +49,20 @@ _Webhooks = models.Manager.from_queryset(WebhookQuerySet)
 
 
 class PresentWebhooks(_Webhooks["Webhook"]):
-    """The webhooks that are not deleted. Only the background work, which removes their rows, sees deleted ones."""
+    """The webhooks that are not deleted. Only the background work, which removes the rows of deleted webhooks, sees
+    those."""
 
     def get_queryset(self) -> models.QuerySet[Webhook]:
         return super().get_queryset().filter(deleted_at=None)
 
 
 class Webhook(Sealed):
-    """An address to which the events of one store (null: of all stores) are sent.
+    """An address to which the events of one store are sent (store null: the events of all stores).
 
-    Its secret is never stored but derived from the audit key, the id and `generation`; the previous secret is valid
-    until `previous_until`. `next_at` is when its next delivery is due (null: none waits). The sending thread has it to
-    itself until `leased_until`. `failing_since` is when the first attempt failed since the last success; `problem` and
-    `status` are those of the last attempt.
+    The secret is never stored. It is derived from the audit key, the id and `generation`; the previous secret is valid
+    until `previous_until`. `next_at` is when the next delivery is due (null: none waits). While a thread sends, no
+    other may, until `leased_until`. `failing_since` is the first failed attempt since the last success. `problem` and
+    `status` describe the last attempt.
     """
 
     HOME: ClassVar = "store_id"
@@ -103,7 +106,7 @@ class DeliveryState(models.TextChoices):
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def waiting(self) -> DeliveryQuerySet:
-        """Return the deliveries that wait to be sent; the literal lets SQLite use the partial indexes."""
+        """Return the deliveries that wait to be sent. The literal in the SQL lets SQLite use the partial indexes."""
         return self.filter(Exact(F("state"), Literal(DeliveryState.WAITING.value)))
 
     def failed(self) -> DeliveryQuerySet:
@@ -114,10 +117,11 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
 
 class Delivery(models.Model):
-    """One event to be sent to one webhook: entry `seq` of a chain, as the exact bytes of `payload`.
+    """One event for one webhook: about the entry `seq` of a chain, with the exact bytes to send in `payload`.
 
-    The ids of a webhook's deliveries are in the order of the events. A delivery that is `aside` does not block later
-    ones: it was refused, failed often, or is being sent again. `attempts` counts since it was made or sent again.
+    The ids of a webhook's deliveries have the order of the events. A delivery that is `aside` does not hold up later
+    ones: it was refused, failed often, or is being sent again. `attempts` counts since the delivery was made, or since
+    a person sent it again.
     """
 
     id = IdField(primary_key=True)
@@ -164,7 +168,7 @@ class Attempt(models.Model):
 
 
 class WebhookCursor(models.Model):
-    """The last entry of a chain that was read for events."""
+    """How far a chain has been read for events: its last entry that was read."""
 
     chain = IdField(primary_key=True)
     seq = models.BigIntegerField()

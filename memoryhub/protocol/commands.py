@@ -12,7 +12,7 @@ Input = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view; `view_range` is kept as sent, because it is checked against the text."""
+    """The command view. `view_range` is kept as it was sent, because it can only be checked against the text."""
 
     name: ClassVar[str] = "view"
     path: str
@@ -36,7 +36,7 @@ class StrReplace:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """An insertion; `insert_line` is kept as sent, because it is checked against the text."""
+    """The command insert. `insert_line` is kept as it was sent, because it can only be checked against the text."""
 
     name: ClassVar[str] = "insert"
     path: str
@@ -63,8 +63,8 @@ WRITES = frozenset(("create", "str_replace", "insert", "delete", "rename"))
 
 
 def parse(input: Input) -> Command:
-    """Return the validated command; raises ToolError for the first broken rule, with the parameters accepted before
-    it."""
+    """Return the command of an input. Raises ToolError for the first broken rule; the error holds the parameters
+    checked before."""
     name = input.get("command")
     if not isinstance(name, str) or name not in results.COMMANDS:
         raise ToolError(results.unrecognized_command(name))

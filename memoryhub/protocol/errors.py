@@ -2,7 +2,8 @@
 
 
 class ToolError(Exception):
-    """A tool error: `message` is the whole sentence; the rest are the parameters accepted before the error."""
+    """An error of the tool. `message` is the whole sentence; the other attributes are the parameters that were accepted
+    before the error."""
 
     def __init__(
         self, message: str, *, command: str | None = None, path: str | None = None, new_path: str | None = None
@@ -12,7 +13,8 @@ class ToolError(Exception):
 
 
 class PathConflict(ToolError):
-    """A path is taken: `conflicting_path` is the memory there or, for a directory, a memory in it."""
+    """A path is taken. `conflicting_path` is the path of a memory: the memory there or, if there is a directory, a
+    memory in it."""
 
     def __init__(self, message: str, conflicting_path: str, conflicting_memory_id: str) -> None:
         super().__init__(message)

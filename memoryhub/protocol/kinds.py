@@ -1,4 +1,4 @@
-"""Classifies a tool error by the beginning of its sentence: the rest may be any path or text."""
+"""Classifies errors of the tool by the beginning of their sentence, because the rest may quote any path or text."""
 
 from enum import StrEnum
 
@@ -54,7 +54,7 @@ _BEGINNINGS = (
 
 
 def kind_of(message: str | None) -> Kind:
-    """Return the kind of an error from its sentence; OTHER without a sentence or for an unknown one."""
+    """Return the kind of an error from its sentence. Without a sentence, or for an unknown one, return OTHER."""
     for beginning, kind in _BEGINNINGS:
         if message is not None and message.startswith(beginning):
             return kind

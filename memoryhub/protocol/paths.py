@@ -1,6 +1,6 @@
 """Paths: converts what a model sends into the API's form, and answers questions about that form.
 
-The root directory is `""`, any other path is `/name/name`; only the tool shows `/memories` in front.
+In this form the root directory is `""`, and any other path is `/name/name`. Only the tool shows `/memories` before it.
 """
 
 import re
@@ -43,9 +43,9 @@ SYNC_MARKER = "/.anthropic-memory-store"
 
 
 def from_tool(value: object, *, creates: bool = False) -> str:
-    """Return the API's form of a path that a model sent; raises ToolError for the first broken rule.
+    """Return the API's form of a path that a model sent. Raises ToolError for the first broken rule.
 
-    `creates` says that the path names a memory to create, so it must not end with `/`.
+    `creates` is true if the path names a memory to create; it must then not end with `/`.
     """
     if not isinstance(value, str):
         raise ToolError(results.path_outside(value))
@@ -63,7 +63,8 @@ def from_tool(value: object, *, creates: bool = False) -> str:
 
 
 def from_api(value: str) -> str:
-    """Return a memory's path from the API, which must be exactly as it is stored; raises ToolError."""
+    """Return the path of a memory that a caller of the API sent. Raises ToolError unless it has exactly the stored
+    form."""
     if not value.startswith("/"):
         raise ToolError(results.path_relative(value))
     path = from_tool(ROOT + value, creates=True)
@@ -76,12 +77,12 @@ def from_api(value: str) -> str:
 
 
 def is_sync_marker(path: str) -> bool:
-    """Return whether a path is the SDK's marker at the root of a store, or would be under it."""
+    """Return whether a path is the marker that the SDK writes at the root of a store, or lies under it."""
     return path == SYNC_MARKER or path.startswith(SYNC_MARKER + "/")
 
 
 def _refuse_meaning(value: str) -> None:
-    """Raise ToolError if a program that decodes or normalises the path could give it another meaning."""
+    """Raise ToolError if another program, by decoding or normalising the path, could read it as a different path."""
     forms = list(_decoded(value))
     if len(forms) > MOST_ROUNDS + 1:
         raise _refused(value, LEVELS)
@@ -100,8 +101,8 @@ def _refuse_meaning(value: str) -> None:
 
 
 def _decoded(value: str) -> Iterator[str]:
-    """Yield the path and the result of each round of percent-decoding, until nothing changes or after one round too
-    many."""
+    """Yield the path, then the result of each round of percent-decoding. Stop when nothing changes, or one round after
+    the limit."""
     yield value
     for _ in range(MOST_ROUNDS + 1):
         decoded = unquote(value) if "%" in value else value
@@ -140,8 +141,8 @@ def _has_look_alike(form: str) -> bool:
 
 
 def _composed(value: str, path: str) -> str:
-    """Return a path with single slashes in NFC; raises ToolError for outer spaces, too long a path or too many
-    names."""
+    """Return a path in NFC with single slashes. Raises ToolError for spaces at its ends, for too long a path, or for
+    too many names."""
     if any(name != name.strip() for name in path.split("/")):
         raise _refused(value, SPACES)
     # NFC is quadratic in a run of marks and never shrinks text below a third, so this length is refused before
@@ -168,8 +169,8 @@ def to_tool(path: str) -> str:
 
 @lru_cache(maxsize=1024)
 def ancestors(path: str) -> tuple[str, ...]:
-    """Return the directories above a path, the root first: for `/a/b/c.md` they are `""`, `/a`, `/a/b`; none for the
-    root."""
+    """Return the directories above a path, the root first. For `/a/b/c.md` these are `""`, `/a` and `/a/b`; for the
+    root there are none."""
     parts = path.split("/")
     return tuple(["/".join(parts[:end]) for end in range(1, len(parts))])
 
@@ -185,15 +186,15 @@ def name(path: str) -> str:
 
 
 def subtree(path: str) -> tuple[str, str]:
-    """Return (low, high): everything under a directory is `low <= path < high` by code point."""
+    """Return (low, high). A path lies under the directory if `low <= path < high`, compared by code point."""
     return path + "/", path + "0"
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a directory view leaves out this name."""
+    """Return whether directory views leave out a memory or directory with this name."""
     return has_hidden("/" + name)
 
 
 def has_hidden(path: str) -> bool:
-    """Return whether a directory view leaves out this path, because of one of its names."""
+    """Return whether directory views leave out this path, because one of its names is hidden."""
     return "/." in path or "/node_modules/" in path + "/"

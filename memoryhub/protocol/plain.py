@@ -14,13 +14,13 @@ _WORDS = (
 
 
 def without_root(message: str) -> str:
-    """Return a sentence without `Error: `, with its paths in the API's form."""
+    """Return a sentence of the tool without `Error: ` and with its paths in the API's form."""
     shown = _ROOT.sub("", message.removeprefix("Error: "))
     return shown[:1].upper() + shown[1:]
 
 
 def for_api(message: str) -> str:
-    """Return a sentence in the API's words, which speak of memories and not of files."""
+    """Return a sentence of the tool in the API's words, which call a file a memory."""
     shown = without_root(message)
     for words, better in _WORDS:
         if shown.endswith(words):

@@ -1,4 +1,4 @@
-"""Renders views: numbered lines and directory listings. The same facts always give the same text."""
+"""Renders views: numbered lines, and listings of directories. The same input always gives the same text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ _NUMBERS = tuple(f"{number:6d}\t" for number in range(1, 1001))
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """A memory's view: the answer, the lines that it shows (from 1, inclusive), and whether the limit cut it."""
+    """The view of a memory: the answer, the first and last line that it shows (from 1), and whether the limit cut
+    it."""
 
     answer: str
     first: int
@@ -32,15 +33,16 @@ class Entry:
 
 
 def numbered(content: str, first: int, last: int) -> str:
-    """Return the lines from `first` to `last` (from 1, inclusive) with numbers; a final LF is followed by an empty
-    line."""
+    """Return the lines from `first` to `last` (from 1, both included) with their numbers. After a final LF an empty
+    line is shown."""
     lines = content.split("\n", last)[first - 1 : last]
     numbers = _NUMBERS[first - 1 : last] if last <= len(_NUMBERS) else map("%6d\t".__mod__, range(first, last + 1))
     return "\n".join(map(add, numbers, lines))
 
 
 def view(path: str, content: str, view_range: object, limit: int) -> FileView:
-    """Return the view of a memory's lines, cut at the end of a line after `limit` code points; raises ToolError."""
+    """Return the view of a memory. After `limit` code points it is cut at the end of a line. Raises ToolError for a
+    wrong range."""
     total = text.shown_lines(content)
     if total > results.MOST_LINES and text.count_lines(content) > results.MOST_LINES:
         raise ToolError(results.too_many_lines(path))
@@ -55,14 +57,15 @@ def view(path: str, content: str, view_range: object, limit: int) -> FileView:
 
 
 def _surely_past(limit: int, content: str, first: int) -> int:
-    """Return a line number that a view from `first` on cannot reach within its limit, as an upper bound of the work."""
+    """Return the number of a line that a view from `first` on surely cannot reach within its limit. It bounds the
+    work."""
     line = first + limit // SHORTEST_LINE + 1
     return min(line, content.count("\n", 0, limit) + 2) if first == 1 else line
 
 
 def _end_of_view(shown: str, limit: int) -> int | None:
-    """Return where to cut numbered lines: at the last line's end within the limit, else after the first line; None: no
-    cut."""
+    """Return where to cut numbered lines: at the end of the last line within the limit, but not before the end of the
+    first line. None: they need no cut."""
     if len(shown) <= limit:
         return None
     end = shown.rfind("\n", 0, limit + 1)
@@ -88,18 +91,18 @@ def _range(view_range: object, total: int) -> tuple[int, int]:
 
 
 def view_again(path: str, content: str, first: int, last: int, cut: bool) -> str:
-    """Return the same answer as `view`, rendered from the recorded facts."""
+    """Return the answer that `view` gave, rendered again from the facts in the audit entry."""
     shown = results.content_header(path) + numbered(content, first, last)
     return shown + results.cut_lines(first, last, text.shown_lines(content)) if cut else shown
 
 
 def edited_again(content: str, first: int, last: int) -> str:
-    """Return the answer to a str_replace, rendered from the new text and the lines of its snippet."""
+    """Return the answer to a str_replace, rendered again from the new text and the lines of its snippet."""
     return results.edited_with_snippet(numbered(content, first, last))
 
 
 def human_size(size: int) -> str:
-    """Return a size as `999B`, or with one decimal in units of 1024 as K, M, G or T: `1.5K`."""
+    """Return a size as text: `999B`, or in units of 1024 with one decimal and K, M, G or T, such as `1.5K`."""
     if size < 1024:
         return f"{size}B"
     value, unit = size / 1024, "K"
@@ -111,9 +114,10 @@ def human_size(size: int) -> str:
 
 
 def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
-    """Return the listing of a directory, depth first and by code point; `entries` are at most two levels deep.
+    """Return the listing of a directory. Its entries, at most two levels deep, are listed depth first and by code
+    point.
 
-    Hidden entries are left out. Entries after the first LONGEST_LISTING are only counted.
+    Hidden entries are left out. After the first LONGEST_LISTING entries, the rest are only counted.
     """
     shown = [entry for entry in entries if not paths.has_hidden(entry.path[len(path) :])]
     shown.sort(key=_depth_first)
@@ -125,8 +129,7 @@ def listing(path: str, size: int, entries: Iterable[Entry]) -> str:
 
 
 def _depth_first(entry: Entry) -> str:
-    """Return a sort key equal to the order by lists of names: no name contains NUL, so a name precedes its
-    extensions."""
+    """Return a sort key for paths. It orders them as lists of names, because no name contains NUL."""
     return entry.path.replace("/", "\0")
 
 

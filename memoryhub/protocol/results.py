@@ -1,4 +1,5 @@
-"""Every exact sentence of the tool, once. Paths are passed in the API's form and shown under /memories."""
+"""Every exact sentence of the tool, once. Functions take paths in the API's form; sentences show them under
+/memories."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def echo(value: object) -> str:
-    """Return a refused value as it is shown: invisible characters escaped, then cut after 200 characters."""
+    """Return a refused value for display: invisible characters are escaped, then it is cut after 200 characters."""
     if not isinstance(value, str):
         return str(value)
     shown = value[: LONGEST_ECHO + 1]
@@ -65,7 +66,7 @@ def path_outside(path: object) -> str:
 
 
 def path_relative(path: str) -> str:
-    """Return the API's error for a path that does not begin at the root of the memory store."""
+    """Return the API's error for a path that does not begin with a slash."""
     return f"Error: Path must start with /, got: {echo(path)}"
 
 
@@ -101,17 +102,17 @@ def renamed(path: str, new_path: str) -> str:
 
 
 def path_not_found(path: str) -> str:
-    """Return the error of str_replace."""
+    """Return the error of str_replace for a path without a memory."""
     return f"Error: The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
 def view_not_found(path: str) -> str:
-    """Return the error of view, which has no `Error: `."""
+    """Return the error of view for a path without a memory or directory. It does not begin with `Error: `."""
     return f"The path {ROOT}{path} does not exist. Please provide a valid path."
 
 
 def does_not_exist(path: str) -> str:
-    """Return the error of insert, delete and rename."""
+    """Return the error of insert, delete and rename for a path where there is nothing to change."""
     return f"Error: The path {ROOT}{path} does not exist"
 
 
@@ -231,7 +232,8 @@ def held_in(path: str, directory: str) -> str:
 
 
 def frozen(path: str, reason: str) -> str:
-    """Return the error at every door; `reason` is the text on one line of the person who froze the memory."""
+    """Return the error for a frozen memory, at every door. `reason` is the text, on one line, of the person who froze
+    it."""
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 
@@ -262,7 +264,8 @@ def too_many_versions(path: str, count: int) -> str:
 
 
 def cannot_redact_newest() -> str:
-    """Return the error for a person, or a key with `manage`: writing another text erases the current one."""
+    """Return the error for redacting the current text. A person, or a key with `manage`, can first write another
+    text."""
     return "Error: the newest version of a memory cannot be redacted: write another text first, or delete the memory"
 
 
@@ -299,7 +302,7 @@ def kind_name(kind: str) -> str:
 
 
 def blocked(path: str, kind: str, line: int) -> str:
-    """Return an error that names the kind and the line, but not the value."""
+    """Return the error for a text with a forbidden value. It names the value's kind and line, but not the value."""
     return (
         f"Error: line {line} of {ROOT}{path} would hold {kind_name(kind)}, which this memory store does not keep. "
         "Leave it out."
@@ -307,12 +310,12 @@ def blocked(path: str, kind: str, line: int) -> str:
 
 
 def path_blocked(kind: str) -> str:
-    """Return an error without the path, because the path is the sensitive text."""
+    """Return the error for a path that is itself sensitive. It does not show the path."""
     return f"Error: this path would hold {kind_name(kind)}, which this memory store does not keep. Choose another path."
 
 
 def masked(kinds: Sequence[str]) -> str:
-    """Return a line to append to an answer, which names the kind of each passage that was stored masked."""
+    """Return a line to append to an answer. It names the kind of each value that was stored masked."""
     names = [f"[redacted:{kind}]" for kind in dict.fromkeys(kinds)]
     shown = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
     number, was, it = (1, "passage was", "it") if len(kinds) == 1 else (len(kinds), "passages were", "them")
@@ -320,27 +323,31 @@ def masked(kinds: Sequence[str]) -> str:
 
 
 def cannot_erase(term: str, least: int) -> str:
-    """Return the error for a text to erase that is too short, or part of the mark that would replace it."""
+    """Return the error for a text that cannot be erased: it is too short, or a part of the mark that would replace
+    it."""
     if len(term) < least:
         return f"Error: a text to erase needs at least {least} characters"
     return "Error: this text is a part of the mark that would stand in its place"
 
 
 def nothing_to_restore() -> str:
-    """Return the error, for people and the API, for a version without a text or of another memory."""
+    """Return the error, for people and the API, for a version that cannot be restored: it has no text or is of another
+    memory."""
     return "Error: this memory version has no text that could be restored"
 
 
 def lives_elsewhere(path: str, place: str) -> str:
-    """Return the API's error for another path: only a deleted memory can be restored to another path."""
+    """Return the API's error for restoring a live memory to another path. Only a deleted memory can get another
+    path."""
     return f"Error: Path {ROOT}{path} is not where the memory is, which is {ROOT}{place}: rename it instead"
 
 
 def choice_missing(path: str) -> str:
-    """Return the error for a person who must choose, because a memory of a plan has later changes."""
+    """Return the error for a plan in which a memory has later changes, and the person has not chosen what to do with
+    it."""
     return f"Error: choose what is to become of {ROOT}{path}"
 
 
 def redacted() -> str:
-    """Return the replacement for a text that was redacted since, in an answer that would show it."""
+    """Return the text that an answer shows in place of a text that was redacted since."""
     return "[redacted]"

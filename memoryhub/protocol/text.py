@@ -14,7 +14,7 @@ _INTEGRAL = re.compile(r"[+-]?[0-9]{1,1000}")  # Python refuses to parse thousan
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A new text, and the first and last line (from 1, inclusive) of the snippet that shows the change."""
+    """A text after an edit, and the first and last line (from 1) of the snippet that shows the change."""
 
     text: str
     first: int
@@ -22,17 +22,18 @@ class Edit:
 
 
 def count_lines(text: str) -> int:
-    """Return the number of lines; a final LF starts no line, and the empty text has none."""
+    """Return the number of lines. A final LF starts no further line, and the empty text has no line."""
     return text.count("\n") + (not text.endswith("\n") if text else 0)
 
 
 def shown_lines(text: str) -> int:
-    """Return the number of lines in a view: an empty line follows a final LF, and the empty text has one line."""
+    """Return the number of lines that a view shows. A final LF is followed by an empty line, and the empty text has one
+    line."""
     return text.count("\n") + 1
 
 
 def integer(value: object) -> int | None:
-    """Return a whole number given as an int, float or string; None for anything else, booleans included."""
+    """Return the whole number that an int, float or string stands for. None for anything else, booleans included."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -43,7 +44,8 @@ def integer(value: object) -> int | None:
 
 
 def replace(path: str, text: str, old: str, new: str) -> Edit:
-    """Return the text with the only occurrence of `old` replaced; raises ToolError for none or several."""
+    """Return the text with the only occurrence of `old` replaced. Raises ToolError if there is none, or more than
+    one."""
     start = text.find(old)
     if start < 0:
         raise ToolError(results.not_verbatim(path, old))
@@ -66,8 +68,8 @@ def _many(text: str, old: str) -> str:
 
 
 def insert(path: str, text: str, insert_line: object, insert_text: str) -> str:
-    """Return the text with lines inserted after line `insert_line`, ending with LF; raises ToolError if it is out of
-    range."""
+    """Return the text with `insert_text` inserted after the line `insert_line`, ending with LF. Raises ToolError for a
+    line out of range."""
     lines, line = count_lines(text), integer(insert_line)
     if line is None or not 0 <= line <= lines:
         raise ToolError(results.invalid_insert_line(insert_line, lines))

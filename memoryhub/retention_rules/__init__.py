@@ -30,7 +30,7 @@ DEFAULT_GRACE_DAYS = 30
 class Policy:
     """How long memories whose path matches `pattern` are kept. A rule that is None does not apply.
 
-    Without a `store` the policy is the hub's. The names are those of the model.
+    Without a `store` the policy is the hub's. The fields have the names of the model's.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Policy:
         return not self.paused and (self.keep_versions, self.keep_version_days) != (None, None)
 
     def cutoffs(self, now: datetime) -> "Cutoffs | None":
-        """Return the moments up to which memories are due, to compare many quickly; None if it expires none."""
+        """Return the Cutoffs at `now`, by which many memories are compared fast; None if the policy expires nothing."""
         if not self.expires:
             return None
         rules = (self.expire_unread_days, self.expire_unchanged_days, self.expire_older_days)
@@ -70,13 +70,14 @@ class Policy:
 
     @property
     def specificity(self) -> tuple[bool, int, int, str]:
-        """Return a sort key: a store's policy before the hub's, then the longer literal start, then more literals."""
+        """Return a sort key: a store's policy before the hub's, then the longer literal start, then more literal
+        letters."""
         literal = self.pattern.replace("*", "")
         return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
 
 
 class Cutoffs(NamedTuple):
-    """Memories read, changed or created at these moments or before are due; None: the rule does not apply."""
+    """A memory last read, last changed or created at these moments or before is due. None: the rule does not apply."""
 
     unread: datetime | None
     unchanged: datetime | None
@@ -85,7 +86,7 @@ class Cutoffs(NamedTuple):
     def is_due(
         self, created_at: datetime, updated_at: datetime, last_read_at: datetime | None, restored_at: datetime | None
     ) -> bool:
-        """Return whether a memory is due, as `due` would, which also returns the reason."""
+        """Return whether a memory is due. The result is that of `due`, which also returns the rule."""
         unread, unchanged, older = self
         begun = created_at if restored_at is None or restored_at < created_at else restored_at
         if older is not None and begun <= older:
@@ -98,7 +99,7 @@ class Cutoffs(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The facts about a memory. With `deleted_at` it is in the trash, and if `expired` a run put it there."""
+    """The facts about a memory. With `deleted_at` it is in the trash; `expired`: a retention run put it there."""
 
     path: str
     created_at: datetime
@@ -110,7 +111,7 @@ class Facts(NamedTuple):
 
 
 class Due(NamedTuple):
-    """The rule that makes something due: `at` is `days` times 24 hours after `since`."""
+    """When something is due, and by which rule: `at` is `days` times 24 hours after `since`."""
 
     rule: str
     days: int
@@ -123,7 +124,7 @@ class Due(NamedTuple):
 
 @dataclass(slots=True)
 class Chooser:
-    """Chooses which of some policies applies to a path; remembers decisions that a directory determines."""
+    """Chooses which of some policies applies to a path. Remembers the policies that can match in a directory."""
 
     policies: Sequence[Policy]
     _ready: list[tuple[Policy, Matcher]] = field(init=False)
@@ -135,7 +136,7 @@ class Chooser:
         self._ready = [(policy, Matcher(policy.pattern)) for policy in ordered]
 
     def of(self, path: str) -> Policy | None:
-        """Return the policy of a path: the most specific that matches, paused or not."""
+        """Return the most specific policy that matches a path, even if it is paused. None if none matches."""
         at = path.rfind("/")
         directory = path[:at]
         if directory in self._sure:
@@ -165,7 +166,7 @@ class Chooser:
 
 
 def chosen(policies: Iterable[Policy], path: str) -> Policy | None:
-    """Return the policy of a path: the most specific that matches applies alone, paused or not."""
+    """Return the only policy that applies to a path: the most specific one that matches, even if it is paused."""
     return Chooser(list(policies)).of(path)
 
 
@@ -177,11 +178,10 @@ def for_entries(policies: Iterable[Policy]) -> Policy | None:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A policy, whether it matches a path, whether it wins over the other policies, and why.
+    """A policy, whether it matches a path, whether it wins over all other policies, and why.
 
-    `why` is `wins`, `paused` (it wins and does nothing), `no_match`, or the reason why the winner is more specific:
-    `store` (a store's policy precedes the hub's), `start` (a longer literal start), `literal` (more literal characters)
-    or `order`.
+    `why` is `wins`, `paused` (it wins, but does nothing), `no_match`, or why the winner is more specific: `store` (a
+    store's policy, not the hub's), `start` (a longer literal start), `literal` (more literal characters) or `order`.
     """
 
     policy: Policy
@@ -191,7 +191,7 @@ class Candidate:
 
 
 def explained(policies: Iterable[Policy], path: str) -> list[Candidate]:
-    """Return whether and why each policy applies to a path, the most specific policy first."""
+    """Return a Candidate for each policy and a path, the most specific policy first."""
     ordered = sorted(policies, key=attrgetter("specificity"))
     winner = next((policy for policy in ordered if matches(policy.pattern, path)), None)
     return [_candidate(policy, path, winner) for policy in ordered]
@@ -210,7 +210,7 @@ def _candidate(policy: Policy, path: str, winner: Policy | None) -> Candidate:
 
 
 def later(since: datetime, days: int) -> datetime | None:
-    """Return the moment `days` times 24 hours later; None beyond the last year of datetime."""
+    """Return the moment `days` times 24 hours later. None if it lies after the last year of datetime."""
     try:
         return since.astimezone(UTC) + timedelta(days=days)
     except OverflowError:
@@ -218,7 +218,7 @@ def later(since: datetime, days: int) -> datetime | None:
 
 
 def due_next(policy: Policy | None, facts: Facts) -> Due | None:
-    """Return what will happen to a memory first if no one reads or changes it; None if nothing ever will."""
+    """Return what happens to a memory first if no one reads or changes it. None if nothing ever will."""
     if facts.deleted_at is not None:
         return _purge(policy, facts, facts.deleted_at)
     if policy is None or not policy.expires:
@@ -232,7 +232,7 @@ def due_next(policy: Policy | None, facts: Facts) -> Due | None:
 
 
 def due(policy: Policy | None, facts: Facts, now: datetime) -> Due | None:
-    """Return what has to happen to a memory by now: the earliest rule that is due, or None."""
+    """Return what is due for a memory by now, by the rule that is due first. None if nothing is."""
     found = due_next(policy, facts)
     return found if found is not None and found.at <= now else None
 
@@ -266,10 +266,10 @@ class VersionFacts(NamedTuple):
 
 
 def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -> list[VersionFacts]:
-    """Return the versions of a memory that need not be kept any more.
+    """Return the versions of a memory that a policy lets go.
 
-    Kept are the newest `keep_versions`, versions younger than `keep_version_days`, and always the newest version,
-    versions that await review, and versions made after `now`.
+    Kept are the newest version, versions that await review, and versions made after `now`. The policy keeps the newest
+    `keep_versions`, and versions younger than `keep_version_days`.
     """
     head = max((version.number for version in versions if version.created_at <= now), default=0)
     if not policy.prunes or not head:
@@ -283,7 +283,7 @@ def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -
 
 
 def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, datetime]) -> tuple[datetime, datetime]:
-    """Return from when the rule counts for the newest removed version, and when it was due; `moments` by number."""
+    """Return (since, due) of the newest removed version. `moments` maps the numbers of versions to their moments."""
     superseded = moments.get(newest.number + (policy.keep_versions or 1), newest.created_at)
     if policy.keep_version_days is None:
         return superseded, superseded
@@ -292,13 +292,13 @@ def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, dat
 
 
 def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datetime | None]:
-    """Return the highest number of a removable version, and its latest moment of creation (None: any)."""
+    """Return the highest number of a removable version, and the latest moment it may have been made (None: any)."""
     last = head - max(1, policy.keep_versions or 1)
     return last, None if policy.keep_version_days is None else earlier(now, policy.keep_version_days)
 
 
 def earlier(now: datetime, days: int) -> datetime:
-    """Return the moment `days` times 24 hours earlier, or the first moment of datetime."""
+    """Return the moment `days` times 24 hours earlier, or else the first moment that datetime has."""
     try:
         return now.astimezone(UTC) - timedelta(days=days)
     except OverflowError:
@@ -320,9 +320,9 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Weeks:
-    """Weeks in order; `before` counts what was due before the first one (in a forecast: what is due already).
+    """Weeks in order. `before` counts what was due before the first week (in a forecast: what is due already).
 
-    What happened before `exact_from` is not fully known (None: everything is).
+    Before `exact_from` not everything is known (None: everything is).
     """
 
     weeks: tuple[Week, ...]
@@ -335,7 +335,7 @@ class Weeks:
 
 
 class History(NamedTuple):
-    """What happened to a memory: when it was created, written, read, restored, and deleted (None: never)."""
+    """What happened to a memory: when it was created, written, read, restored and deleted (None: never)."""
 
     path: str
     size: int
@@ -347,17 +347,17 @@ class History(NamedTuple):
 
 
 def past(at: datetime, weeks: int) -> list[Week]:
-    """Return the weeks that end at a moment."""
+    """Return consecutive weeks, the last of which ends at a moment."""
     return [Week(at - timedelta(weeks=number), at - timedelta(weeks=number - 1)) for number in range(weeks, 0, -1)]
 
 
 def coming(at: datetime, weeks: int) -> list[Week]:
-    """Return the weeks that begin at a moment."""
+    """Return consecutive weeks, the first of which begins at a moment."""
     return [Week(at + timedelta(weeks=number), at + timedelta(weeks=number + 1)) for number in range(weeks)]
 
 
 def first_due(policy: Policy, history: History) -> Due | None:
-    """Return when a policy that had always been in force would have expired a memory; None: never."""
+    """Return what would have expired a memory if the policy had always been in force. None: nothing would have."""
     moments = sorted({history.created_at, *history.changes, *history.reads, *filter(None, [history.restored_at])})
     facts = Facts(history.path, history.created_at, history.created_at)
     changes, reads = set(history.changes), set(history.reads)
@@ -374,7 +374,7 @@ def first_due(policy: Policy, history: History) -> Due | None:
 
 
 def replay(choose: Callable[[str], Policy | None], histories: Iterable[History], weeks: Sequence[Week]) -> Weeks:
-    """Return what policies, had they always been in force, would have expired in each week; each memory counts once."""
+    """Return what policies, had they always been in force, would have expired in each week. A memory counts once."""
     dues = []
     for history in histories:
         policy = choose(history.path)
@@ -385,7 +385,7 @@ def replay(choose: Callable[[str], Policy | None], histories: Iterable[History],
 
 
 def counted(dues: Iterable[tuple[datetime, int]], weeks: Sequence[Week]) -> Weeks:
-    """Return (moment, bytes) pairs counted by week; a moment at the end of a week belongs to the next one."""
+    """Return the number and bytes of (moment, bytes) pairs in each week. The end of a week belongs to the next one."""
     first, last = weeks[0].start, weeks[-1].end
     counts, sizes, before = [0] * len(weeks), [0] * len(weeks), 0
     for moment, size in dues:

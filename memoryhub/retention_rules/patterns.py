@@ -15,7 +15,7 @@ MOST_NAMES = 20
 
 
 def cleaned(pattern: str) -> str:
-    """Return a pattern as it is stored, `/` and blanks as "" (every path); raises BadPattern."""
+    """Return a pattern in its stored form: "" for `/` and for blanks, which match every path. Raises BadPattern."""
     pattern = pattern.strip()
     if pattern in ("", "/"):
         return ""
@@ -45,8 +45,9 @@ def _check_name(name: str) -> None:
 class Matcher:
     """A prepared pattern. Matching compares each name of a path with each name of the pattern at most once.
 
-    The pattern's names are numbered. A set of numbers (the bits of an integer) holds the positions in the pattern that
-    some names of a path can reach. The last number is the end, where matching stays if everything under it matches.
+    The names of the pattern are numbered. A position is the number of the name to be matched next. An integer holds a
+    set of positions, one in each bit. The last position is the end; matching stays there if the pattern matches
+    everything under it.
     """
 
     __slots__ = ("beneath", "end", "names")
@@ -64,14 +65,14 @@ class Matcher:
         return self._skipped(1)
 
     def _skipped(self, states: int) -> int:
-        """Return the positions reached when `**` matches no name."""
+        """Return the positions and those reached from them if each `**` matches no name."""
         for number, name in enumerate(self.names):
             if name == "**" and states >> number & 1:
                 states |= 1 << number + 1
         return states
 
     def after(self, states: int, name: str) -> int:
-        """Return the positions reached after another name."""
+        """Return the positions reached from `states` by one more name."""
         following = states & self.end if self.beneath else 0
         for number, wanted in enumerate(self.names):
             if states >> number & 1:
@@ -82,21 +83,21 @@ class Matcher:
         return self._skipped(following)
 
     def in_directory(self, directory: str) -> int:
-        """Return the positions before the last name of a path in this directory."""
+        """Return the positions reached by the names of a directory."""
         states = self.start()
         for name in directory.split("/")[1:]:
             states = self.after(states, name)
         return states
 
     def always(self, states: int) -> bool:
-        """Return whether every last name matches from these positions."""
+        """Return whether the pattern matches every memory directly in the directory that led to these positions."""
         return bool(self.beneath and states & self.end) or any(
             states >> number & 1 and wanted == "*" and number + 1 == len(self.names)
             for number, wanted in enumerate(self.names)
         )
 
     def accepts(self, states: int, name: str) -> bool:
-        """Return whether a path with this last name matches."""
+        """Return whether the pattern matches if `name`, after these positions, is the last name of the path."""
         return bool(self.after(states, name) & self.end)
 
     def matches(self, path: str) -> bool:
@@ -105,7 +106,8 @@ class Matcher:
 
 
 def name_matches(wanted: str, name: str) -> bool:
-    """Return whether a name matches, where `*` stands for any characters; each part is searched once."""
+    """Return whether a name matches `wanted`, in which `*` stands for any characters. Each part between stars is
+    searched once."""
     if "*" not in wanted:
         return wanted == name
     first, *middle, last = wanted.split("*")
@@ -121,6 +123,6 @@ def name_matches(wanted: str, name: str) -> bool:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Return whether a memory's path matches: "" all paths, `*` any part of a name, `**` any names, a final `/` all
-    under it."""
+    """Return whether a memory's path matches: "" matches all paths, `*` any part of a name, `**` any number of names,
+    and a final `/` everything under the directory."""
     return Matcher(pattern).matches(path)

@@ -16,7 +16,7 @@ from memoryhub.sensitive.text import Detector, Text
 
 
 class Group(StrEnum):
-    """What a kind endangers: a system, a person, or the agents that read the memory."""
+    """What a kind of sensitive text endangers: a system, a person, or the agents that read the memory."""
 
     SECRET = "secret"
     PERSONAL = "personal"
@@ -24,7 +24,8 @@ class Group(StrEnum):
 
 
 class Action(StrEnum):
-    """What a store does about a kind in new text: nothing, store it with a finding, store it masked, or refuse it."""
+    """What a store does with new text of a kind: nothing, store it and record a finding, store it masked, or refuse
+    it."""
 
     OFF = "off"
     FLAG = "flag"
@@ -34,7 +35,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of sensitive text; `default` is the action of a store without a rule for it."""
+    """A kind of sensitive text. `default` is the action in a store that has no rule for this kind."""
 
     name: str
     group: Group
@@ -42,7 +43,7 @@ class Kind:
 
 
 class Span(NamedTuple):
-    """A finding: [start, end) in code points."""
+    """A finding of one kind: the code points [start, end)."""
 
     start: int
     end: int
@@ -103,7 +104,8 @@ KINDS: dict[str, Kind] = {name: Kind(name, group, action) for name, (group, acti
 
 
 def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
-    """Return the findings of these kinds (None: all), by start, without overlaps; the more certain kind wins."""
+    """Return the findings of these kinds (None: of all kinds), ordered by start and without overlaps. Where findings
+    overlap, the more certain kind is kept."""
     looked_at = Text(text)
     values: list[Span] = []
     signs: list[Span] = []
@@ -119,7 +121,8 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
 
 @lru_cache(maxsize=256)
 def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, bool, Callable[[Text], object] | None, Detector]]:
-    """Return (kind, whether it is a sign of poisoning, its gate, its detector) for each of these kinds."""
+    """Return (name, is a sign of poisoning, gate, detector) for each of these kinds. If the gate returns false for a
+    text, the detector need not run."""
     return [
         (name, group is Group.POISON, _GATES.get(name), detector)
         for name, (group, _, detector) in _DETECTORS.items()
@@ -128,7 +131,8 @@ def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, bool, Callable[[Tex
 
 
 def mask(text: str, spans: Iterable[Span]) -> str:
-    """Return the text with `[redacted:card]` for each span, followed by as many line feeds as the span had."""
+    """Return the text with a mark such as `[redacted:card]` in place of each span. Line feeds in a span are kept, after
+    the mark."""
     parts: list[str] = []
     end = 0
     for span in sorted(spans):
@@ -138,12 +142,12 @@ def mask(text: str, spans: Iterable[Span]) -> str:
 
 
 def line_of(text: str, position: int) -> int:
-    """Return the number of a position's line, from 1; only a line feed ends a line."""
+    """Return the number, from 1, of the line in which a position lies. Only a line feed ends a line."""
     return text.count("\n", 0, position) + 1
 
 
 def _united(spans: list[Span]) -> list[Span]:
-    """Join overlapping spans into one of the most certain kind, so that no part of any finding is left out."""
+    """Join spans that overlap into one span, of the most certain of their kinds. So no part of a finding is lost."""
     united: list[Span] = []
     for span in sorted(spans):
         if united and span.start < united[-1].end:
@@ -156,7 +160,8 @@ def _united(spans: list[Span]) -> list[Span]:
 
 
 def _outside(values: list[Span], poison: list[Span], text: str) -> Iterator[Span]:
-    """Yield the parts of signs of poisoning outside secrets and personal data, so that neither hides the other."""
+    """Yield those parts of signs of poisoning that lie outside secrets and personal data. So neither hides the
+    other."""
     at = 0
     for span in poison:
         start = span.start

@@ -1,4 +1,4 @@
-"""The check that each state defines for its national numbers, one function per number."""
+"""Checks of national identity numbers, as each state defines them: one function per kind of number."""
 
 from datetime import date
 
@@ -39,13 +39,13 @@ def is_date(year: int, month: int, day: int) -> bool:
 
 
 def six_digit_date(digits: str, order: str) -> bool:
-    """Return whether six digits are a date of either century, written `ymd` or `dmy`."""
+    """Return whether six digits are a date in one of two centuries. `order` is `ymd` or `dmy`."""
     parts = {letter: int(digits[at * 2 : at * 2 + 2]) for at, letter in enumerate(order)}
     return any(is_date(century + parts["y"], parts["m"], parts["d"]) for century in (1900, 2000))
 
 
 def us(value: str) -> bool:
-    """Check a social security number; numbers that begin with 9 are taxpayer numbers instead."""
+    """Check a social security number. Numbers that begin with 9 are refused: they are taxpayer numbers."""
     return not (value[:3] in {"000", "666"} or value[0] == "9" or value[3:5] == "00" or value[5:] == "0000")
 
 
@@ -64,13 +64,13 @@ def spanish(value: str) -> bool:
 
 
 def german(value: str) -> bool:
-    """Check a tax number: of its first ten digits one occurs two or three times, and the others once."""
+    """Check a tax number. Of its first ten digits, one occurs two or three times; no other occurs twice."""
     counts = sorted(value[:10].count(digit) for digit in set(value[:10]))
     return counts[-1] in {2, 3} and counts[-2] == 1 and german_named(value)
 
 
 def german_named(value: str) -> bool:
-    """Check only the check digit, for a number that a word before it names as a tax number."""
+    """Check only the check digit. This is for a number that a preceding word calls a tax number."""
     rest = 10
     for digit in value[:10]:
         rest = ((int(digit) + rest) % 10 or 10) * 2 % 11
@@ -152,7 +152,7 @@ def japanese(value: str) -> bool:
 
 
 def indian(value: str) -> bool:
-    """Check a number by Verhoeff's method: a product in the symmetry group of a pentagon."""
+    """Check a number by Verhoeff's method, a product in the symmetry group of a pentagon."""
     check = 0
     for at, digit in enumerate(reversed(value)):
         check = _turned(check, int(_VERHOEFF_STEPS[at % 8][int(digit)]))
@@ -211,7 +211,7 @@ def german_pension(value: str) -> bool:
 
 
 def czech(value: str) -> bool:
-    """Check a number; those from before 1954 have nine digits and no check digit."""
+    """Check a number. Numbers from before 1954 have nine digits and no check digit."""
     return int(value[2:4]) % 50 <= 32 and (len(value) == 9 or int(value) % 11 == 0 or int(value[:9]) % 11 % 10 == 0)
 
 

@@ -29,7 +29,7 @@ _VARIABLE = re.compile(r"[$%]\w|\$[({]|[{<\[]")
 
 
 def on_command_lines(text: Text) -> Iterator[Place]:
-    """Yield the values alone; variables and placeholders are not found."""
+    """Yield the places of the values alone. Variables and placeholders are not yielded."""
     for mark, pattern, is_meant in _COMMAND_LINES:
         if mark in text.low:
             for match in pattern.finditer(text.low):
@@ -41,7 +41,7 @@ def on_command_lines(text: Text) -> Iterator[Place]:
 
 
 def _curl_logins(text: Text) -> Iterator[Place]:
-    """Yield the password of `-u user:password`, or the user if the password is empty."""
+    """Yield the place of the password in `-u user:password`, or of the user if there is no password."""
     commands = [match.end() for match in _CURL.finditer(text.low)]
     for start, following in zip_longest(commands, commands[1:], fillvalue=len(text.low)):
         for match in _CURL_USER.finditer(text.low, start, min(following, start + LONGEST_COMMAND)):

@@ -19,7 +19,7 @@ LOOKED_AT = 4_096
 
 
 def encoded(text: Text) -> Iterator[Place]:
-    """Yield blobs that decode to text; hashes, identifiers and pictures do not."""
+    """Yield the places that decode to text. Hashes, identifiers and pictures do not."""
     if not text.long_words:
         return
     patterns = (_BLOB, _ESCAPED) if any(mark in text.text for mark in _ESCAPE_MARKS) else (_BLOB,)

@@ -1,4 +1,4 @@
-"""National identity numbers, each found by its form and the check that the state defines."""
+"""National identity numbers. Each is found by its form, and by the check that the state defines for it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from memoryhub.sensitive.text import LETTERS_AND_DIGITS, Place, Text, apart
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a number is written, and the check of the number without its separators."""
+    """How a number is written, and the check for the number without its separators."""
 
     shape: str
     check: Callable[[str], bool]
@@ -97,7 +97,8 @@ AFTER_NAME = 26
 
 
 def _name(name: str) -> re.Pattern[str]:
-    """Return a pattern for a name with a digit soon after it; it starts with the name, which makes the search fast."""
+    """Return a pattern for a name that is followed by a digit soon. The pattern begins with the name, because that is
+    fast to search."""
     short = len(name) <= LONGEST_SHORT_NAME
     letter, name = r"[^\W\d_]", re.escape(name)
     whole = f"(?!{letter})" if short else ""
@@ -131,7 +132,8 @@ _NOT_COUNTED = str.maketrans("", "", " .-+/\u00a0\u202f")
 
 
 def national_ids(text: Text) -> Iterator[Place]:
-    """Yield the numbers that pass their check; one of a common form counts only after a word that names it."""
+    """Yield the places of numbers that pass their check. A number of a common form also needs a word before it that
+    names it."""
     places = [*_by_digits(text)] if text.numbers else []
     if text.has_letters_and_digits:
         places += _by_letters(text)
@@ -181,7 +183,7 @@ def _after_name(text: Text, end: int, form: Checked) -> Iterator[Place]:
 
 
 def _first_right(text: Text, start: int, forms: list[Checked]) -> Iterator[Place]:
-    """Yield the place that begins here and matches a form with its check, if there is one."""
+    """Yield at most one place: that of the number that begins at `start`, if one of the forms and its check fit."""
     if not text.stands_alone(start, start) or text.before(start) in _NUMBER_GOES_ON:
         return
     for pattern, check in forms:
@@ -192,5 +194,5 @@ def _first_right(text: Text, start: int, forms: list[Checked]) -> Iterator[Place
 
 
 def _bare(written: str, check: Callable[[str], bool]) -> str:
-    """Return a number without separators, except a Finnish one, whose separator is the century."""
+    """Return a number without separators. A Finnish number keeps its separator, which stands for the century."""
     return written.upper() if check is checks.finnish else written.upper().translate(_NOT_COUNTED)

@@ -1,4 +1,4 @@
-"""Instructions in a text that address the model which will read it, in the most common languages."""
+"""Finds instructions that address the model which reads the text, in the most common languages."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -32,9 +32,9 @@ _LETTERS_BEFORE = re.compile(r"(?: {1,3}\w){0,100} $")
 
 
 class _Following(dict[str, re.Pattern[str]]):
-    """Maps the beginning of a sentence to one pattern of everything that may follow; compiles it at the first use.
+    """{beginning of a sentence: pattern of everything that may follow}. A pattern is compiled when it is first used.
 
-    Few beginnings occur in a process, and compiling all of them takes a tenth of a second at every start.
+    Few beginnings occur in one process, and compiling all patterns would take a tenth of a second at every start.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -46,9 +46,11 @@ class _Following(dict[str, re.Pattern[str]]):
 
 
 def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
-    """Return the pattern of a space and a beginning, and a mapping of each beginning to the pattern after it.
+    """Return a pattern of the beginnings, each after a space, and a mapping of each beginning to the pattern of what
+    follows it.
 
-    The beginnings are grouped by their first two letters, so that most words cost one or two comparisons.
+    In the first pattern the beginnings are grouped by their first two letters. So most words cost one or two
+    comparisons.
     """
     beginnings = sorted({beginning for begins, _ in rows for beginning in begins.split("|")})
     tree: dict[str, dict[str, list[str]]] = {}
@@ -62,7 +64,7 @@ def _compiled(rows: Rows) -> tuple[re.Pattern[str], _Following]:
 
 
 def _following(rows: Rows, beginning: str) -> re.Pattern[str]:
-    """Return one pattern of all rows that a text with this beginning may match."""
+    """Return one pattern made of all rows that may apply to a text with this beginning."""
     return _joined(pattern for begins, pattern in rows if any(_agree(beginning, other) for other in begins.split("|")))
 
 
@@ -82,9 +84,10 @@ _INSTRUCTION_CJK = _joined(JAPANESE_CHINESE)
 
 
 def instructions(text: Text) -> Iterator[Place]:
-    """Yield instructions to ignore earlier ones, hide something from people, play a role or send data away.
+    """Yield the places of instructions to ignore earlier ones, hide something from people, play a role or send data
+    away.
 
-    Ordinary advice to a colleague (`always run the tests`, `do not deploy on Fridays`) is not found.
+    Ordinary advice to a colleague (`always run the tests`, `do not deploy on Fridays`) is not yielded.
     """
     spaced = _spaced(text.low)
     places = _with_spaces(text.low, spaced)
@@ -96,7 +99,8 @@ def instructions(text: Text) -> Iterator[Place]:
 
 
 def _letter_by_letter(spaced: str) -> Iterator[Place]:
-    """Yield words of an instruction that are spelt with separated letters, with the single letters around them."""
+    """Yield words of an instruction whose letters are written separately, together with the single letters around
+    them."""
     for word in _SPELT:
         position = spaced.find(word)
         while position >= 0:
@@ -119,7 +123,8 @@ def _with_spaces(low: str, spaced: str) -> Iterator[Place]:
 
 
 def _spaced(low: str) -> str:
-    """Return the text with a space before each word, one character longer: position n in it is n - 1 in the text."""
+    """Return the text with a space before each word. It is one character longer: its position n is position n - 1 in
+    the text."""
     if low.isascii():
         return " " + low.translate(_ASCII_SEPARATORS)
     for separator in _SEPARATORS:

@@ -121,7 +121,8 @@ _AWS_SECRET = re.compile(
 
 
 def provider_keys(text: Text) -> Iterator[Place]:
-    """Yield keys by their shape, and AWS's secret keys, which have none, by the words before them."""
+    """Yield the places of keys. Most have a shape of their own; AWS's secret keys have none and are found by the words
+    before them."""
     if text.long_words:
         yield from sorted([*_shaped(text), *_aws_secrets(text)])
 

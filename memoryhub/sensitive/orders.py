@@ -1,4 +1,4 @@
-"""Patterns of English instructions to a model, and the form of such tables."""
+"""Patterns of English instructions to a model. It also defines the form of such tables of patterns."""
 
 Rows = tuple[tuple[str, str], ...]
 PARTS = {

@@ -43,7 +43,7 @@ _KEYWORDS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A word that names a secret, at [start, end) in the text."""
+    """A word such as `password`, after which a secret may follow. It is at [start, end) in the text."""
 
     start: int
     end: int
@@ -80,8 +80,8 @@ _CLAUSE_END = re.compile(r"[ \t]*[.,;!)|*」。、]?[ \t]*(?:\n|$|\.|,|;|です|
 
 
 def passwords(text: Text) -> Iterator[Place]:
-    """Yield the values alone. A mere mention of a password (`password: str`, `$PASSWORD`, `is required`) is not
-    found."""
+    """Yield the places of the values alone. A text that only speaks of a password (`password: str`, `$PASSWORD`, `is
+    required`) has none."""
     return iter(apart([*_after_keywords(text), *on_command_lines(text)]))
 
 
@@ -97,7 +97,8 @@ def _keywords(text: Text) -> list[Keyword]:
 
 
 def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
-    """Return the keyword if it stands alone or in a name: `dbToken` names a secret, `spin:` and `public_key` do not."""
+    """Return the keyword if it begins a word or a part of a name: `token` in `dbToken`, but not `pin` in `spin:`. None
+    otherwise."""
     start, sort = keyword.start, keyword.sort
     if sort == PASSWORD:
         return keyword
@@ -111,7 +112,8 @@ def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
 
 
 def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
-    """Return the keyword for `api key`; another key counts only if its value looks random."""
+    """Return the keyword for a key such as `api key`. For a key with another name, return a keyword whose value must
+    look random; None for any other `key`."""
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
         return keyword
@@ -119,7 +121,7 @@ def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
 
 
 def _is_public(text: Text, keyword: Keyword) -> bool:
-    """Return whether the word before the keyword marks a public value: `public_key`, `csrf-token`."""
+    """Return whether the word before the keyword says that the value is public, as in `public_key` or `csrf-token`."""
     before = text.text[max(0, keyword.start - 32) : keyword.start] if keyword.sort in (TOKEN, NAMED) else ""
     name = _NAME_BEFORE.search(before)
     return name is not None and name[1].lower() in _PUBLIC
@@ -128,8 +130,9 @@ def _is_public(text: Text, keyword: Keyword) -> bool:
 def _after_keywords(text: Text) -> Iterator[Place]:
     """Yield the places of the values that follow keywords.
 
-    A possible value can contain further keywords, so parts of the text are examined several times. Once more than the
-    length of the text was examined, a value ends at the next keyword: the work stays within a few lengths of the text.
+    A possible value can contain further keywords, so some parts of the text are examined more than once. When more than
+    about the length of the text has been examined, values end at the next keyword. So the work is at most a few lengths
+    of the text.
     """
     end, looked_at = 0, 0
     keywords = _keywords(text)
@@ -148,7 +151,8 @@ def _after_keywords(text: Text) -> Iterator[Place]:
 
 
 def _connectors(text: Text, keyword: Keyword) -> Iterator[tuple[re.Match[str], bool]]:
-    """Yield each possible connector between a keyword and its value, and whether it is only a space."""
+    """Yield (connector, beside) for each possible connector between a keyword and its value. `beside` is true for a
+    mere space."""
     connector = _CONNECTOR.match(text.low, keyword.end)
     if connector and not (
         connector["tag"] and not _TAG_BEFORE.search(text.low[max(0, keyword.start - 41) : keyword.start])

@@ -1,4 +1,4 @@
-"""Personal data that identifies someone: e-mail and IP addresses, telephone numbers, cards and bank accounts."""
+"""Personal data: e-mail and IP addresses, telephone numbers, payment cards and bank accounts."""
 
 import re
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ _NO_PHONE = re.compile(
 
 
 def emails(text: Text) -> Iterator[Place]:
-    """Yield e-mail addresses; a login in a URL and a repository (`git@host:…`) are not found."""
+    """Yield the places of e-mail addresses. A login in a URL and a repository (`git@host:…`) are not yielded."""
     position = text.text.find("@")
     end = 0
     while position >= 0:
@@ -95,7 +95,8 @@ def _mail_start(text: Text, start: int, at: int) -> int | None:
 
 
 def cards(text: Text) -> Iterator[Place]:
-    """Yield payment card numbers: an issuer's first digits and length, and a right check digit (Luhn)."""
+    """Yield the places of payment card numbers. Their first digits and length are those of an issuer, and their check
+    digit is right (Luhn)."""
     for first, last, count in text.numbers:
         position = first if count >= SHORTEST_CARD else last
         while last - position >= SHORTEST_CARD and (match := _CARD.search(text.text, position, last)):
@@ -109,20 +110,23 @@ def cards(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether the number of digits fits: at least twelve for Maestro, at least fourteen for other cards."""
+    """Return whether a card may have these digits. Fewer than 14 are right only for Maestro, 15 or 16 for any issuer,
+    other lengths if the first digit is 3 to 6. From 14 digits on, they may not all be equal."""
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1
 
 
 def passes_luhn(digits: str) -> bool:
-    """Return whether the last digit is right: from the right, every second digit counts double."""
+    """Return whether the last digit is the right check digit by Luhn's method: every second digit from the right is
+    doubled."""
     values = [int(digit) for digit in digits[::-1]]
     return (sum(values[::2]) + sum(value * 2 - 9 if value > 4 else value * 2 for value in values[1::2])) % 10 == 0
 
 
 def ibans(text: Text) -> Iterator[Place]:
-    """Yield bank account numbers (IBAN) of the country's length whose check digits leave the remainder 1 modulo 97."""
+    """Yield the places of bank account numbers (IBAN). They have the length that the country defines, and are 1 modulo
+    97."""
     position = 0
     while match := _IBAN.search(text.low, position):
         start = match.start() - 2
@@ -133,7 +137,8 @@ def ibans(text: Text) -> Iterator[Place]:
 
 
 def _iban_end(text: str, start: int, limit: int) -> int | None:
-    """Return where the account ends, or None. With lower-case letters it needs more digits than a name has."""
+    """Return the position where the account number ends. None if it is none, or if it has lower-case letters and too
+    few digits."""
     length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
     account = text[start:limit].translate(_IBAN_SEPARATORS)[:length]
     if not length or len(account) < length or not account.isascii():
@@ -150,7 +155,7 @@ def _iban_end(text: str, start: int, limit: int) -> int | None:
 
 
 def ips(text: Text) -> Iterator[Place]:
-    """Yield IP addresses, except loopback addresses and masks; four numbers after `version` are not found."""
+    """Yield the places of IP addresses. Loopback addresses, masks, and four numbers after `version` are not yielded."""
     places = [*_ipv6s(text)] if ":" in text.text else []
     if text.has_digits and text.text.count(".") >= 3:
         places = sorted([*places, *(place for place in _ipv4s(text) if not _touches(*place, places))])
@@ -200,7 +205,8 @@ def _is_address(value: str) -> bool:
 
 
 def phones(text: Text) -> Iterator[Place]:
-    """Yield telephone numbers: with a country code, in a country's usual form, or after a word such as `phone`."""
+    """Yield the places of telephone numbers: those with a country code, in a country's usual form, or after a word such
+    as `phone`."""
     named = None
     for number in text.numbers:
         place = _written_as_phone(text, number)
@@ -227,5 +233,6 @@ def _named_phone(text: Text, number: Number) -> Place | None:
 
 
 def _is_international(written: str, digits: int) -> bool:
-    """Return whether there are eight to fifteen digits; without groups at least ten, unlike in `+1234567`."""
+    """Return whether a number with a country code has eight to fifteen digits. A number without groups needs at least
+    ten: `+1234567` is none."""
     return 8 <= digits <= 15 and written[0] != "0" and (digits >= 10 or not written.isdigit())

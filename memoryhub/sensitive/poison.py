@@ -69,7 +69,8 @@ _STOLEN = re.compile(
 
 
 def bidirectional(text: Text) -> Iterator[Place]:
-    """Yield characters that change the direction of writing; marks on a line of Hebrew or Arabic are legitimate."""
+    """Yield characters that change the direction of writing. On a line of Hebrew or Arabic, direction marks are
+    legitimate."""
     if text.text.isascii():
         return
     for match in _BIDIRECTIONAL.finditer(text.text):
@@ -78,13 +79,14 @@ def bidirectional(text: Text) -> Iterator[Place]:
 
 
 def _line_around(text: str, start: int, end: int) -> str:
-    """Return the rest of a place's line, up to 200 characters on each side."""
+    """Return what is on the same line before and after a place, up to 200 characters on each side."""
     before = text[max(0, start - 200) : start].rpartition("\n")[2]
     return before + text[end : end + 200].partition("\n")[0]
 
 
 def invisible(text: Text) -> Iterator[Place]:
-    """Yield invisible characters, except where a script or an emoji needs them, and a byte order mark at the start."""
+    """Yield invisible characters. Not yielded are those that a script or an emoji needs, and a byte order mark at the
+    start."""
     if text.text.isascii() or not _UNSEEN.search(text.text):
         return
     start, end = 0, 0
@@ -113,7 +115,8 @@ def _is_fine(text: str, start: int, end: int) -> bool:
 
 
 def role_tags(text: Text) -> Iterator[Place]:
-    """Yield tags that separate the speakers of a conversation, and lines that begin with a speaker and an order."""
+    """Yield tags that separate the speakers of a conversation, and lines that begin with the name of a speaker and an
+    order."""
     low = text.low
     places = [match.span() for match in _ROLE_TAG.finditer(low)] if "<" in low or "[" in low or "###" in low else []
     return iter(sorted([*places, *_speakers(low)]))
@@ -134,7 +137,7 @@ def _speakers(low: str) -> Iterator[Place]:
 def placeholder_urls(text: Text) -> Iterator[Place]:
     """Yield URLs made to carry data away: hosts that capture requests, made-up hosts, and queries with a placeholder.
 
-    A placeholder counts if its name suggests data that the reader has. In a Markdown image any placeholder counts,
+    A placeholder counts if its name suggests data that the reader has. In a Markdown image every placeholder counts,
     because showing the image sends the data.
     """
     if "http" not in text.low:

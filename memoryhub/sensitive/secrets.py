@@ -32,7 +32,8 @@ _PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "pw", "secret"})
 
 
 def private_keys(text: Text) -> Iterator[Place]:
-    """Yield whole blocks, from their first line to their last, and key bodies without these lines."""
+    """Yield the places of private keys: PEM blocks from their first line to their last, and bodies of keys without
+    these lines."""
     blocks = [*_blocks(text.text)] if "PRIVATE KEY" in text.text else []
     if not any(mark in text.text for mark in _BARE_MARKS):
         return iter(blocks)
@@ -41,7 +42,8 @@ def private_keys(text: Text) -> Iterator[Place]:
 
 
 def _blocks(text: str) -> Iterator[Place]:
-    """Yield PEM blocks. Each search ends at the next beginning, so that together they read the text once."""
+    """Yield the places of PEM blocks. The search for an end stops at the next beginning, so the text is read only
+    once."""
     begins = list(_PEM_BEGIN.finditer(text))
     ends = [*(begin.start() for begin in begins[1:]), len(text)]
     for begin, following in zip(begins, ends, strict=False):
@@ -80,7 +82,8 @@ def hub_keys(text: Text) -> Iterator[Place]:
 
 
 def jwts(text: Text) -> Iterator[Place]:
-    """Yield JSON Web Tokens, signed or encrypted: their first part decodes to a header with an algorithm."""
+    """Yield the places of JSON Web Tokens, signed or encrypted. Their first part decodes to a header with an
+    algorithm."""
     position = text.text.find("eyJ") if text.long_words else -1
     while position >= 0:
         ends = _token_parts(text.text, position)
@@ -90,7 +93,8 @@ def jwts(text: Text) -> Iterator[Place]:
 
 
 def _token_parts(text: str, start: int) -> list[int]:
-    """Return where the parts, joined by dots, end; the second part of an encrypted token may be empty."""
+    """Return the end positions of a token's parts, which are joined by dots. A part may be empty, as the second one of
+    an encrypted token."""
     ends: list[int] = []
     position = start
     while len(ends) < 5:
@@ -115,7 +119,7 @@ def _is_header(part: str) -> bool:
 
 
 def url_credentials(text: Text) -> Iterator[Place]:
-    """Yield the password in a URL, or a token in its place."""
+    """Yield the place of the password in a URL, or of a token that is there in place of a password."""
     position = text.text.find("://") if "@" in text.text else -1
     while position >= 0:
         if match := _LOGIN.match(text.text, position):

@@ -1,4 +1,5 @@
-"""What all detectors share: a text with cheap facts about it, which save most of them a search."""
+"""The text in which all detectors search. It provides facts that are cheap to compute, and by which most searches can
+be skipped."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -13,7 +14,7 @@ FIRST_WITHOUT_SPACES = "\u2e80"
 
 
 class Number(NamedTuple):
-    """A stretch of digits and separators: [start, end), and the number of digits."""
+    """A stretch of digits and separators: its place [start, end), and its number of digits."""
 
     start: int
     end: int
@@ -44,7 +45,7 @@ _COUNTED = re.compile(r"(.)\1{9}|(.{2,4})\2{4}|123456789012345", re.IGNORECASE)
 
 
 class Text:
-    """A text to search; each fact about it is computed when first needed."""
+    """A text to search. Each fact about it is computed when it is first needed."""
 
     def __init__(self, text: str) -> None:
         if "[redacted" in text:
@@ -66,7 +67,7 @@ class Text:
 
     @cached_property
     def digit_lines(self) -> str:
-        """The lines with digits, in lower case; only a word in them can be near a number."""
+        """The lines that contain digits, in lower case. Only a word on these lines can be near a number."""
         if not self.has_digits:
             return ""
         return "\n".join(line for line in self.low.split("\n") if _DIGIT.search(line))
@@ -110,7 +111,8 @@ class Text:
         return self.text[position : position + 1]
 
     def stands_alone(self, start: int, end: int) -> bool:
-        """Return whether a place has no letter, digit or underscore beside it; an empty place, none before it."""
+        """Return whether no letter, digit or underscore is directly before or after a place. For an empty place, only
+        the one before counts."""
         return not (_is_word(self.before(start)) or (end > start and _is_word(self.after(end))))
 
 
@@ -119,7 +121,8 @@ Detector = Callable[[Text], Iterable[Place]]
 
 
 def apart(places: Iterable[Place]) -> list[Place]:
-    """Return places in order, without overlaps: the first to begin is kept, the shortest if several begin there."""
+    """Return places in order, without overlaps. Of places that overlap, the one that begins first is kept; if they
+    begin together, the shortest."""
     kept: list[Place] = []
     for place in sorted(places):
         if not kept or place[0] >= kept[-1][1]:
@@ -128,12 +131,13 @@ def apart(places: Iterable[Place]) -> list[Place]:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value only stands for a secret: `<token>`, `${TOKEN}`, `***`, `AKIA…EXAMPLE`."""
+    """Return whether a value only stands in the place of a secret: `<token>`, `${TOKEN}`, `***`, `AKIA…EXAMPLE`."""
     return _NO_SECRET.search(value) is not None
 
 
 def is_random(value: str) -> bool:
-    """Return whether a key may be random: it is no placeholder and has enough different characters."""
+    """Return whether a key may be random: it has enough different characters, and is neither a placeholder nor letters
+    of one case."""
     one_case = value.islower() or value.isupper()
     plain = one_case and not any(map(str.isdigit, value))
     return not plain and len(set(value)) >= 8 and not is_placeholder(value) and not _COUNTED.search(value)
@@ -145,6 +149,6 @@ def _lower(character: str) -> str:
 
 
 def _is_word(character: str) -> bool:
-    """Return whether a character continues a word. Scripts without spaces between words do not: they end a number or
-    key."""
+    """Return whether a character continues a word. Letters of scripts without spaces between words do not: a number or
+    key ends before them."""
     return character in {"_", OPAQUE} or (character.isalnum() and character < FIRST_WITHOUT_SPACES)

@@ -1,4 +1,4 @@
-"""Decides whether a value after a keyword is a secret, or only says something about one."""
+"""Decides whether a value after a keyword is a secret, or only a statement about one."""
 
 import math
 import re
@@ -52,8 +52,8 @@ LONGEST_ID = 14
 class Given:
     """A value after a keyword.
 
-    The flags say whether it is quoted, whether a setting assigns it, whether the sentence or line ends after it, and
-    whether it may have several words.
+    `quoted`: it is in quotation marks. `setting`: it is assigned, as in a setting. `ends`: the sentence or line ends
+    after it. `phrase`: it may consist of several words.
     """
 
     value: str
@@ -64,7 +64,8 @@ class Given:
 
 
 def gives_away(sort: str, given: Given, *, beside: bool) -> bool:
-    """Return whether the value is a secret; `beside` if only a space connects it to the keyword."""
+    """Return whether the value is a secret. `sort` is the sort of its keyword; `beside` is true if only a space
+    connects them."""
     value = given.value
     if value.lower() in COMMON or _ALGORITHM.match(value) or _DATE_OR_NUMBER.fullmatch(value) or is_placeholder(value):
         return False
@@ -80,7 +81,8 @@ def gives_away(sort: str, given: Given, *, beside: bool) -> bool:
 
 
 def is_token(value: str) -> bool:
-    """Return whether letters and digits mix within a word: `db-credentials-2` and a path are names, not secrets."""
+    """Return whether a value mixes letters and digits within its words. `db-credentials-2` and paths are names, not
+    secrets."""
     if not _TOKEN_VALUE.fullmatch(value) or value.startswith(("/", "./", "~/")) or value.isdecimal() or "://" in value:
         return False
     parts = re.split(r"[-_./:]", value)
@@ -89,14 +91,14 @@ def is_token(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """Return whether a value looks like random characters, whatever its name."""
+    """Return whether a value looks like random characters, so that it is a secret whatever its name is."""
     if not _DRAWN.fullmatch(value) or not is_token(value) or not is_random(value) or sum(map(str.isdigit, value)) < 2:
         return False
     return max(map(len, re.split(r"[-_./:]", value))) >= 8 and _bits(value) >= LEAST_DRAWN
 
 
 def _bits(value: str) -> float:
-    """Return Shannon's entropy per character."""
+    """Return Shannon's entropy of a value, in bits per character."""
     counts = Counter(value).values()
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
 
@@ -117,7 +119,8 @@ def _is_password(given: Given) -> bool:
 
 
 def _is_word_as_password(given: Given) -> bool:
-    """Return whether a single word of letters is a password: it stands alone and does not describe one."""
+    """Return whether a value without digits is a password: a word of letters that stands alone and does not describe a
+    password, or a phrase of at least four words."""
     value = given.value.lower()
     if not value.isalpha() or _WORD_ENDING.search(value) or _IS_NAMED_ONLY.search(value):
         return given.phrase and value.count(" ") >= 3
@@ -125,6 +128,7 @@ def _is_word_as_password(given: Given) -> bool:
 
 
 def _stands_out(given: Given) -> bool:
-    """Return whether a value that only a space connects to its keyword can only be meant as a secret."""
+    """Return whether a value is surely meant as a secret, though only a space connects it to its keyword: it has
+    letters and digits."""
     value = given.value
     return given.ends and len(value) >= 6 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))

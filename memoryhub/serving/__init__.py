@@ -1,1 +1,2 @@
-"""The web server around Django: reads bodies, runs whole requests in a bounded pool of threads, and sends answers."""
+"""The web server around Django. It reads bodies, runs complete requests in a bounded pool of threads, and sends
+answers."""

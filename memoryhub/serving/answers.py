@@ -1,12 +1,12 @@
-"""Hands whole answers to granian, so that no thread waits for a client to read one.
+"""Hands complete answers to granian, so that no thread waits while a client reads one.
 
 granian buffers a streamed answer in memory without a limit, and a thread that waited for the client would be blocked.
-So an answer is completed first: a small one is sent from memory, a larger one from a file, which granian reads as fast
-as the client receives it. The answer then has a length, so a client knows whether a download is complete, and a failure
-while it is made is an error and not half a file.
+So each answer is completed first. A small one is sent from memory; a larger one is sent from a file, which granian
+reads as fast as the client receives it. Then the answer has a length, by which a client knows whether a download is
+complete. A failure while the answer is made becomes an error, not half a file.
 
 Invariant: the files of all answers in transit take at most half of the disk space that would be free without them. A
-file keeps its name as long as granian has it open, so that every worker can count the files of all workers.
+file keeps its name for as long as granian has it open, so that every worker can count the files of all workers.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class NoRoom(Exception):
 
 
 class Answers:
-    """Sends answers; `directory` holds those that are too large for memory."""
+    """Sends answers. Those that are too large for memory are written into `directory`."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class Answers:
                 left.unlink(missing_ok=True)
 
     def send(self, protocol: Any, response: HttpResponseBase, *, is_head: bool) -> None:
-        """Complete the answer and hand it over. Raises whatever making it raises; then nothing has been sent."""
+        """Complete the answer and hand it to granian. If making it raises an exception, nothing has been sent."""
         headers = headers_of(response)
         if is_head and response.streaming:
             protocol.response_empty(response.status_code, headers)
@@ -99,7 +99,7 @@ class Answers:
                 Path(name).unlink(missing_ok=True)
 
     def _room(self) -> float:
-        """Return how many bytes one more answer may have."""
+        """Return how many bytes all further answers together may have on the disk."""
         taken = 0
         for file in self.directory.glob("*.answer"):
             with contextlib.suppress(FileNotFoundError):
@@ -119,14 +119,14 @@ class Answers:
 
 
 def remove_left(directory: Path) -> None:
-    """Remove all files that a killed hub left. Call it before any worker runs: another process may have a dead worker's
-    id."""
+    """Remove all files of answers, which a killed hub left behind. Call it before any worker runs, because a process id
+    may be used again."""
     for left in directory.glob("*.answer"):
         left.unlink(missing_ok=True)
 
 
 def _up_to(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield chunks until their total exceeds `size`, or until there are no more."""
+    """Yield chunks until more than `size` bytes were yielded, or there are no more."""
     for chunk in chunks:
         yield chunk
         size -= len(chunk)
@@ -135,7 +135,7 @@ def _up_to(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def headers_of_own(response: HttpResponseBase) -> Headers:
-    """Return the headers of an answer that the server makes itself, which may not be cached."""
+    """Return the headers of an answer that the server itself makes. Such an answer may not be cached."""
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return headers_of(response)
@@ -146,7 +146,7 @@ def headers_of(response: HttpResponseBase) -> Headers:
 
 
 def _open_files() -> set[str]:
-    """Return the names of the files that this process has open; none where the system does not provide them."""
+    """Return the names of the files that this process has open. None if the system does not tell."""
     found: set[str] = set()
     for number in Path("/proc/self/fd").iterdir() if sys.platform == "linux" else ():
         with contextlib.suppress(OSError):

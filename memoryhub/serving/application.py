@@ -1,8 +1,8 @@
 """Requests are read in granian's event loop, answered by a pool of threads, and sent by granian.
 
 The event loop never waits for the database, and a thread never waits for a client. The loop holds a request until its
-body is complete, one thread holds it while Django answers, and granian while the answer is sent. Each door keeps its
-order of checks: a request that is refused before its body is read is refused by the same code, without a body.
+body is complete, a thread while Django answers it, and granian while the answer is sent. Each door keeps its order of
+checks: a request that is refused before its body is read goes through the same code, without a body.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ PROBES = {"/livez": False, "/readyz": True, "/healthz": True}
 
 
 class Unasked(Exception):
-    """No thread was free to decide whether to read a body."""
+    """No thread was free to decide whether a body may be read."""
 
 
 class Application:
@@ -124,8 +124,8 @@ class Application:
     async def _read_and_run(self, protocol: Any, environ: dict[str, Any], body: Body) -> None:
         """Read the body and have the request answered.
 
-        The door or the form refuses a body that is too large, of which it gets one byte too many; the rest is discarded
-        while the answer is sent.
+        A body that is too large is cut one byte after the limit, so that the door or the form refuses it. The rest is
+        discarded while the answer is sent.
         """
         end = await self._reading(body, body.read())
         if end is End.BROKEN:
@@ -138,14 +138,15 @@ class Application:
                 await self._reading(body, body.drain())
 
     async def _is_welcome(self, environ: dict[str, Any], path: str) -> bool:
-        """Return whether to read a program's body: its key is valid, or its address needs none."""
+        """Return whether to read a program's body: its key is valid, or no operation of the API has this address under
+        /v1/."""
         if path.startswith(PREFIX) and find(path[len(PREFIX) :]) is None:
             return True
         keys, secret = self.django.keys, requests.secret_in(environ)
         return keys.id_of(secret) is not None or await self._ask(environ, partial(keys.look_up, secret))
 
     async def _make_room_for_file(self, environ: dict[str, Any], body: Body) -> None:
-        """Allow a file in the body if the person is signed in; anyone else may only send a form."""
+        """Allow a larger body, with a file, if a signed-in person sends it. Anyone else may only send a form."""
         if body.length is not None and body.length <= FORM:
             return
         is_form = environ.get("CONTENT_TYPE", "").startswith("multipart/form-data")
@@ -154,7 +155,8 @@ class Application:
             body.drained = DRAINED * settings.MEMORYHUB_IMPORT["packed"]
 
     async def _pool_of(self, environ: dict[str, Any]) -> Pool:
-        """Return the pool for a request with a body. Only signed-in people and valid keys may use the heavy one."""
+        """Return the pool that answers a request with a body: the heavy one for a heavy request of a signed-in person
+        or a valid key."""
         path = environ["PATH_INFO"]
         if not heavy.is_heavy(path):
             return self.pool
@@ -165,7 +167,8 @@ class Application:
         return self.heavy if may else self.pool
 
     async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
-        """Return a thread's answer; raises Unasked if too many requests wait, or if this one waited too long."""
+        """Have a thread of the pool answer a question. Raises Unasked if too many requests wait, or if this one waited
+        too long."""
         told: asyncio.Future[bool | None] = self.loop.create_future()
 
         def job(too_late: bool) -> None:
@@ -181,7 +184,8 @@ class Application:
         return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
-        """Read under the clock: the tick cancels a body that is too slow or takes too much."""
+        """Run `work`, which reads a body; return how the reading ended. `_tick` cancels it if the body is too slow or
+        too large."""
         task = asyncio.current_task()
         assert task is not None
         self.reading[task] = body
@@ -199,10 +203,10 @@ class Application:
             del self.reading[task]
 
     async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None, pool: Pool | None = None) -> None:
-        """Have a thread answer, and return some time after it has.
+        """Have a thread answer the request, and return some time after the answer.
 
-        The answer does not wait for this: the thread hands it to granian itself. To spare the loop a wake-up, finished
-        requests are collected and settled with the next request or the next tick.
+        The answer does not wait for this return: the thread hands it to granian itself. So that the loop is not woken
+        for each request, finished ones are collected, and settled with the next request or tick.
         """
         self._reap()
         answered: asyncio.Future[None] = self.loop.create_future()
@@ -228,7 +232,8 @@ class Application:
             _resolve(self.finished.popleft(), None)
 
     def _tick(self) -> None:
-        """Cancel bodies that are too slow, and if all hold too much, those that hold most and paused longest.
+        """Cancel bodies that are too slow. If all bodies together hold too much, cancel large ones that have paused
+        long.
 
         So a small body is kept, however many large ones arrive byte by byte.
         """
@@ -244,7 +249,8 @@ class Application:
                 memory, disk = memory - body.in_memory, disk - body.on_disk
 
     def _stop(self) -> None:
-        """Stop: cancel bodies, let threads finish, and then close the connections. granian accepts none any more."""
+        """Begin to stop, when granian accepts no more connections: cancel bodies, let threads finish, then close all
+        connections."""
         self.stopping = True
         self.loop.call_later(STOPPING_FOR, self.guard.cut, {"*"})
 
@@ -259,7 +265,7 @@ class Application:
 
 
 def is_tool_call(environ: dict[str, Any], body: Body) -> bool:
-    """Return whether a request is a tool call that is answered as fast as it could be handed to a thread."""
+    """Return whether a request is a tool call that is small enough for the committer to answer."""
     path = environ["PATH_INFO"]
     if body.kept > SMALL or environ["REQUEST_METHOD"] != "POST" or not path.startswith(PREFIX):
         return False

@@ -33,8 +33,8 @@ class End(Enum):
 class Body:
     """The body of one request while it is read.
 
-    `length` is the announced length, None for a body in chunks. Of a body larger than `most` bytes one byte more is
-    kept, so that its reader notices that it is too large.
+    `length` is the announced length (None: the body comes in chunks). If a body is larger than `most` bytes, one byte
+    more than `most` is kept, so that its reader notices.
     """
 
     def __init__(self, protocol: Any, length: int | None, most: int) -> None:
@@ -47,7 +47,7 @@ class Body:
         self._file: IO[bytes] | None = None
 
     async def read(self) -> End:
-        """Read to the end of the body, or until it is too large."""
+        """Read until the body ends or is too large. Return which of these happened, or that it was broken off."""
         while self.received != self.length:
             chunk = await self._next()
             if not chunk:
@@ -59,7 +59,7 @@ class Body:
         return End.WHOLE
 
     async def drain(self) -> None:
-        """Read and discard the rest, up to `drained` bytes."""
+        """Read and discard the rest of the body, up to `drained` bytes beyond the limit."""
         while self.received != self.length and self.received < self.most + self.drained:
             if not await self._next():
                 return
@@ -69,7 +69,7 @@ class Body:
         return now - self.last > GRACE or (spent > GRACE and self.received < (spent - GRACE) * SLOWEST)
 
     def stream(self) -> IO[bytes]:
-        """Return the kept bytes as a stream from their start."""
+        """Return the kept bytes as a stream, positioned at the start."""
         if self._file is None:
             return BytesIO(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
         self._file.seek(0)
@@ -96,7 +96,7 @@ class Body:
         return chunk
 
     async def _ended(self) -> End:
-        """Return how a body in chunks ended: after an empty chunk, granian sends a second one if the body is
+        """Return how a body ended that sent an empty chunk. In chunks, granian sends a second empty one if the body is
         incomplete."""
         if self.length is not None:
             return End.BROKEN

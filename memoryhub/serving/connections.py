@@ -1,15 +1,15 @@
 """Closes open connections of a server process that are idle, slow or too many.
 
-granian accepts and owns the connections, outside Python, and closes none for their number. But they are file
-descriptors of this process, and the kernel knows about each how much arrived, was acknowledged and waits. So a thread
-scans `/proc/self/fd` and shuts down connections; granian then sees them as closed by the client.
+granian accepts and owns the connections, outside Python, and never closes one because there are many. But they are file
+descriptors of this process. For each of them the kernel knows how much arrived, how much was acknowledged, and how much
+waits. So a thread scans `/proc/self/fd` and shuts down connections; to granian it looks as if the client closed them.
 
-**Why this is safe.** A listed descriptor may be closed and its number reused before it is examined. So it is duplicated
-first, and only the duplicate is used: the kernel's number of its socket (the inode) must equal the listed one, and a
-duplicate stays the same socket whatever happens to the original. `shutdown` ends the connection and frees nothing that
-granian holds, which closes its own descriptor. Only sockets whose local port is the port that this process listens on
-are examined; connections that the hub itself opened (to PostgreSQL, to a webhook) have other ports. A duplicate lives
-for microseconds, so it does not keep open a connection that granian closes.
+**Why this is safe.** A listed descriptor may be closed, and its number used again, before it is examined. So it is
+duplicated first, and only the duplicate is used: its inode, by which the kernel numbers sockets, must equal the listed
+one. A duplicate stays the same socket whatever happens to the original. `shutdown` ends the connection but frees
+nothing that granian holds; granian closes its own descriptor. Only sockets whose local port is the port that this
+process listens on are examined. Connections that the hub itself opened (to PostgreSQL, to a webhook) have other ports.
+A duplicate lives for microseconds, so it does not keep a connection open that granian closes.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ acknowledged, bytes that wait here; and the length needed."""
 
 @dataclass(slots=True)
 class Connection:
-    """The facts about one connection, kept between scans."""
+    """What is known of one connection, from one scan to the next."""
 
     peer: str
     """The client as granian names it: `127.0.0.1:40000` or `[::1]:40000`."""
@@ -71,7 +71,8 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most connections of this process, and of one address; `trusted` are the proxies in front."""
+    """How many connections this process may have, and how many of them one address. `trusted` are the proxies in
+    front."""
 
     most: int
     by_address: int
@@ -80,14 +81,15 @@ class Limits:
 
 @dataclass(slots=True)
 class _Seen:
-    """The result of one scan."""
+    """The result of one scan: whether the process still listens, and {inode: connection}."""
 
     listens: bool
     connections: dict[str, Connection]
 
 
 def room_for_connections() -> int:
-    """Raise this process's limit of descriptors as far as allowed; return how many connections fit."""
+    """Raise this process's limit of descriptors as far as the system allows. Return how many connections it has room
+    for."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY or soft < hard:
         with contextlib.suppress(ValueError, OSError):
@@ -98,7 +100,8 @@ def room_for_connections() -> int:
 
 
 def group_of(address: str, trusted: Sequence[str]) -> str | None:
-    """Return the group with which an address's connections are counted; None for a trusted proxy."""
+    """Return the group in which an address's connections are counted. None for a trusted proxy, whose connections are
+    not counted."""
     if proxies.is_trusted(address, trusted):
         return None
     try:
@@ -113,10 +116,10 @@ def group_of(address: str, trusted: Sequence[str]) -> str | None:
 
 
 class Guard:
-    """Scans the connections in its own thread.
+    """Scans the connections in a thread of its own.
 
-    `in_hand` holds the peers whose request is being read, waits or is being answered. `closing` is called once, when
-    the listening socket is closed because granian was asked to stop.
+    `in_hand` are the peers whose request is being read, waits, or is being answered. `closing` is called once: when the
+    listening socket is closed, because granian was asked to stop.
     """
 
     def __init__(self, port: int, limits: Limits, in_hand: Collection[str], closing: Callable[[], None]) -> None:
@@ -144,7 +147,7 @@ class Guard:
             pause = max(LOOK_EVERY_WHEN_FULL if crowded else min(LOOK_EVERY, 0.25 + spent * 20), spent * 4)
 
     def look(self, now: float) -> bool:
-        """Close connections that are overdue or too many; return whether the process is nearly full."""
+        """Close connections that are overdue or too many. Return whether there are still nearly as many as allowed."""
         seen = self._all(now)
         if self._listened and not seen.listens and not self._closed:
             self._closed = True
@@ -156,7 +159,7 @@ class Guard:
         return len(left) > FULL * self.limits.most
 
     def cut(self, inodes: Collection[str]) -> None:
-        """Shut down connections by inode; "*" shuts down all."""
+        """Shut down the connections with these inodes. If "*" is among them, shut down all."""
         if not inodes:
             return
         for inode, connection in self._sockets():
@@ -178,7 +181,8 @@ class Guard:
                 yield inode
 
     def _too_many(self, connections: dict[str, Connection]) -> Iterator[str]:
-        """Yield the connections to close: the longest idle ones first, then those with the most silent clients."""
+        """Yield the inodes of connections to close: first those that have been idle longest, then those whose clients
+        are silent longest."""
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for inode, one in connections.items():
             if one.group is not None:
@@ -205,7 +209,7 @@ class Guard:
     # -------------------------------------------------------------------------------------------------------- looking
 
     def _all(self, now: float) -> _Seen:
-        """Return every connection to this process's port by inode, and whether the process still listens."""
+        """Scan: return all connections to this process's port, and whether the process still listens."""
         found: dict[str, Connection] = {}
         self._listens = False
         for inode, connection in self._sockets():
@@ -224,7 +228,8 @@ class Guard:
         return _Seen(self._listens, found)
 
     def _sockets(self) -> Iterator[tuple[str, socket.socket]]:
-        """Yield a duplicate of each connection's socket, closed when the next one is requested."""
+        """Yield (inode, duplicate of the socket) for each connection. The duplicate is closed when the next one is
+        requested."""
         self._listed = set()
         for name in Path("/proc/self/fd").iterdir():
             try:
@@ -269,9 +274,9 @@ def _duplicate(number: int, inode: str) -> Iterator[socket.socket]:
 
 
 def _measure(one: Connection, connection: socket.socket, now: float) -> None:
-    """Record how long the client has been silent, and whether it reads the waiting data.
+    """Record how long the client has been silent, and since when sent data has waited for the client to read it.
 
-    A `waiting_since` below zero means that it read too little for too long.
+    If the client read too little for too long, `waiting_since` becomes negative.
     """
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     if len(info) < _LENGTH:

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class DjangoSide:
-    """Answers requests in the threads of the pool, never waiting for a client."""
+    """Answers requests in threads of the pool, which never wait for a client."""
 
     def __init__(self, answers: Answers) -> None:
         self.keys, self.people = KnownKeys(), Known()
@@ -41,7 +41,8 @@ class DjangoSide:
     def answer(
         self, protocol: Any, environ: dict[str, Any], body: Body | None, finished: Callable[[], None], too_late: bool
     ) -> None:
-        """Answer one request; `too_late` says that it waited too long for a thread, so its client may be gone."""
+        """Answer one request. If `too_late`, the request waited too long for a thread; it is refused, because its
+        client may be gone."""
         try:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)
@@ -55,9 +56,10 @@ class DjangoSide:
     def answer_together(
         self, protocol: Any, environ: dict[str, Any], body: Body, finished: Callable[[], None], pool: Pool
     ) -> bool:
-        """Have the committer answer a tool call; return False if it accepts none.
+        """Offer a tool call to the committer. Return False if the committer does not take it.
 
-        A thread of the pool answers what the committer does not (several calls in one message).
+        A call that the committer cannot answer together with others (a message with several calls) is then offered to
+        the pool.
         """
         offered, whose = time.monotonic(), self.whose(environ)
 
@@ -86,9 +88,10 @@ class DjangoSide:
         return answer_together(work, done, whose=whose, most_waiting=pool.most_waiting)
 
     def whose(self, environ: dict[str, Any]) -> object:
-        """Return the key or person of a request, by id; the client's address if neither was known recently.
+        """Return the id of the key or the person that sent a request. If neither was seen recently, return the group of
+        the client's address.
 
-        So no one can use up the turns of others by guessing keys, or get more turns by more guesses.
+        So no one can use up the turns of another key by guesses, or get more turns by more guesses.
         """
         if secret := requests.secret_in(environ):
             known = self.keys.id_of(secret)
@@ -132,13 +135,13 @@ def _session_of(environ: dict[str, Any]) -> str | None:
 
 
 def _with_body(environ: dict[str, Any], body: Body | None) -> dict[str, Any]:
-    """Return an environment for one attempt to answer: a request may be answered again, and each attempt changes its
-    own."""
+    """Return a copy of the environment with the body. Each attempt to answer a request needs a copy, because it changes
+    the environment."""
     return {**environ, "wsgi.input": BytesIO() if body is None else body.stream(), "wsgi.errors": sys.stderr}
 
 
 def _reason(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
-    """Log an error that occurred outside Django, and return the refusal for it."""
+    """Log an error that occurred outside Django. Return the reason for the refusal."""
     if isinstance(error, NoRoom):
         logger.error("There is not enough disk space for the answer to %s", environ["PATH_INFO"])
         return refusals.NO_ROOM
@@ -150,7 +153,7 @@ def _reason(error: BaseException, environ: dict[str, Any]) -> refusals.Reason:
 
 
 def refuse(protocol: Any, environ: dict[str, Any], reason: refusals.Reason) -> None:
-    """Answer without Django and close the connection; does nothing if an answer was already sent."""
+    """Send a refusal without Django, and close the connection. Does nothing if an answer was already sent."""
     response = refusals.refusal(environ["PATH_INFO"], reason)
     headers = [*headers_of_own(response), ("connection", "close")]
     protocol.response_bytes(response.status_code, headers, response.content)

@@ -10,10 +10,10 @@ UNREADABLE = "\x80"
 
 
 def environ_of(scope: Any) -> dict[str, Any]:
-    """Return the environment without the body.
+    """Return the WSGI environment of a request, without the body.
 
-    The values of a repeated header are joined. A header with an underscore in its name is left out, because Django
-    could not distinguish it from the one with a hyphen.
+    The values of a repeated header are joined. A header with an underscore in its name is left out: in the environment
+    it would have the same name as one with a hyphen.
     """
     server, _, port = scope.server.rpartition(":")
     environ = {
@@ -45,23 +45,23 @@ def environ_of(scope: Any) -> dict[str, Any]:
 
 
 def _without_escapes(cookies: str) -> str:
-    """Return a Cookie header without the cookies that contain a backslash: none of the hub's do.
+    """Return a Cookie header without the cookies that contain a backslash. No cookie of the hub does.
 
-    Python before 3.11.10 and 3.12.6 parses a quoted value in time quadratic in its backslashes: minutes for one header
-    of 100 KB, before any sign-in.
+    Before Python 3.11.10 and 3.12.6, the time to parse a quoted value grows with the square of its backslashes: minutes
+    for one header of 100 KB, before any sign-in.
     """
     return ";".join(cookie for cookie in cookies.split(";") if "\\" not in cookie)
 
 
 def is_too_large(environ: dict[str, Any]) -> bool:
-    """Return whether the headers are larger than any client needs."""
+    """Return whether the headers are larger than any client needs them to be."""
     address = len(environ["PATH_INFO"]) + len(environ["QUERY_STRING"])
     return sum(map(len, environ.values())) - address > MOST_OF_HEADERS
 
 
 @lru_cache(maxsize=512)
 def _key_of(name: str) -> str:
-    """Return the variable of a header; "" for one that is left out."""
+    """Return the name that a header has in the environment; "" for a header that is left out."""
     if "_" in name:
         return ""
     variable = name.upper().replace("-", "_")
@@ -69,5 +69,5 @@ def _key_of(name: str) -> str:
 
 
 def address_of(client: str) -> str:
-    """Return the address without the port: `127.0.0.1:80` is 127.0.0.1, and `[::1]:80` is ::1."""
+    """Return the address without the port: 127.0.0.1 for `127.0.0.1:80`, and ::1 for `[::1]:80`."""
     return client.rpartition(":")[0].strip("[]")

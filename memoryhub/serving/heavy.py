@@ -1,7 +1,7 @@
-"""Requests that take seconds: only a few run at once, in their own threads.
+"""Requests that take seconds. Only a few of them run at once, in threads of their own.
 
-An export reads a whole memory store, and an upload is unpacked. Many of them at once would occupy every thread and
-Python's time, and delay the calls of agents. So they wait in their own queue.
+An export reads a whole memory store, and an upload is unpacked. Many of these at once would occupy every thread and the
+processor, and delay the calls of agents. So they wait in a queue of their own.
 """
 
 from memoryhub.serving.pool import Pool
@@ -15,7 +15,7 @@ _ENDINGS = ("/export", "/imports/new", "/selection")
 
 
 def is_heavy(path: str) -> bool:
-    """Return whether a form or body sent to this address may request an export, an import or a table."""
+    """Return whether a request with a body, sent to this address, may ask for an export, an import or a table."""
     return path.endswith(_ENDINGS) or "/tables/" in path
 
 

@@ -1,4 +1,4 @@
-"""Keys and people known from recent requests: their bodies are read at once, and each has its own turns."""
+"""Remembers keys and people of recent requests, so that their bodies are read at once and each has turns of its own."""
 
 import hashlib
 import time
@@ -15,17 +15,17 @@ MOST = 4096
 
 
 class Known:
-    """Digests of keys or cookies with the id of their owner, and until when they count as known.
+    """Digests of keys or session cookies: for each, the id of its owner, and until when it is known.
 
-    This only decides whether a body is read and who waits for whom. Whether the request is allowed is checked
-    afterwards, in its own transaction, so a key that was revoked in the meantime does nothing.
+    This only decides whether a body is read, and who waits for whom. Whether the request is allowed is checked
+    afterwards in its own transaction. So a key that was revoked since then can do nothing.
     """
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
 
     def id_of(self, secret: str) -> str | None:
-        """Return the owner's id, or None if it is not known."""
+        """Return the id of a secret's owner, or None if the secret is not known now."""
         until, whose = self._known.get(_digest(secret), (0.0, ""))
         return whose if until > time.monotonic() else None
 
@@ -37,11 +37,11 @@ class Known:
 
 
 class KnownKeys(Known):
-    """Known keys of agents, which can also be looked up in the database."""
+    """The known keys of agents. An unknown key can be looked up in the database."""
 
     def look_up(self, secret: str) -> bool:
-        """Return whether a key is valid. If the database does not answer, return True: the request itself will fail
-        then."""
+        """Return whether a key is valid. Return True if the database does not answer: then the request itself will
+        fail."""
         try:
             with connection.wrap_database_errors, my_turn():
                 caller = calls.find_caller(secret, "", timezone.now())

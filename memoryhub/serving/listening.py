@@ -1,7 +1,7 @@
 """Reserves the server's port for one hub.
 
-granian's workers share their port (`SO_REUSEPORT`), and the kernel would also share it with the workers of another hub
-of the same user, which would then receive some of the requests, and of the passwords.
+granian's workers share their port (`SO_REUSEPORT`). The kernel would also share it with the workers of another hub of
+the same user. Those would then receive some of the requests, and the passwords in them.
 """
 
 import errno
@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 
 
 def address_of(host: str, port: int) -> str:
-    """Return the IP address of a host, IPv4 if it has both: granian does not resolve names."""
+    """Return an IP address of a host, preferably IPv4: granian resolves no names. Raises CommandError."""
     if not 1 <= port <= 65535:
         raise CommandError(f"{port} is not a port. Name one from 1 to 65535 with --port.")
     try:
@@ -30,11 +30,12 @@ def url_of(host: str, port: int) -> str:
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Ensure that no other program serves the port; closing the returned socket ends the reservation.
+    """Make sure that no other program serves the port. The reservation ends when the returned socket is closed. Raises
+    CommandError.
 
-    A socket in the kernel's abstract namespace holds a name with the address for as long as this process or a worker
-    lives, even while a worker restarts and no one listens. Programs that listen without that name are found by binding
-    the port for a moment.
+    On Linux a socket in the kernel's abstract namespace holds a name made of the address. It does so for as long as
+    this process or a worker lives, even while a worker restarts and no one listens. Programs that listen without
+    holding the name are found by binding the port for a moment.
     """
     name = socket.socket(socket.AF_UNIX if sys.platform == "linux" else socket.AF_INET)
     try:

@@ -1,4 +1,4 @@
-"""Options that `serve` passes to its worker processes, and settings about connections."""
+"""The options that `serve` passes to its worker processes."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _VARIABLE = "MEMORYHUB_SERVING"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The port, the threads of a worker, how many connections one address may have to it, and the trusted proxies.
+    """The port, the threads of a worker, how many connections to it one address may have, and the trusted proxies.
 
     The connections of trusted proxies are not counted by address.
     """
@@ -29,5 +29,5 @@ class Options:
 
 
 def for_workers(port: int, threads: int) -> None:
-    """Store the options in the environment, which the workers inherit."""
+    """Write the options into the environment, which the worker processes inherit."""
     os.environ[_VARIABLE] = f"{port}/{threads}"

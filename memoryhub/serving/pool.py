@@ -1,4 +1,4 @@
-"""A fixed number of threads that run Django, and a bounded number of requests that wait for one."""
+"""A fixed number of threads that run Django, and a bounded number of requests that wait for a thread."""
 
 import logging
 import threading
@@ -17,10 +17,11 @@ Job = Callable[[bool], None]
 
 
 class Pool:
-    """Runs jobs in its threads; keys and people take turns, and each has at most half of the threads and places.
+    """Runs jobs in its threads. Keys and people take turns; each may have at most half of the threads and of the
+    waiting places.
 
-    No job may wait for a client: its request is in memory or in a file before it is offered, and its answer is handed
-    to the server whole. So a thread is occupied only for as long as the hub itself needs.
+    No job may wait for a client. A request is complete, in memory or in a file, before its job is offered, and its
+    answer is handed to the server whole. So a job occupies a thread only for as long as the hub itself needs.
     """
 
     def __init__(self, threads: int, *, most_waiting: int | None = None, longest_wait: float = LONGEST_WAIT) -> None:
@@ -33,7 +34,8 @@ class Pool:
             threading.Thread(target=self._run, name=f"request-{number + 1}", daemon=True).start()
 
     def offer(self, job: Job, whose: object = None) -> bool:
-        """Queue a job and return True; return False if too many jobs wait already, in all or of this key or person."""
+        """Queue a job and return True. Return False if too many jobs wait already: in all, or of this key or person
+        (`whose`)."""
         if not self._jobs.has_place(whose, self.most_waiting):
             return False
         self._jobs.put((time.monotonic(), job), whose)

@@ -1,4 +1,4 @@
-"""The worker processes of `serve`: a dead worker is always restarted, and no worker outlives the server."""
+"""The worker processes of `serve`. A worker that dies is started again, and no worker outlives the server."""
 
 import multiprocessing
 import os
@@ -18,11 +18,12 @@ KILLED_AFTER = 20
 
 
 class Server(MPServer):
-    """granian's server, which by itself would stop when a worker dies within 5.5 seconds of a restart.
+    """granian's server, but with workers that are always restarted. granian itself stops if a worker dies within 5.5
+    seconds of a restart.
 
-    A machine short of memory can kill a worker twice, and the hub would stop permanently. So workers are restarted for
-    as long as the server runs, after a pause that grows while workers die young. In the first STARTED_AFTER seconds
-    granian's rule applies: a hub that cannot start reports it and ends.
+    On a machine short of memory, the system can kill a worker twice; the hub would then stop for good. So workers are
+    restarted for as long as the server runs, after a pause that grows while workers die young. In the first
+    STARTED_AFTER seconds granian's rule applies: a hub that cannot start says why and ends.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -44,9 +45,10 @@ class Server(MPServer):
 
 
 def end_with_parent() -> None:
-    """End this worker, as if it were stopped, once its parent process is gone, for example after kill -9.
+    """End this worker, as if it were stopped, when its parent process is gone, for example after kill -9.
 
-    An orphan would hold the port and the data directory, so that `serve` could not start, and no one would restart it.
+    A worker without a parent would hold the port and the data directory. Then `serve` could not start, and no one would
+    restart the worker.
     """
     if (parent := multiprocessing.parent_process()) is not None and parent.pid is not None:
         threading.Thread(target=_end_after, args=(parent.pid,), name="parent", daemon=True).start()

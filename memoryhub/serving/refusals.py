@@ -1,4 +1,4 @@
-"""Answers that the server gives itself when a request does not reach Django, in the format of each door."""
+"""The answers to requests that do not reach Django, in the format of each door."""
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -19,7 +19,7 @@ Reason = tuple[int, str, str]
 
 
 def refusal(path: str, reason: Reason) -> HttpResponse:
-    """Return the answer to a request that is not read or not run."""
+    """Return the answer to a request that is not read or not run, for one of the reasons of this module."""
     status, type, message = reason
     problem = Problem(status, type, message, {"Retry-After": "1"} if status == 503 else None)
     if door := door_at(path):

@@ -1,8 +1,9 @@
-"""An index of paths that answers while a person types, for a hundred thousand paths: which have some words, best first.
+"""An index of paths that answers while a person types, for up to a hundred thousand paths: which paths have some words,
+the best first.
 
-Every pair and triple of adjacent bytes in a path has a key; the bits of the key's number say which paths have it. A
-path with a word has all keys of the word, so a few `&` of such numbers leave only few paths to check. Paths are ordered
-as equally good ones are shown, shortest first.
+Each pair and each triple of adjacent bytes in a path has a key. For each key there is a large integer, whose bits say
+which paths have the key. A path that contains a word has all keys of the word. So a few `&` of such integers leave only
+few paths to check. Paths are stored in the order in which equally good ones are shown: the shortest first.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def words_of(query: str) -> list[str]:
 
 
 def found(entry: Entry, words: Sequence[str]) -> Found | None:
-    """Return the entry with the fit of its best word; None if its path lacks a word."""
+    """Return (fit of the best word, length of the path, folded path, entry), by which results are sorted. None if the
+    path lacks a word."""
     best = IN_PATH
     for word in words:
         if word not in entry.folded:
@@ -61,7 +63,7 @@ def found(entry: Entry, words: Sequence[str]) -> Found | None:
 
 
 def _fit(path: str, word: str) -> int:
-    """Return how a word fits the last parts of a path, as many parts as the word has."""
+    """Return how well a word fits the end of a path: as many of its last names as the word itself has."""
     tail = path
     if (depth := word.count("/") + 1) < path.count("/") + 1:
         tail = path.split("/", path.count("/") - depth + 1)[-1]
@@ -76,7 +78,7 @@ def _fit(path: str, word: str) -> int:
 
 
 def in_order(path: str, letters: str) -> bool:
-    """Return whether a folded path has these letters in this order, with anything between them."""
+    """Return whether a folded path contains these letters in this order, with anything between them."""
     at = -1
     for letter in letters:
         at = path.find(letter, at + 1)
@@ -97,7 +99,8 @@ class PathIndex:
         return len(self.entries)
 
     def find(self, words: Sequence[str], limit: int, gone: Container[str] = ()) -> list[Found]:
-        """Return the best entries that have all words (without words: any), except those whose ids are in `gone`."""
+        """Return the best entries that contain all words; without words, the first entries. Entries whose id is in
+        `gone` are left out."""
         answer: list[Found] = []
         places: list[list[int]] = [[] for _ in range(IN_PATH + 1)]
         for checked, (fit, place) in enumerate(self._candidates([_Keys.of(word) for word in words])):
@@ -111,7 +114,7 @@ class PathIndex:
         return sorted(answer)[:limit]
 
     def _candidates(self, words: Sequence[_Keys]) -> Iterator[tuple[int, int]]:
-        """Yield fit and position of entries that may fit, best fit first, each entry once."""
+        """Yield (fit, position) of entries that may contain the words, the best fit first. Each entry comes once."""
         seen = [0] * len(self.blocks)
         for fit in range(IN_PATH + 1):
             for number, block in enumerate(self.blocks):
@@ -121,7 +124,8 @@ class PathIndex:
                     yield fit, number * BLOCK + at
 
     def find_letters(self, letters: str, limit: int, gone: Container[str] = ()) -> list[Entry]:
-        """Return the first entries that have these letters in this order."""
+        """Return the first entries that contain these letters in this order. Entries whose id is in `gone` are left
+        out."""
         keys = {_ONE | byte for byte in _bytes(letters)}
         answer: list[Entry] = []
         places = (n * BLOCK + at for n, block in enumerate(self.blocks) for at in _ones(block.having(keys)))
@@ -136,8 +140,8 @@ class PathIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The keys that an entry has if its path has a word, and those of its name for each way in which the word may
-    fit."""
+    """The keys of a word. `path` are the keys that a path with the word has. `by_fit` are, for each fit, the keys that
+    its name has too."""
 
     path: frozenset[int]
     by_fit: tuple[frozenset[int], ...]
@@ -157,7 +161,8 @@ class _Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Some entries, with the bits of each key in their names and in their directories."""
+    """A number of entries. For each key, the bits of an integer say which of their names have it, and which of their
+    directories."""
 
     size: int
     in_name: dict[int, int]
@@ -181,7 +186,8 @@ class _Block:
         return cls(len(entries), _with_single_bytes(names), _with_single_bytes(_directory_bits(directories)))
 
     def candidates(self, words: Sequence[_Keys], fit: int) -> int:
-        """Return the bits of entries that may have all words, at least one with this fit or a better one."""
+        """Return the bits of the entries that may contain all words, if at least one word may have this fit or a better
+        one."""
         bits = self.having([key for word in words for key in word.path])
         if fit == IN_PATH or not bits:
             return bits
@@ -201,7 +207,8 @@ class _Block:
 
 
 def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
-    """Add the keys of single bytes: each byte begins a pair, because a slash or the end mark follows the last one."""
+    """Add the keys of single bytes, made from those of the pairs. Each byte begins a pair: a slash or the end mark
+    follows the last one."""
     for key, bits in list(numbers.items()):
         if key < _ONE:
             single = _ONE | key >> 8
@@ -210,7 +217,8 @@ def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
 
 
 def _directory_bits(directories: Mapping[str, int]) -> dict[int, int]:
-    """Return the bits of each key of some directories, from the bits of the entries in each directory."""
+    """Return {key: bits of the entries whose directory has the key}. `directories` maps each directory to the bits of
+    its entries."""
     found: dict[int, int] = {}
     for directory, bits in directories.items():
         data = _bytes(directory) + b"/"
@@ -236,7 +244,7 @@ def _name_keys(name: str) -> set[int]:
 
 
 def _inner(data: bytes) -> set[int]:
-    """Return the keys of any bytes that contain these."""
+    """Return the keys that any longer bytes have if they contain `data`."""
     if len(data) == 1:
         return {_ONE | data[0]}
     return _pairs(data) | _triples(data)
@@ -247,7 +255,7 @@ def _pairs(data: bytes) -> set[int]:
 
 
 def _triples(data: bytes) -> set[int]:
-    """Return the keys of the triples. Several triples share a key, so that there are at most 4,096 keys."""
+    """Return the keys of the triples in `data`. There are only 4,096 such keys, so several triples share one."""
     return {
         _THREE | (169 * first + 13 * second + third) & 4095
         for first, second, third in zip(data, data[1:], data[2:], strict=False)

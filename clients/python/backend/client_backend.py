@@ -37,7 +37,8 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
 
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
-    """Write the source archive and return its file name; it contains the modules, so it builds without the checkout."""
+    """Write the source archive and return its file name. It contains the modules, so it can be built without the
+    checkout."""
     project = _project()
     root = _file_name(project)
     files = {f"{PACKAGE}/{name}": text for name, text in _modules()}
@@ -84,8 +85,8 @@ def _metadata(project: dict[str, Any]) -> bytes:
 
 
 def _record(files: dict[str, bytes], itself: str) -> bytes:
-    """Return the list that an installer checks: path, hash and size of each file, and only the path of the list
-    itself."""
+    """Return the list that an installer checks: the path, hash and size of each file. For the list itself it has only
+    the path."""
     lines = [f"{path},sha256={_digest(content)},{len(content)}" for path, content in files.items()]
     return "\n".join([*lines, f"{itself},,", ""]).encode()
 

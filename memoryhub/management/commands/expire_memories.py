@@ -41,7 +41,7 @@ class Command(HubCommand):
         self.stdout.write(f"{store_id or 'hub'}: {_sentence(counted)} would go.")
 
     def _told(self, items: Iterator[Item]) -> Iterator[Item]:
-        """Yield the items, and print each one."""
+        """Yield the items unchanged, and print each one."""
         for item in items:
             what = item.path or "audit entries"
             self.stdout.write(
@@ -50,7 +50,8 @@ class Command(HubCommand):
             yield item
 
     def _run(self, store_id: str | None, at: datetime, allow: bool) -> list[str]:
-        """Run to the end; return the sentence of the guard that stopped the run, if one did."""
+        """Do the store's retention run to its end and print the totals. Return a sentence if the run waits for
+        permission, else an empty list."""
         act = Act(Actor.system("expire_memories"), Door.COMMAND, at)
         try:
             run = runs.start(store_id, act, at)

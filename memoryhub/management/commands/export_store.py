@@ -56,7 +56,7 @@ class Command(HubCommand):
         self.stderr.write(f"{told}{counts.versions} versions, {size} bytes: {target}")
 
     def _write(self, export: exporting.Export, target: str) -> int:
-        """Write the export, all of it as of one moment, and return its bytes."""
+        """Write the export, which shows the store at one moment. Return the number of bytes."""
         size = 0
         try:
             with snapshot(), _opened(target) as written:
@@ -68,7 +68,7 @@ class Command(HubCommand):
         return size
 
     def _told(self, export: exporting.Export, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the pieces, and print progress after every STEP versions."""
+        """Yield the pieces unchanged, and print progress after every STEP versions."""
         last = 0
         for piece in pieces:
             yield piece
@@ -79,7 +79,7 @@ class Command(HubCommand):
 
 @contextmanager
 def _opened(target: str) -> Iterator[BinaryIO]:
-    """Open the output, readable only by its owner; an incomplete file does not keep the final name."""
+    """Open the output; only its owner may read it. A file gets its final name only when it is complete."""
     if target == PIPE:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -65,7 +65,7 @@ OWN_KEY = "ANTHROPIC_API_KEY"
 
 
 def _bounds(more: dict[str, Any]) -> Bounds:
-    """Return the limits of an import: from the settings, or from the command's options."""
+    """Return the bounds of an import. An option of the command replaces the value from the settings."""
     usual, given = importing.bounds(), more["max_bytes"]
     return usual._replace(
         packed=given or usual.packed,
@@ -76,7 +76,7 @@ def _bounds(more: dict[str, Any]) -> Bounds:
 
 
 def printable(line: str) -> str:
-    """Return a line without control characters, which a terminal could obey."""
+    """Return a line without control characters, which a terminal could interpret as commands."""
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
@@ -150,7 +150,7 @@ class Command(HubCommand):
         return Act(Actor.system("import_store"), Door.COMMAND, timezone.now())
 
     def _go_on(self, job: Import) -> None:
-        """Finish the hub's part of the import, with a progress bar on a terminal."""
+        """Continue the import until it waits for a decision or ends. On a terminal, show a progress bar."""
         more = True
         while more:
             more = importing.step(job.pk, timezone.now())
@@ -188,7 +188,8 @@ class Command(HubCommand):
             importing.choose(job.pk, CHOICES[answer], [number])
 
     def _asked(self, job: Import, question: str) -> str:
-        """Return what the person typed; the end of input cancels the import, of which nothing was done."""
+        """Return what the person typed. At the end of the input, cancel the import, of which nothing has been done, and
+        raise CommandError."""
         try:
             return input(question).strip()
         except EOFError:

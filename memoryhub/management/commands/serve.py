@@ -86,7 +86,8 @@ class Command(BaseCommand):
 
 
 def write_last_checkpoint() -> None:
-    """Write a last checkpoint when the server stops; if that fails, the next start writes one."""
+    """Write a last checkpoint when the server stops. Raise CommandError if that fails; the next start then writes
+    one."""
     try:
         checkpoints.append(settings.MEMORYHUB_CHECKPOINT_FILE, timezone.now())
     except (Error, OSError) as error:
@@ -103,7 +104,8 @@ def require_writable() -> None:
 
 
 def settle_address(host: str, port: int) -> None:
-    """If MEMORYHUB_URL is not set, use the address that the hub listens on for links, in workers too."""
+    """If MEMORYHUB_URL is not set, derive it from a local `host` and the port. It is also put into the environment, for
+    the workers."""
     names = {host: host for host in ("127.0.0.1", "::1", "localhost")} | {"0.0.0.0": "127.0.0.1", "::": "::1"}
     if os.environ.get("MEMORYHUB_URL") or host not in names:
         return
