@@ -66,8 +66,10 @@ register.filter("act", act_words)
 
 @register.filter
 def initials(name: str) -> str:
-    """Return the initials of a name, `AL` for `Ada Lovelace`, `A` for `ada@example.com`; `?` without a letter or
-    digit."""
+    """Return the initials of a name: `AL` for `Ada Lovelace`, `A` for `ada@example.com`.
+
+    They are `?` if no word of the name begins with a letter or a digit.
+    """
     words = [word for word in name.partition("@")[0].split() if word[0].isalnum()]
     letters = [words[0][0], words[-1][0]] if len(words) > 1 else [word[0] for word in words]
     return "".join(letters).upper() or "?"
@@ -75,7 +77,7 @@ def initials(name: str) -> str:
 
 @register.filter
 def size(count: int) -> str:
-    """Return bytes for people, `999 B` or `1.5 KB`, in the same steps as the memory tool's."""
+    """Return a number of bytes for people, such as `999 B` or `1.5 KB`, rounded as the memory tool does."""
     figure = human_size(count).removesuffix("B")
     return f"{figure[:-1]} {figure[-1]}B" if figure[-1].isalpha() else f"{figure} B"
 
@@ -122,8 +124,10 @@ def theme(context: template.Context) -> str:
 
 @register.filter
 def field_kind(field: BoundField) -> str:
-    """Return the layout of a form field: `check` (box before its label), `set` (several inputs with a legend) or
-    `plain`."""
+    """Return the layout of a form field.
+
+    It is `check` (box before its label), `set` (several inputs with a legend) or `plain`.
+    """
     if field.use_fieldset:
         return "set"
     return "check" if field.widget_type == "checkbox" else "plain"

@@ -28,7 +28,10 @@ def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
 
 @register.simple_tag(takes_context=True)
 def kept_until(context: template.Context, memory: Memory) -> datetime | None:
-    """Return when a memory in the trash will be deleted permanently, or None; the policies are loaded once per page."""
+    """Return when a memory in the trash will be deleted permanently, or None.
+
+    The policies are loaded once per page.
+    """
     saved: list[Policy] | None = context.get("_policies")
     if saved is None:
         saved = policies.concerning(memory.store_id)

@@ -28,7 +28,7 @@ def awaiting_review(user: User | AnonymousUser) -> int:
 
 @register.simple_tag(takes_context=True)
 def review_of(context: template.Context, version: MemoryVersion, compares: bool = False) -> Item:
-    """Return a version with its review as its page shows it, with its changes if `compares`."""
+    """Return a version with the facts about its review; `compares` adds its diff."""
     row = Row(version.store_id, version.seq, version.pk, version.memory_id, version.path, version.created_at)
     return items_of([row], context["request"].user, timezone.now(), compares=compares)[0]
 

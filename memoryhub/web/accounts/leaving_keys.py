@@ -1,4 +1,4 @@
-"""The keys issued by a person who loses a role or the account: which still work, and which of them to revoke."""
+"""The keys issued by a person who loses a role or the account: those that still work, and those to revoke."""
 
 from django.contrib import messages
 from django.utils import timezone

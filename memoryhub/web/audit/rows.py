@@ -74,7 +74,10 @@ def chain_names(chains: Iterable[str]) -> dict[str, str]:
 
 
 def by_actor(entry: AuditEntry, wanted: Filter = NO_FILTER) -> str | None:
-    """Return the query string that filters by the agent or person who acted; other filters stay."""
+    """Return the query string that filters by the agent or person who acted, or None if the entry names neither.
+
+    Filters by anything else stay.
+    """
     if entry.author_id is None:
         return None
     key = "agent" if entry.actor_kind == ActorKind.KEY else "person"
@@ -89,7 +92,7 @@ def memories_there(entries: Iterable[AuditEntry]) -> set[str]:
 
 
 def memory_url(entry: AuditEntry) -> str | None:
-    """Return the URL of the entry's memory, which also exists while the memory is in the trash."""
+    """Return the URL of the entry's memory, or None if it has none; a memory in the trash has its page too."""
     if entry.memory is None or entry.chain == HUB:
         return None
     return reverse("memory", args=[entry.chain, entry.memory])

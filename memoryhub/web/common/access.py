@@ -77,6 +77,8 @@ def by(request: Request) -> dict[str, Any]:
 
 
 def act(request: Request, note: str = "", group: str | None = None) -> Act:
-    """Return the act of the person who sent the request, with their note; NUL is replaced, as PostgreSQL cannot store
-    it."""
+    """Return the act of the person who sent the request, with their note.
+
+    NUL in the note is replaced, because PostgreSQL cannot store it.
+    """
     return Act(**by(request), note=note.replace("\0", "\ufffd").strip() or None, group=group)

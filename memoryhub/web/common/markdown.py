@@ -105,8 +105,10 @@ class _Parser(MarkdownIt):
 
 
 def _parser() -> MarkdownIt:
-    """Return the configured parser; a rule of the hub finds links, as the library's takes minutes for 200 KB of hostile
-    text."""
+    """Return the configured parser.
+
+    A rule of the hub finds links, because the library's rule takes minutes for 200 KB of hostile text.
+    """
     parser = _Parser("gfm-like", {"html": False, "linkify": False, "xhtmlOut": False, "highlight": _highlight})
     parser.block.ruler.at("table", _bounded_table, {"alt": ["paragraph", "reference"]})
     parser.core.ruler.push("hub", _adapt)

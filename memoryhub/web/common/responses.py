@@ -31,7 +31,11 @@ class SeeOther(HttpResponseRedirect):
 
 
 def see_other(request: Request, to: str, *args: str) -> HttpResponse:
-    """Redirect after a POST; for htmx with `HX-Redirect`, since it would insert the next page into the current one."""
+    """Redirect after a POST.
+
+    For htmx the redirect is `HX-Redirect`: after another redirect, htmx would insert the next page into the current
+    one.
+    """
     url = resolve_url(to, *args)
     if getattr(request, "htmx", False):
         return HttpResponse(headers={"HX-Redirect": url})

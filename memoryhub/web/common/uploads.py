@@ -64,7 +64,7 @@ class _Counted:
 
 
 class OnlySoLarge(FileUploadHandler):
-    """Discards an upload that grows too large, and marks the request."""
+    """Discards an upload that is too large and marks the request; a far larger upload ends the connection."""
 
     request: Request
 

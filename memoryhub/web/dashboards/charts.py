@@ -166,8 +166,10 @@ def _line(
 
 
 def by_author(found: Figures, names: Mapping[str, tuple[str, str]], since: date, links: Links) -> Picture:
-    """Return the list of agents and people with their successful operations and errors; `names` has (kind, name) by
-    id."""
+    """Return the list of agents and people with their successful operations and errors.
+
+    `names` has (kind, name) by id.
+    """
     sums = Counter[str]()
     for (author, _ok), count in found.authors.items():
         sums[author] += count

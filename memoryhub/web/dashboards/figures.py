@@ -35,7 +35,11 @@ class Newer:
 
 @dataclass(slots=True)
 class Figures:
-    """Counts of some stores: by day and command (all, and those without an error), by author, and by kind of error."""
+    """Counts of some stores.
+
+    `all` and `ok` count operations by (day, command): all of them, and those without an error. `authors` counts them by
+    (author, whether there was no error), and `errors` counts errors by kind.
+    """
 
     all: Counter[tuple[date, str]] = field(default_factory=Counter)
     ok: Counter[tuple[date, str]] = field(default_factory=Counter)
@@ -81,7 +85,10 @@ def first_day(stores: Sequence[str], more: Newer) -> date | None:
 
 
 def figures_of(stores: Sequence[str], more: Newer, start: date, author: str = "") -> Figures:
-    """Return the figures since a day, of one author or of all."""
+    """Return the figures since a day, of one author or of all.
+
+    The counts by author are always those of all authors.
+    """
     found = Figures()
     there = Activity.objects.of_stores(stores).since(start)
     commands = there.by_command(author or ALL)

@@ -46,7 +46,10 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One place: the column, its path and version, and an excerpt (None: the text is no longer there)."""
+    """One place with one of the texts: what it is, its path and version, and an excerpt.
+
+    The excerpt is None if the text is no longer in this place.
+    """
 
     hit: Hit
     what: Words

@@ -49,8 +49,10 @@ class RedactForm(NoteForm):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why a version cannot be redacted: it is the `newest` of a live memory, `held`, or `redacted`
-    already."""
+    """The reason why a version cannot be redacted.
+
+    `why` is `newest` (it is the newest version of a live memory), `held`, or `redacted` (it is redacted already).
+    """
 
     why: str
     hold: Hold | None = None
@@ -98,7 +100,7 @@ def _refusal(store: MemoryStore, memory: Memory, version: MemoryVersion) -> Refu
 
 
 def _same_text(memory: Memory, version: MemoryVersion) -> list[int]:
-    """Return the numbers of other versions with the same text, which keep it."""
+    """Return the numbers of other versions with this version's text; they keep the text."""
     if version.text_id is None:
         return []
     same = MemoryVersion.objects.of_memory(memory).filter(text_id=version.text_id).exclude(pk=version.pk)

@@ -93,7 +93,7 @@ def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
 
 
 def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersion | None:
-    """Return the first remaining version after a removed one, up to the number `high`."""
+    """Return the first remaining version after a removed one, up to the number `high`, or None."""
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id=memory_id, number__gt=number, number__lte=high)
     return found.order_by("number").first()
 

@@ -37,7 +37,7 @@ class Row:
     """A version on the timeline.
 
     `added` and `removed` count lines against the previous version. Both are None if a text was redacted or removed, or
-    if counting exceeds the work left for the page; then `compare_url` links to the comparison. `moved_from` is the
+    if counting exceeds the work left for the page. Then `compare_url` links to the comparison. `moved_from` is the
     previous path if it differs. `gap` is the range of removed versions below this one. `origin` is the author of an
     imported version.
     """

@@ -1,5 +1,7 @@
-"""The tree beside a page: expanded down to the page's directory or memory; other directories load when a person opens
-them."""
+"""The tree beside a page, expanded down to the page's directory or memory.
+
+Other directories load when a person opens them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -97,10 +97,10 @@ def meeting(memory: Memory, sent: EditForm, conflict: Conflict) -> Room:
 
 
 def unfinished(memory: Memory, sent: EditForm, typed: dict[str, str]) -> Room | None:
-    """Return the conflict page again if the submitted text still has conflicts or sides were chosen without script;
-    else None.
+    """Return the conflict page again if the submitted form does not finish the merge, else None.
 
-    `typed` is the form data: `conflict-1` and so on name the chosen sides, `do` the button that was pressed.
+    That is so if the text still has conflicts, or if sides were chosen without script. `typed` is the form data:
+    `conflict-1` and so on name the chosen sides, `do` the button that was pressed.
     """
     given = sent.cleaned_data
     if not given["mark"] or typed.get("do") == "save-marked":

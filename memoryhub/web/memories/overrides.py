@@ -37,8 +37,10 @@ class Asked:
 
 
 def ask_reason(form: forms.Form, needed: NeedsReason) -> None:
-    """Attach the findings to the form as `form.asked`, with a field for the reason; the values themselves stay
-    masked."""
+    """Attach the findings to the form as `form.asked`, with a field for the reason.
+
+    The values in the findings stay masked.
+    """
     count = len(needed.spans) + len(needed.path_spans)
     found = tuple(islice(_found(needed), SHOWN))
     form.asked = Asked(found, count - len(found), "asked" in form.data)  # type: ignore[attr-defined]

@@ -1,5 +1,7 @@
-"""Restoring several memories from the trash: immediately if their paths are free, else to other paths that the person
-chooses."""
+"""Restoring several memories from the trash.
+
+They are restored immediately if their paths are free, else to other paths that the person chooses.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -77,7 +77,7 @@ def _filters(request: Request) -> dict[str, str]:
 
 
 def _of_trash(row: trash_page.Row) -> Told:
-    """Return a row of the table; `kept_until` is None."""
+    """Return a row of the table; its column `kept_until` is always empty."""
     memory, entry = row.memory, row.entry
     return {
         "path": memory.path,

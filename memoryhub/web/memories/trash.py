@@ -1,5 +1,4 @@
-"""The trash of a store: deleted memories, by whom and when they were deleted; filters, and a form that restores
-them."""
+"""The trash of a store: deleted memories, who deleted them and when, filters, and a form that restores them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,8 +54,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of rows; `older` is the memory after which the next page begins, `is_cut` means that the scan stopped
-    early."""
+    """One page of rows.
+
+    `older` is the memory after which the next page begins, or None at the end. `is_cut` means that the scan stopped
+    early.
+    """
 
     rows: Sequence[Row]
     older: str | None

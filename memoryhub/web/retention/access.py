@@ -14,7 +14,10 @@ from memoryhub.web.common.request import Request
 
 
 def of_policy(view: View) -> View:
-    """Replace `policy_id` of the address by its policy, for admins of its store, or superusers if it is the hub's."""
+    """Replace `policy_id` of the address by its policy.
+
+    Only admins of its store may pass; for a policy of the hub, only superusers.
+    """
 
     @login_required
     @wraps(view)
@@ -29,7 +32,10 @@ def of_policy(view: View) -> View:
 
 
 def of_run(least: Role) -> Callable[[View], View]:
-    """Replace `run_id` of the address by its run, for people with at least the role `least` in its store."""
+    """Replace `run_id` of the address by its run.
+
+    Only people with at least the role `least` in its store may pass; for a run of the hub, only superusers.
+    """
 
     def decorator(view: View) -> View:
         @login_required

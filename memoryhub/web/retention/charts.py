@@ -1,4 +1,4 @@
-"""Two charts of a rehearsal: how many memories policies would have expired in past weeks, and will in coming ones."""
+"""Two charts of a rehearsal: the memories that policies would have expired in past weeks, and will in coming ones."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -103,7 +103,7 @@ def pictures(store_id: str, at: datetime, tried: Sequence[Policy] | None, *, aga
 
 
 def outlook_of_hub(at: datetime, tried: Sequence[Policy]) -> OfHub:
-    """Return the outlook of the hub's policies; each store's own policies take precedence there."""
+    """Return the outlook of the hub's policies `tried`; in each store, its own policies take precedence."""
     stores = list(MemoryStore.objects.active().by_name()[: MOST_STORES + 1])
     found = [_in_store(store, at, tried) for store in stores[:MOST_STORES]]
     sums = Totals(*(sum(column) for column in zip(*(one.totals for one in found), strict=True))) if found else None

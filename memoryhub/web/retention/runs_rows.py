@@ -49,8 +49,11 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a run did to one memory. `path` is None if it was deleted permanently; `entry` is the URL of the audit
-    entry."""
+    """What a run did to one memory, or to audit entries.
+
+    `path` is None if the memory was deleted permanently, and empty for audit entries. `entry` is the URL of the audit
+    entry.
+    """
 
     item: RunItem
     path: str | None

@@ -38,7 +38,10 @@ WALK_ALL = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The versions of one store that a decision covers; `earlier` counts older ones included beyond the selection."""
+    """The versions of one store that a decision covers.
+
+    `earlier` counts the older versions that the decision covers although they were not selected.
+    """
 
     store: MemoryStore
     versions: Sequence[str]
@@ -124,7 +127,7 @@ def _parts(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
 
 
 def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
-    """Return the selected versions of one store, and how many earlier ones approving them would include."""
+    """Return the selected versions of one store; for an approval, also the number of earlier ones that it includes."""
     earlier = 0
     if verb.takes_earlier:
         earlier = len(decisions.with_earlier(store.pk, list(versions))) - len(versions)

@@ -34,7 +34,10 @@ from memoryhub.web.review.queries import Row
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why nothing was done; `again` is the decision that the person may repeat to insist on it."""
+    """The reason why nothing was done.
+
+    `again` is the decision that the person may send again to carry it out anyway; None if that is not possible.
+    """
 
     sentence: str = ""
     again: Verb | None = None

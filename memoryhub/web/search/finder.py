@@ -24,8 +24,10 @@ MOST = 30
 @require_safe
 @signed_in
 def find(request: Request, store_id: str) -> HttpResponse:
-    """Show the page; a script that asks on each keystroke gets only the rows, and a single query checks the person's
-    access."""
+    """Show the page; a script that asks on each keystroke gets only the rows.
+
+    For speed, a single query checks the person's access.
+    """
     if not request.headers.get("HX-Request"):
         return _page(request, store_id)
     seq = finder_cache.last_seq(person(request), store_id)

@@ -81,7 +81,7 @@ def _named(label: str, route: str, names: Iterable[tuple[str, str]], words: Sequ
 
 
 def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:
-    """Yield groups with the paths of the store, and with those of other stores if it has few matches."""
+    """Yield groups with the paths of the store; if few paths match, also with the paths of other stores."""
     found = 0
     seq = finder_cache.last_seq(user, store_id) if store_id else None
     if seq is not None:

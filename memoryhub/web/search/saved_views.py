@@ -171,8 +171,10 @@ def _looks_after(user: User, store: MemoryStore | None) -> bool:
 
 
 def _changeable(request: Request, view_id: str) -> SavedView:
-    """Return a view that the person may change. Raise Http404 if they cannot see it, PermissionDenied if they may not
-    change it."""
+    """Return a view that the person may change.
+
+    Raise Http404 if they cannot see the view, PermissionDenied if they may not change it.
+    """
     user = person(request)
     view = SavedView.objects.visible_to(user).filter(pk=view_id).select_related("store", "owner").first()
     if view is None:

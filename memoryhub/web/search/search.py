@@ -106,7 +106,7 @@ def wanted_of(query: Query, stores: Sequence[str]) -> Wanted:
 def _stores(user: User, query: Query) -> dict[str, MemoryStore]:
     """Return the stores to search, by id.
 
-    Raise Malformed if the filter names a store that the person may not see, or several stores by one name.
+    Raise Malformed if the filter names no store that the person may see, or if several have the name.
     """
     visible = MemoryStore.objects.visible_to(user)
     asked = query.values.get("store")

@@ -38,8 +38,8 @@ class Followed:
     """A line and its origin.
 
     `told` is who added the line, and `lines` has its number in each version that contains it. `now` is its number in
-    the newest version, and `gone` the first later version without it; each is None if there is none. `whole` is false
-    if not all versions were examined.
+    the newest version (None: not in it), and `gone` the first version after the last one that contains it (None: there
+    is no such version). `whole` is false if not all versions were examined.
     """
 
     text: str

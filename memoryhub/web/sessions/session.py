@@ -70,7 +70,10 @@ def store_sessions(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _walk(store: MemoryStore, place: str, *, newest: bool) -> list[str]:
-    """Return the ids of sessions before or after an id, by a skip scan of the index of sessions."""
+    """Return the ids of sessions after an id, ascending; with `newest`, those before it, descending.
+
+    At most PAGE + 1 ids are found, by a skip scan of the index of sessions.
+    """
     acts = AuditEntry.objects.of_chain(store.pk)
     found: list[str] = []
     place = place.replace("\0", "")

@@ -175,7 +175,10 @@ def _deletions(seen: _Seen) -> Iterator[Event]:
 
 
 def _deleted_by_agents() -> MemoryQuerySet:
-    """Return what agents deleted and the trash still has: only their versions have a review state."""
+    """Return the memories in the trash that agents deleted.
+
+    Only versions by agents have a review state, and so do their deletions.
+    """
     return Memory.objects.in_trash().filter(expired_by=None, head__review_state__isnull=False)
 
 
@@ -201,9 +204,9 @@ def _deletions_in(store: MemoryStore, seen: _Seen) -> Iterator[Event]:
 def _deletion(
     store: MemoryStore, deleted: Sequence[tuple[AuditEntry, str, datetime]], *, is_cut: bool, may_undo: bool
 ) -> Event:
-    """Return one event for several deletions, of which there may be more if `is_cut`.
+    """Return one event for several deletions; it has an undo link if one call made them all.
 
-    It has an undo link if one call made them all.
+    `is_cut` means that there may be more deletions.
     """
     entry, path, at = deleted[0]
     words = ngettext("%(name)s deleted %(path)s", "%(name)s deleted %(count)s memories", len(deleted) + is_cut)

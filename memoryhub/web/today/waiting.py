@@ -48,7 +48,7 @@ class Group:
 
     @property
     def plus(self) -> str:
-        """Return what follows its numbers if there may be more."""
+        """Return the sign that follows the group's numbers: `+` if the group may have more versions, else nothing."""
         return "+" if self.is_cut else ""
 
     @property
@@ -68,7 +68,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The groups to review first; `more` says whether there are others, `oldest` is the time of the oldest version."""
+    """The groups to review first.
+
+    `more` says whether there may be other groups, and `oldest` is the time of the oldest version.
+    """
 
     groups: Sequence[Group]
     oldest: datetime | None

@@ -139,8 +139,10 @@ def summary(job: Import) -> Summary:
 
 
 def undone(job: Import) -> AuditEntry | None:
-    """Return the newest entry that undid an import, or None; undo entries are few, so the scan of their inputs is
-    short."""
+    """Return the newest entry that undid an import, or None.
+
+    Entries that undo are few, so the scan of their inputs is short.
+    """
     if job.group is None:
         return None
     named = AuditEntry.objects.of_chain(job.store_id).filter(command="undo", ok=True, input__contains=job.pk)

@@ -58,7 +58,7 @@ class Row:
     `diff` leads from the current text to the new one, `before_diff` from the current text to the one before the change.
     A diff that does not fit on the page is closed, and a link opens it separately. `options` are the buttons of a
     problem, and `asked` means that the problem has its own buttons. `later` are the newest versions that others wrote
-    since, newest first, each with its entry; `more_later` counts the older of these versions.
+    since, newest first, each with its entry; `more_later` counts older ones that are not in `later`.
     """
 
     change: Change
@@ -158,8 +158,10 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", told: dict[i
 
 
 class _Diffs:
-    """The diffs of a page's masked texts, within limits on their number, size and work; none for rows that are only
-    listed."""
+    """The diffs of a page's masked texts, within limits on their number, size and work.
+
+    Rows that are only listed have no diff.
+    """
 
     def __init__(self, wanted: Wanted, shown: Sequence[Change], store_id: str) -> None:
         self.wanted, self.work = wanted, Work(REQUEST_WORK)
@@ -170,7 +172,10 @@ class _Diffs:
         self.covers = masking.covers(store_id, list(self.chosen))
 
     def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
-        """Return the diff from a memory's current state to another one, and whether a diff exists but is closed."""
+        """Return the diff from a memory's current state to another one, and whether a diff exists but is closed.
+
+        The diff is None if it is closed, if the texts are equal, or if a text is no longer available.
+        """
         now = change.now
         if state is None or change.memory not in self.shown or (now.is_there and now.sha256 == state.sha256):
             return None, False

@@ -1,5 +1,7 @@
-"""HTML of the changes that a preview only lists, built in Python because a template is too slow for thousands of
-them."""
+"""HTML of the changes that a preview only lists.
+
+It is built in Python, because a template is too slow for thousands of changes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

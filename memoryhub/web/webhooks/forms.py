@@ -43,7 +43,8 @@ class Group:
 class WebhookForm(forms.Form):
     """The settings of a webhook; only superusers may set `may_be_private`.
 
-    If another person edits the webhook, a permission given before stays valid while the address is not changed.
+    Another person may edit a webhook that a superuser has permitted to be private: it stays permitted while its address
+    is not changed.
     """
 
     name = forms.CharField(
