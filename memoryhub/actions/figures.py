@@ -1,7 +1,7 @@
-"""Counts entries and versions by day, in the background and in short transactions.
+"""Counts entries and versions by day, in the background, in short transactions.
 
-Figures follow from the audit, so they are not audited themselves; they can be counted again from the beginning with the
-same result.
+The figures come from the audit, so they are not audited themselves. They can be counted again from the beginning, with
+the same result.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ VERSIONS = 4_000
 
 @dataclass(slots=True)
 class Delta:
-    """The changes of one day in a store."""
+    """What one day added to a store; memories and bytes can be negative."""
 
     memories: int = 0
     bytes: int = 0
@@ -51,7 +51,10 @@ class Delta:
 
 @dataclass(slots=True)
 class Counted:
-    """The counts of some entries: `seq` and `at` are those of the last one (`at` None: there was no entry)."""
+    """The counts of some entries. `seq` and `at` are those of the last one; `at` is None if there was no entry.
+
+    `activity` counts entries by (day, author, command, outcome). `growth` has the changes of memories by day.
+    """
 
     seq: int
     at: datetime | None = None
@@ -59,7 +62,7 @@ class Counted:
     growth: dict[date, Delta] = field(default_factory=dict)
 
     def rolled_up(self) -> Counter[Key]:
-        """Return the activity with sums over all authors and all commands, as in the rows of Activity."""
+        """Return the activity, with added sums for all authors and for all commands, as in the rows of Activity."""
         counts: Counter[Key] = Counter()
         for (day, author, command, outcome), count in self.activity.items():
             for who in (author, ALL):
@@ -72,7 +75,7 @@ class Counted:
 
 
 def after(store_id: str, seq: int, most: int) -> Counted:
-    """Count at most `most` entries of a store after `seq`, without writing anything."""
+    """Count at most `most` entries of a store after `seq`, with the versions that they made. Nothing is written."""
     found = Counted(seq)
     last = _last_by_versions(store_id, seq)
     entries = _entries(store_id, seq, most)
@@ -88,13 +91,16 @@ def after(store_id: str, seq: int, most: int) -> Counted:
 
 
 def _last_by_versions(store_id: str, seq: int) -> int | None:
-    """Return the seq at which VERSIONS versions were made; None if there are fewer."""
+    """Return the seq of the VERSIONS-th version after `seq`; None if there are fewer."""
     made = MemoryVersion.objects.filter(store_id=store_id, seq__gt=seq).order_by("seq")
     return made.values_list("seq", flat=True)[VERSIONS - 1 : VERSIONS].first()
 
 
 def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
-    """Return (seq, at, author, command, ok, start of the message); a repeated call has the first call's error."""
+    """Return (seq, at, author, command, ok, start of the error) of entries after `seq`.
+
+    A repeated call has the error of the first call.
+    """
     beginning = Substr("message", 1, kinds.LONGEST)
     first: Any = AuditEntry.objects.filter(chain=store_id, seq=OuterRef("replay_of")).annotate(start=beginning)
     start = Coalesce(beginning, Subquery(first.values("start")[:1]))
@@ -104,10 +110,10 @@ def _entries(store_id: str, seq: int, most: int) -> list[tuple[Any, ...]]:
 
 
 def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, int]]:
-    """Yield (day, memories, bytes) added by each version between two entries, compared with its previous version.
+    """Yield (day, memories, bytes) for each version between two entries: what it added to its previous version.
 
     If the previous version was removed, its size is unknown, and no bytes are counted. In an imported history, the
-    previous version is the one of the same import.
+    previous version is one of the same import.
     """
     if last <= after:
         return
@@ -135,7 +141,10 @@ def _changes(store_id: str, after: int, last: int) -> Iterator[tuple[date, int, 
 
 
 def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
-    """Return {store: (last counted entry, last entry)} for the stores (None: all) with uncounted entries."""
+    """Return {store:
+
+    (last counted entry, last entry)} for stores with uncounted entries. `stores` limits it; None: all.
+    """
     counted = Figures.objects.filter(store_id=OuterRef("pk")).values("seq")
     within = MemoryStore.objects.values("pk") if stores is None else stores
     chains = AuditChain.objects.filter(pk__in=within).annotate(counted=Coalesce(Subquery(counted[:1]), 0))
@@ -144,7 +153,7 @@ def behind(stores: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
 
 
 def catch_up(most: int = 5) -> bool:
-    """Count new entries of all stores in at most `most` transactions; return whether all were counted."""
+    """Count new entries of all stores in at most `most` transactions; return whether all have been counted."""
     for store_id in behind():
         while most > 0 and count(store_id):
             most -= 1
@@ -154,7 +163,7 @@ def catch_up(most: int = 5) -> bool:
 
 
 def count(store_id: str) -> int:
-    """Count the next entries of a store in a transaction of its own; return their number.
+    """Count the next entries of a store in a separate transaction; return how many were counted.
 
     Entries are read before any lock. If two processes count at once, the second one detects it and writes nothing.
     """
@@ -218,9 +227,9 @@ PAUSE = timedelta(minutes=5)
 
 
 def lists_of(store_id: str) -> dict[str, Any]:
-    """Return the ids of the most read, most changed, largest and unread memories, and count and bytes of the unread.
+    """Return the ids of memories in four lists: `read`, `changed`, `heavy` and `unread`; also the totals of the unread.
 
-    It reads every live memory of the store.
+    The totals are `unread_count` and `unread_bytes`. Every live memory of the store is read.
     """
     live = Memory.objects.filter(store_id=store_id).live()
     unread = live.filter(read_count=0)
@@ -235,7 +244,7 @@ def lists_of(store_id: str) -> dict[str, Any]:
 
 
 def make_lists(at: datetime, most: int = 10) -> None:
-    """Update the lists of at most `most` stores with newly counted entries; of large stores only after PAUSE."""
+    """Update the lists of at most `most` stores that have newly counted entries; a large store waits for PAUSE."""
     due = Figures.objects.filter(seq__gt=F("listed_seq")).filter(
         Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(listed_at__gt=at) | Q(store__memory_count__lte=SMALL)
     )
@@ -257,10 +266,10 @@ def forget(store_id: str) -> None:
 
 
 def problems(store_id: str) -> Iterator[str]:
-    """Yield a sentence for each difference after counting again up to the last counted entry; writes nothing.
+    """Yield a sentence for each figure that differs when counted again. Nothing is written.
 
-    Removed entries and versions cannot be counted again, so the result is uncertain for a store that lost some to
-    retention.
+    Entries are counted up to the last counted one. Removed entries and versions cannot be counted again. So the result
+    is uncertain for a store from which retention has removed some.
     """
     counted = Figures.objects.filter(pk=store_id).values_list("seq", flat=True).first() or 0
     activity, growth = _again(store_id, counted)
@@ -276,7 +285,7 @@ def problems(store_id: str) -> Iterator[str]:
 
 
 def _again(store_id: str, last: int) -> tuple[Counter[Key], dict[date, Delta]]:
-    """Count all entries of a store up to `last`."""
+    """Return the activity and the growth of a store, counted again from its first entry to `last`."""
     activity: Counter[Key] = Counter()
     growth: dict[date, Delta] = {}
     seq = 0

@@ -1,1 +1,1 @@
-"""People, roles, keys, passwords and sign-ins."""
+"""Acts on people, roles, agents, keys, passwords and sign-ins."""

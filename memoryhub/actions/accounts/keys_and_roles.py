@@ -1,4 +1,4 @@
-"""Agents, keys and roles: who may reach what, each change with its audit entry."""
+"""Agents, keys and roles: who may reach what. Each change has its audit entry."""
 
 import secrets
 import unicodedata
@@ -26,7 +26,7 @@ class LastAdministrator(Exception):
 
 
 def fold_name(name: str) -> str:
-    """Return the form in which two spellings of an agent's name are equal."""
+    """Return an agent's name in the form that is compared: two spellings of one name become equal."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
@@ -41,10 +41,10 @@ def set_role(
     keep_admin: bool = False,
     revoke: Iterable[Key] = (),
 ) -> None:
-    """Give a person a role in a store, or remove it (None); one entry in the store's chain, unless nothing changes.
+    """Give a person a role in a store, or remove it (None). Without a change, nothing is written.
 
-    In the same transaction, invitations that the person made and may no longer grant are withdrawn; so are invitations
-    to this store for the person's own address if the role becomes lower, and the keys in `revoke` are revoked. With
+    The same transaction withdraws invitations that the person made and may no longer grant, and revokes the keys in
+    `revoke`. If the role becomes lower, it also withdraws invitations to this store for the person's own address. With
     `keep_admin`, raises LastAdministrator if the store would lose its last active admin.
     """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
@@ -65,7 +65,10 @@ def set_role(
 def create_agent(
     name: str, *, actor: Actor, door: Door, at: datetime, description: str = "", seen_by: User | None = None
 ) -> Agent:
-    """Create an agent without keys; raises NameTaken if an agent that `seen_by` (None: anyone) may see has the name."""
+    """Create an agent without keys.
+
+    Raises NameTaken if an agent that `seen_by` may see has the name (None: any agent).
+    """
     with writing():
         audit.lock_hub()  # so that two of one name cannot be made at once
         seen = Agent.objects.all() if seen_by is None else Agent.objects.visible_to(seen_by)
@@ -84,9 +87,9 @@ def create_agent(
 
 
 def edit_agent(agent: Agent, *, name: str, description: str, actor: Actor, door: Door, at: datetime) -> None:
-    """Change an agent's name or description; earlier entries keep the old name.
+    """Change an agent's name and description; earlier entries keep the old name.
 
-    Raises NameTaken where another agent has the new name.
+    Raises NameTaken if another agent has the new name.
     """
     name = name.strip()
     with writing():
@@ -114,7 +117,7 @@ def issue_key(
     at: datetime,
     created_by: User | None = None,
 ) -> tuple[Key, str]:
-    """Create a key and return it with its secret, which is not stored and cannot be shown again."""
+    """Create a key; return it and its secret. The secret is not stored and cannot be shown again."""
     secret = KEY_PREFIX + secrets.token_urlsafe(32)
     with writing():
         key = Key.objects.create(
@@ -144,7 +147,7 @@ def issue_key(
 
 
 def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Revoke a key at once and permanently; do nothing if it was revoked before."""
+    """Revoke a key at once and permanently. Do nothing if it is already revoked."""
     with writing():
         if Key.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at):
             told = {"key": key.id, "agent": key.agent_id, "hint": key.hint}
@@ -152,5 +155,5 @@ def revoke_key(key: Key, *, actor: Actor, door: Door, at: datetime) -> None:
 
 
 def reaches_all(caller: calls.Caller) -> bool:
-    """Return whether a key reaches all memory stores, future ones too."""
+    """Return whether the caller's key reaches all memory stores, even those created later."""
     return Key.objects.filter(pk=caller.key, all_stores=True).exists()

@@ -1,4 +1,4 @@
-"""Hashes passwords: two at once per process, a few more wait for a moment, all others are refused."""
+"""Hashes passwords: two at once in each process. A few more requests wait for a moment; any others are refused."""
 
 import secrets
 import threading
@@ -20,12 +20,15 @@ _admitted = threading.BoundedSemaphore(AT_ONCE + MOST_WAITING)
 
 
 class TooBusy(Exception):
-    """Too many passwords are being checked now: try again in a second."""
+    """Too many passwords are being checked now. Try again in a second."""
 
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Wait for a turn to hash; raises TooBusy. Not allowed in a transaction, which would keep its locks as long."""
+    """Wait for a turn to hash; raises TooBusy.
+
+    Do not call it in a transaction, whose locks would be held while hashing.
+    """
     assert not transactions.is_open(), "a password is hashed before the transaction that stores the hash"
     if not _admitted.acquire(blocking=False):
         raise TooBusy
@@ -41,15 +44,15 @@ def _slot() -> Iterator[None]:
 
 
 def hashed(password: str) -> str:
-    """Return the hash of a new password, to be stored; raises TooBusy."""
+    """Return the hash of a new password, for the caller to store. Raises TooBusy."""
     with _slot():
         return hashers.make_password(password)
 
 
 def fits(password: str, stored: str | None) -> tuple[bool, str | None]:
-    """Return whether the password fits, and a stronger hash if the stored one is outdated; raises TooBusy.
+    """Return (whether the password is right, a stronger hash if the stored one is outdated, else None). Raises TooBusy.
 
-    Without a stored hash the check takes as long, so its time does not reveal whether the account exists.
+    If `stored` is None, the check takes as long. So its time does not reveal whether the account exists.
     """
     if stored is None:
         _any_hash()

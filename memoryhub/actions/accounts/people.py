@@ -1,4 +1,4 @@
-"""People: the first administrator, invitations and their own settings."""
+"""People: the first administrator, invitations, and what people change in their own accounts."""
 
 import hashlib
 import secrets
@@ -26,11 +26,11 @@ _NOBODY = Actor.system("")
 
 
 class InvitationSpent(Exception):
-    """The invitation was used, has expired, or never existed."""
+    """The invitation was used, has expired, is for someone else, or never existed."""
 
 
 class MayNotInvite(Exception):
-    """The inviting person may not, or no longer, grant what the invitation would grant."""
+    """The person who invites may not, or may no longer, grant what the invitation would grant."""
 
 
 class EmailTaken(Exception):
@@ -38,14 +38,14 @@ class EmailTaken(Exception):
 
 
 def digest_of_token(token: str) -> str:
-    """Return the digest by which an invitation's token is stored and found."""
+    """Return the digest of an invitation's token. Invitations are stored and found by it."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def create_user(
     email: str, *, name: str, password: str, is_superuser: bool = False, actor: Actor, door: Door, at: datetime
 ) -> User:
-    """Create a person; raises EmailTaken, and TooBusy."""
+    """Create a person. Raises EmailTaken and TooBusy."""
     encoded = passwords.hashed(password)
     with writing():
         audit.lock_hub()  # so that two of one address cannot be made at once
@@ -75,12 +75,12 @@ def invite(
     *, actor: Actor, door: Door, at: datetime, email: str = "", is_superuser: bool = False, user: User | None = None,
     store: MemoryStore | None = None, role: Role = Role.VIEWER,
 ) -> tuple[Invitation, str]:  # fmt: skip
-    """Create an invitation and return it with its token, which is not stored; with `user`, a link to set a new
-    password.
+    """Create an invitation; return it and its token, which is not stored.
 
-    Raises MayNotInvite, and EmailTaken if an invitation to the hub is for an existing person's address. An invitation
-    to a memory store is created for any address with the same work, so its maker does not learn whether the account
-    exists. Both chains are locked, so that the inviting person cannot be deactivated at the same moment.
+    With `user`, it is a link with which that person sets a new password. Raises MayNotInvite. Raises EmailTaken for an
+    invitation to the hub if a person has its address. An invitation to a memory store is created for any address with
+    the same work, so its maker does not learn whether the account exists. Both chains are locked, so that no one
+    deactivates the maker at the same moment.
     """
     token = secrets.token_urlsafe(32)
     act = Act(actor, door, at)
@@ -106,16 +106,16 @@ def invite(
 
 
 def find_invitation(token: str, at: datetime) -> Invitation | None:
-    """Return the usable invitation of a token, or None; no invitation of a deactivated person is usable."""
+    """Return the usable invitation with this token, or None. A password link of a deactivated person is not usable."""
     usable = Invitation.objects.open(at).filter(digest=digest_of_token(token))
     return usable.filter(Q(user=None) | Q(user__is_active=True)).select_related("user", "store").first()
 
 
 def accept(token: str, *, email: str, name: str, password: str, at: datetime, address: str = "") -> User:
-    """Create the invited person, or set a new password for the invitation's person.
+    """Create the invited person, or set a new password for the person of a password link; return the person.
 
-    It works once; raises InvitationSpent. Also raises TooManyTries and TooBusy: a link for one password must not allow
-    many hashes.
+    An invitation works once; then InvitationSpent is raised. Raises EmailTaken for a new person with a known address.
+    Raises TooManyTries and TooBusy, because a link for one password must not allow many hashes.
     """
     if find_invitation(token, at) is None:
         raise InvitationSpent
@@ -141,9 +141,9 @@ def accept(token: str, *, email: str, name: str, password: str, at: datetime, ad
 
 
 def join(user: User, token: str, *, at: datetime) -> MemoryStore:
-    """Spend an invitation to a memory store for the signed-in person whose address it names.
+    """Use an invitation to a memory store, for the signed-in person whose address it names; return the store.
 
-    A higher role that they have stays. It works once; raises InvitationSpent.
+    A higher role that the person already has stays. An invitation works once; then InvitationSpent is raised.
     """
     with writing():
         invitation = find_invitation(token, at)
@@ -163,7 +163,7 @@ def invites(invitation: Invitation, user: User) -> bool:
 
 
 def _write_password(user: User, encoded: str, at: datetime) -> None:
-    """Store a new password and withdraw the person's other password links, which must not open the account later."""
+    """Store a new password and withdraw the person's other password links, which could change it again."""
     user.password = encoded
     user.save(update_fields=["password"])
     for link in Invitation.objects.unused(at).filter(user=user):
@@ -184,7 +184,10 @@ def _join(store: tree.Tree, invitation: Invitation, user: User, at: datetime) ->
 
 
 def first_administrator_link(*, at: datetime) -> str | None:
-    """Return a new token for the first administrator and withdraw earlier ones; None if there is an administrator."""
+    """Return the token of a new invitation for the first administrator, or None if there is an administrator.
+
+    Earlier invitations of this kind are withdrawn.
+    """
     if User.objects.filter(is_superuser=True, is_active=True).exists():
         return None
     by: dict[str, Any] = {"actor": Actor.system("memoryhub"), "door": Door.COMMAND, "at": at}
@@ -196,7 +199,7 @@ def first_administrator_link(*, at: datetime) -> str | None:
 
 
 def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
-    """Change a person's own name, theme, time zone or single-key shortcuts; the entry names what changed."""
+    """Change the person's own settings, such as name, theme, time zone or shortcuts; the entry says what changed."""
     changed = {name: value for name, value in changes.items() if getattr(user, name) != value}
     if not changed:
         return
@@ -209,9 +212,9 @@ def edit_profile(user: User, *, at: datetime, **changes: object) -> None:
 
 
 def change_password(user: User, current: str, password: str, *, at: datetime) -> bool:
-    """Set a new password for a person who knows the current one; other browsers are signed out.
+    """Set a new password for a person who knows the current one. Returns False if the current one is wrong.
 
-    Returns False if the current one is wrong. Raises TooManyTries before any hashing, and TooBusy.
+    Other browsers are signed out. Raises TooBusy, and TooManyTries before any hashing.
     """
     counters = tries.of_change(user.id)
     tries.take(counters, at)
@@ -231,11 +234,11 @@ def change_password(user: User, current: str, password: str, *, at: datetime) ->
 def set_active(
     user: User, active: bool, *, actor: Actor, door: Door, at: datetime, revoke: Iterable[Key] = ()
 ) -> None:  # fmt: skip
-    """Activate or deactivate a person, whose earlier acts keep their name; do nothing if nothing changes.
+    """Activate or deactivate a person. Without a change, nothing is written; earlier acts keep the person's name.
 
-    A deactivation also ends, in the same transaction, the person's browser sessions, the invitations that they made,
-    the links to set their password, and the keys in `revoke`. Raises LastAdministrator if the hub would lose its last
-    one.
+    A deactivation also ends the person's browser sessions, password links and the invitations that the person made, in
+    the same transaction. The keys in `revoke` are revoked too. Raises LastAdministrator if the hub would have no active
+    administrator left.
     """
     act = Act(actor, door, at)
     with writing():

@@ -13,7 +13,10 @@ from memoryhub.models.access import fold_email
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The typed e-mail address and password, and the client's address; `device` is a browser known to this account."""
+    """What a person typed to sign in, and the client's network address.
+
+    `device` is the browser's id if the account has signed in with it before, else None.
+    """
 
     email: str
     password: str
@@ -22,12 +25,12 @@ class Credentials:
 
 
 def user_of(email: str) -> User | None:
-    """Return the active person with an e-mail address."""
+    """Return the active person with an e-mail address, or None."""
     return User.objects.filter(email=fold_email(email), is_active=True).first()
 
 
 def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
-    """Return the person if the password is right, else None; raises TooManyTries before any hashing, and TooBusy.
+    """Return the person if the password is right, else None. Raises TooBusy, and TooManyTries before any hashing.
 
     Existing and missing accounts differ neither in the answer nor in the time that it takes.
     """
@@ -53,7 +56,7 @@ def sign_in(credentials: Credentials, *, at: datetime) -> User | None:
 
 
 def enter(user: User, *, address: str, at: datetime) -> None:
-    """Sign in a person who has just used an invitation, without asking for the password again."""
+    """Sign in a person who has just used an invitation, without a second password check."""
     with writing():
         _enter(user, address, at)
 

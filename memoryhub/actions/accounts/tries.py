@@ -1,9 +1,9 @@
 """Limits password attempts: counters by account, network and known browser, with growing delays.
 
-An attempt is counted before its password is checked, in one transaction that locks the rows of its counters. So however
-many come at once, only the free ones pass, and then one after each delay. A right password is not counted. Nothing is
-locked permanently: the longest delay is short, and a browser in which the account has signed in before has a counter of
-its own, which no one else can fill.
+An attempt is counted before its password is checked, in one transaction that locks its counters. So even if many
+attempts come at once, only the free ones pass at once; each further one has to wait for the delay. A right password is
+not counted. Nothing is locked permanently. The longest delay is short. A browser in which the account has signed in
+before has a separate counter, which no one else can fill.
 """
 
 import hashlib
@@ -20,7 +20,10 @@ WINDOW = timedelta(minutes=15)
 
 
 class Limit(NamedTuple):
-    """`free` attempts have no delay; then the delay doubles, from one second to the `longest`, in seconds."""
+    """The limit of a counter. The first `free` attempts have no delay.
+
+    Then the delay doubles with each attempt: from one second up to `longest` seconds.
+    """
 
     free: int
     longest: int
@@ -39,7 +42,7 @@ NETWORK = Limit(50, 60)
 
 
 class Counter(NamedTuple):
-    """A counter by its id; with `resets`, a right password deletes it."""
+    """A counter, by its id. If `resets` is set, a right password deletes it."""
 
     id: str
     limit: Limit
@@ -55,7 +58,7 @@ class TooManyTries(Exception):
 
 
 def network_of(address: str) -> str:
-    """Return the /24 of an IPv4 address or the /64 of an IPv6 address, which one stranger usually has."""
+    """Return the /24 of an IPv4 address or the /64 of an IPv6 address: usually the network of one client."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -67,7 +70,7 @@ def network_of(address: str) -> str:
 
 
 def of_sign_in(email: str, address: str, device: str | None) -> list[Counter]:
-    """Return the counters of a sign-in; `device` is a browser known to the account, with attempts of its own."""
+    """Return the counters of a sign-in. A `device` known to the account has only its own counter."""
     if device is not None:
         return [Counter(_id("device", device, email), ONE, True)]
     network = network_of(address)
@@ -79,22 +82,22 @@ def of_sign_in(email: str, address: str, device: str | None) -> list[Counter]:
 
 
 def of_change(user_id: str) -> list[Counter]:
-    """Return the counters of the current password that a signed-in person types to change it."""
+    """Return the counters for a signed-in person's current password, which is needed to set a new one."""
     return [Counter(_id("change", user_id), ONE, True)]
 
 
 def of_invitation(address: str) -> list[Counter]:
-    """Return the counters of a password set through an invitation's link."""
+    """Return the counters for setting a password through an invitation's link."""
     return [Counter(_id("network", network_of(address)), NETWORK, False)]
 
 
 def _id(*parts: str) -> str:
-    """Return a counter's id without the typed text, which may be a password in the wrong field."""
+    """Return a counter's id. It does not show the typed address, which may be a password in the wrong field."""
     return f"{parts[0]}_{hashlib.sha256(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
 
 
 def take(counters: Iterable[Counter], at: datetime) -> None:
-    """Count an attempt in all counters; if it is too early for one, count it in none and raise TooManyTries."""
+    """Count an attempt in all counters. If it is too early for one of them, count it in none and raise TooManyTries."""
     with writing():
         for counter in sorted(counters):  # in one order: no deadlock
             _take(counter, at)
@@ -112,9 +115,10 @@ def _take(counter: Counter, at: datetime) -> None:
 
 
 def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
-    """Uncount an attempt: its password was right (this deletes the counters that reset), or was never checked.
+    """Take back the count of an attempt whose password was right (`passed`), or was never checked.
 
-    Running delays stay, because others may have caused them.
+    A right password also deletes the counters with `resets`. Delays that have begun stay, because others may have
+    caused them.
     """
     with writing():
         for counter in sorted(counters):
@@ -125,7 +129,7 @@ def give_back(counters: Iterable[Counter], *, passed: bool) -> None:
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete counters that would begin again anyway; return their number (at most `most`)."""
+    """Delete at most `most` counters that would begin again anyway; return how many were deleted."""
     with writing():
         old = TryCounter.objects.filter(last_at__lt=at - WINDOW - timedelta(minutes=1)).order_by("last_at")
         return TryCounter.objects.filter(pk__in=[row.pk for row in old[:most]]).delete()[0]

@@ -1,4 +1,4 @@
-"""Withdraws unused invitations: by hand, if their maker loses the right, or if the invited person loses the role."""
+"""Withdraws unused invitations: by hand, if their maker loses the right, or if the invited person's role is lowered."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,19 +12,22 @@ from memoryhub.models.access import InvitationQuerySet
 
 
 def lock_chain_of(store: MemoryStore | None, act: Act) -> audit.ChainHead:
-    """Lock and return the chain of an invitation: the store's for an invitation to a store, else the hub's."""
+    """Lock the chain of an invitation and return its head: the store's chain, or the hub's if `store` is None."""
     return audit.lock_hub() if store is None else tree.lock(store.id, act).head
 
 
 def withdraw(invitation: Invitation, *, actor: Actor, door: Door, at: datetime) -> None:
-    """End an unused invitation."""
+    """Withdraw an unused invitation; do nothing if it has been used or withdrawn."""
     act = Act(actor, door, at)
     with writing():
         _end(invitation, lock_chain_of(invitation.store, act), act)
 
 
 def lock_stores_of(maker: User, act: Act) -> dict[str, audit.ChainHead]:
-    """Lock and return, before the hub's, the chains of the stores to which a person has invited, sorted by id."""
+    """Lock the chains of the stores to which a person has invited; return their heads by store id.
+
+    They are locked in the order of their ids. Call it before the hub's chain is locked.
+    """
     stores = _unused(maker, act.at).filter(store__deleted_at=None).values_list("store_id", flat=True)
     return {store: tree.lock(store, act).head for store in sorted(set(stores) - {None})}
 
@@ -32,8 +35,8 @@ def lock_stores_of(maker: User, act: Act) -> dict[str, audit.ChainHead]:
 def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead]) -> None:
     """Withdraw the invitations that a person may no longer grant, in the transaction that removed the right.
 
-    `heads` are the locked chains of stores. An invitation made for another store after these locks is recorded in the
-    hub's chain: if it were left, it would work again once the person regained the right.
+    `heads` are the locked chains of stores. An invitation to another store, made after these locks, is recorded in the
+    hub's chain. If it were left, it would work again once the person regained the right.
     """
     open_ones = Invitation.objects.open(act.at).filter(made_by=maker)
     for invitation in _unused(maker, act.at).exclude(pk__in=open_ones.values("pk")).order_by("id"):
@@ -42,9 +45,9 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
 
 
 def withdraw_those_to(user: User, store: MemoryStore, head: audit.ChainHead, act: Act) -> None:
-    """Withdraw invitations of a person's address to a store, in the transaction that lowers their role there.
+    """Withdraw the invitations to a store for a person's address, in the transaction that lowers their role there.
 
-    These invitations are older than that decision, and would let the person take the role back.
+    These invitations are older than that decision. With one of them, the person could take the role back.
     """
     for invitation in Invitation.objects.unused(act.at).filter(store=store, user=None, email=user.email).order_by("id"):
         _end(invitation, head, act)

@@ -27,7 +27,11 @@ def no_time() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The author of an act. `author_id` is the agent of a key, else the same as `id`; `label` is the current name."""
+    """The author of an act. `label` is the author's current name.
+
+    For a key, `id` is the key's id and `author_id` the agent's. For a person, both are the person's id. For the hub,
+    both are None.
+    """
 
     kind: str
     id: str | None
@@ -49,7 +53,10 @@ class Actor:
 
 
 class Act(NamedTuple):
-    """The actor, time and door of an act; `elapsed` returns the microseconds since the act began."""
+    """Who acts, when, through which door and in which session.
+
+    `elapsed` returns the microseconds since the act began.
+    """
 
     actor: Actor
     door: Door
@@ -62,16 +69,17 @@ class Act(NamedTuple):
 
 
 class Version(NamedTuple):
-    """The id and the commitment of a memory version that an entry made."""
+    """The id and the commitment of a memory version. The entry that made the version covers its commitment."""
 
     id: str
     commitment: str
 
 
 class Record(NamedTuple):
-    """The result of an act. `answer` is committed to; it is also stored, unless it can be rendered again (`rendered`).
+    """The result of an act, as its audit entry stores it.
 
-    `redactions` are the commitments of the Redaction rows that belong to the entry, in the order of their ids.
+    The entry has a commitment to `answer`. It also stores the answer, unless `rendered` says that the answer can be
+    rendered again. `redactions` are the commitments of the entry's Redaction rows, sorted by the ids of the rows.
     """
 
     command: str | None
@@ -110,7 +118,10 @@ class ChainHead:
 
 
 def lock_hub() -> ChainHead:
-    """Lock the hub's own chain until the transaction ends. This is always the last lock to be taken."""
+    """Lock the hub's own chain until the transaction ends, and return its head.
+
+    Take this lock after all other locks.
+    """
     sql.run(sql.ADD_CHAIN, HUB, chain.GENESIS)
     row = sql.one(sql.CHAIN, HUB)
     assert row is not None  # just added where it was missing
@@ -118,20 +129,23 @@ def lock_hub() -> ChainHead:
 
 
 def open_chain(store_id: str) -> ChainHead:
-    """Start the chain of a new store."""
+    """Start the chain of a new store and return its head."""
     sql.run(sql.ADD_CHAIN, store_id, chain.GENESIS)
     return ChainHead(store_id, 0, chain.GENESIS)
 
 
 def _digest(head: ChainHead, seq: int, record: Record) -> str | None:
-    """Write the seals of changed rows and return a digest of the entry's versions, redactions and seals."""
+    """Write the seals of changed rows.
+
+    Return the digest of the entry's versions, redactions and seals, if it has any.
+    """
     made = [version.commitment for version in sorted(record.versions, key=lambda version: version.id)]
     made += record.redactions
     return chain.digest(made + seals.write(head.id, seq, others=not made) if changed() else made)
 
 
 def append(head: ChainHead, act: Act, record: Record) -> int:
-    """Write the next entry of a locked chain, move the chain's head and return the entry's seq.
+    """Write the next entry of a locked chain and move the chain's head; return the entry's seq.
 
     The entry also seals the governing rows that this transaction has changed so far (see `actions.core.seals`).
     """
@@ -168,5 +182,5 @@ def append(head: ChainHead, act: Act, record: Record) -> int:
 
 
 def on_hub(act: Act, record: Record) -> int:
-    """Write an entry in the hub's own chain, in the transaction of the act that it describes."""
+    """Write an entry in the hub's own chain, in the transaction of its act; return the entry's seq."""
     return append(lock_hub(), act, record)

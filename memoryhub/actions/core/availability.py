@@ -1,4 +1,4 @@
-"""Detects database failures (no answer, no writes) that pass and are not the hub's fault."""
+"""Recognises errors that mean that the database is unavailable for a while: it does not answer, or takes no writes."""
 
 from django.db import Error, InterfaceError, OperationalError, connection
 
@@ -9,7 +9,7 @@ READ_ONLY = "25006"
 def is_unavailable(error: BaseException | None) -> bool:
     """Return whether an error means that the database does not answer, or takes no writes now.
 
-    After a read-only error, the connection pool is drained: its connections lead to a server that is now a replica.
+    After a read-only error, the pooled connections are closed, because they lead to a server that is now a replica.
     """
     if isinstance(error, Error) and is_read_only(error):
         give_up_connections()

@@ -1,6 +1,6 @@
-"""The state of each kind of background work, which every process and a page can read.
+"""The state of each kind of background work. Each process writes its own rows; a page shows all of them.
 
-These rows describe no one's act and are not audited.
+The rows describe no one's act, so they are not audited.
 """
 
 import socket
@@ -25,7 +25,7 @@ EVERY: dict[str, float] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one round of a kind of work; `problem` is empty after a success."""
+    """The result of one round of a kind of work. `problem` is empty after a success."""
 
     name: str
     at: datetime
@@ -59,7 +59,7 @@ def states() -> list[BackgroundTask]:
 
 
 def hangs(row: BackgroundTask, at: datetime) -> bool:
-    """Return whether a kind of work has reported nothing for too long."""
+    """Return whether a kind of work is silent for too long: more than LATE, and more than three of its intervals."""
     return at - _last(row) > max(LATE, timedelta(seconds=3 * EVERY[row.name]))
 
 

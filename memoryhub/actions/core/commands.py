@@ -1,8 +1,9 @@
 """The registry of commands that an audit entry may name: their chains, their words and their webhook events.
 
-A new command needs a line here and the code that performs it; the audit's filters and sentences and the webhooks
-follow. Words hold `%(name)s` for values of the entry; of several words, the first whose values are all present is used.
-A command without words has a function in `web.audit.sentences`, because its words depend on more than that.
+A new command needs a line here and the code that performs it. The filters and sentences of the audit and the webhooks
+use that line. Words contain `%(name)s` for values of the entry. If a command has several words, the first one is used
+whose values are all present. A command without words has a function in `web.audit.sentences`, because its words depend
+on more than that.
 """
 
 from collections.abc import Callable
@@ -25,10 +26,11 @@ class Scope(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`refused` describes an attempt that failed; `event` is the webhook event of a success.
+    """A command and its words in the audit.
 
-    `several` returns the words for a count: the number of values in the input field that `counts` names. For a tool
-    call, only commands with `by_agents` count as known: its command can be any text.
+    `refused` describes a failed attempt; `event` is the webhook event of a success. `several` takes a count and returns
+    the words for it. The count is the number of values in the input field that `counts` names. An agent can send any
+    text as a command, so the sentence of a tool call uses only commands with `by_agents`.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Keeps a reserve file beside SQLite's, whose space lets the hub read and delete on a full disk.
+"""Keeps a reserve file beside SQLite's file. On a full disk, its space lets the hub read and delete.
 
-The invariant: texts are stored only while the reserve has its full size. When a commit finds no space, the reserve is
-deleted at once and the commit is tried again. From then on, every act that stores a text is refused (`require_room`),
-while views, deletions and redactions continue in the freed space, each with its audit entry. As soon as the disk has
-space for the reserve again, it is recreated and texts are stored again.
+Texts are stored only while the reserve has its full size. When a commit finds no space, the reserve is deleted at once
+and the commit is tried again. From then on, every act that stores a text is refused (`require_room`). Views, deletions
+and redactions continue in the freed space, each with its audit entry. As soon as the disk has enough space, the reserve
+is created again and texts are stored again.
 """
 
 import errno
@@ -30,7 +30,10 @@ class DiskFull(Exception):
 
 
 class _Reserve:
-    """The reserve of this process. It has no path before `watch`, as in commands and tests."""
+    """The reserve of this process.
+
+    Its path is None until `watch` is called; management commands and tests do not call it.
+    """
 
     def __init__(self) -> None:
         self.path: Path | None = None
@@ -59,7 +62,7 @@ def require_room() -> None:
 
 
 def look() -> None:
-    """Create the reserve if it is missing and there is space, and record whether it exists."""
+    """Create the reserve if it is missing and there is space. If it is still missing then, the disk counts as full."""
     path = _reserve.path
     if path is None:
         return
@@ -71,7 +74,10 @@ def look() -> None:
 
 
 def give_up(error: BaseException) -> bool:
-    """If an error means that the disk is full, delete the reserve; return whether a retry can succeed."""
+    """If an error means that the disk is full, delete the reserve.
+
+    Returns True if this freed space, so that a retry can succeed.
+    """
     path = _reserve.path
     if path is None or not is_full_error(error):
         return False
@@ -84,7 +90,10 @@ def give_up(error: BaseException) -> bool:
 
 
 def is_full_error(error: BaseException) -> bool:
-    """Return whether SQLite had no space for a write, by its error code or by the disk's free space."""
+    """Return whether an error means that the disk had no space for a write.
+
+    SQLite's code for a general input or output error counts if less than 1 MB of the disk is free.
+    """
     cause = error if isinstance(error, sqlite3.Error) else error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is None:

@@ -1,6 +1,6 @@
-"""Writes the evidence that lets the audit verify after something was redacted or removed.
+"""Writes the evidence with which the audit still verifies after content was redacted or removed.
 
-The entry of the act holds a commitment to the current content of each place; see `models.Redaction`.
+The entry of the act has a commitment to what each place contains afterwards; see `models.Redaction`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from memoryhub.models import AuditEntry, Door, MemoryVersion, Redaction
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
-    """Return the values that a redaction's commitment covers: the row and the place's current content (`now`)."""
+    """Return what a redaction's commitment covers: its columns, and then the place's content afterwards (`now`)."""
     return [
         row.pk,
         row.chain,
@@ -29,7 +29,7 @@ def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
 
 
 def left_of(version: MemoryVersion) -> list[object]:
-    """Return the values that a redacted version still has, for the commitment of its redaction."""
+    """Return the values that a version still has after its redaction; the redaction's commitment covers them."""
     redacted = chain.moment(version.redacted_at) if version.redacted_at else None
     left: list[object] = [
         version.path,
@@ -43,7 +43,7 @@ def left_of(version: MemoryVersion) -> list[object]:
 
 
 class Evidence:
-    """The redactions of one act: collected first, then written together."""
+    """The Redaction rows of one act: collected first, then written together."""
 
     def __init__(self, store: Tree) -> None:
         self.store = store
@@ -51,13 +51,16 @@ class Evidence:
         self.fields: dict[tuple[int, str], Redaction] = {}
 
     def of_field(self, entry: AuditEntry, field: str) -> None:
-        """Record a field's current value, after its salt was removed; it replaces an earlier record of the field."""
+        """Record a field's current value, after its salt was removed.
+
+        This replaces an earlier record of the same field.
+        """
         value = getattr(entry, field)
         self._add([value], entry_seq=entry.seq, field=field, secret=value is not None)
         self.fields[entry.seq, field] = self.rows.pop()
 
     def of_version(self, version: MemoryVersion) -> None:
-        """Record a version's current path and text, and the other values that its own commitment covered."""
+        """Record the current path and text of a version, and the other values that its own commitment covered."""
         secret = (version.path, version.sha256) != (None, None)
         place = {"version": version.pk, "memory": version.memory_id}
         self._add(left_of(version), entry_seq=version.seq, secret=secret, **place)
@@ -83,7 +86,10 @@ class Evidence:
         self.rows.append(row)
 
     def write(self) -> tuple[str, ...]:
-        """Write the rows, delete the salts of earlier ones, and return the commitments for the entry."""
+        """Write the rows and return their commitments for the entry.
+
+        Salts of earlier redactions of the same places are deleted.
+        """
         self.rows += self.fields.values()
         self._forget_older()
         rows = sorted(self.rows, key=lambda row: row.pk)
@@ -105,8 +111,8 @@ class Evidence:
 def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[str, str | None]) -> None:
     """Delete the salts of answers that showed the versions, so that guesses at their texts cannot be checked.
 
-    `paths` has the path of each version (None: no longer known). While a version was the newest, it was read at this
-    path; doors other than the tool's can show a version later too, by its id.
+    `paths` has the path of each version, by the version's id (None: unknown). The tool shows a version only at this
+    path, while it is the newest one. Other doors can show it by its id, even later.
     """
     versions = list(versions)
     _forget_later_answers(store, versions, paths)
@@ -121,7 +127,7 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
 
 
 def _forget_later_answers(store: Tree, versions: Sequence[MemoryVersion], paths: dict[str, str | None]) -> None:
-    """Delete the salts of answers at doors that show versions by id; scan each path's entries only once."""
+    """Delete the salts of answers from doors that show versions by id, searching the entries of each path only once."""
     by_path: dict[str | None, list[str]] = {}
     for version in versions:
         by_path.setdefault(paths.get(version.pk), []).append(version.pk)
@@ -139,9 +145,10 @@ _SALTED = ("chain", "seq", "message", "salts")
 
 
 def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str | None) -> None:
-    """Replace, or remove, one field of an entry, and delete the salt of an unstored answer that showed it.
+    """Replace one field of an entry (None: remove its value), and delete the field's salt.
 
-    The salts are read again, because redacting another entry may have deleted some of them.
+    For a path or an answer, the salt of an answer that is not stored is deleted too, because that answer showed the
+    value. The salts are read again first: the redaction of another entry may have deleted some of them.
     """
     setattr(entry, field, value)
     entry.salts = AuditEntry.objects.values_list("salts", flat=True).get(chain=entry.chain, seq=entry.seq)
@@ -153,7 +160,10 @@ def replace_field(evidence: Evidence, entry: AuditEntry, field: str, value: str 
 
 
 def forget_answer(entry: AuditEntry) -> None:
-    """Delete the salt of an answer that is not stored, and those of later entries that repeated it."""
+    """Delete the salt of an entry's answer if the answer is not stored.
+
+    The salts of later entries that repeated the answer are deleted too.
+    """
     again = AuditEntry.objects.of_chain(entry.chain).filter(replay_of=entry.seq, message=None).only(*_SALTED)
     shown = [entry, *again] if entry.message is None else again
     for one in shown:

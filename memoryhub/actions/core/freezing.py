@@ -1,7 +1,7 @@
-"""Legal holds that freeze: no door can change the text or the path of a memory that such a hold covers.
+"""Freezing legal holds: no door can change the text or the path of a memory that such a hold covers.
 
-The invariant: `tree` checks this module before the first write of every new version. So a frozen memory keeps the text,
-the path and the versions that it had when it was frozen.
+`tree` checks this module before the first write of every new version. So a frozen memory keeps the text, the path and
+the versions that it had when the hold began.
 """
 
 from collections.abc import Iterable
@@ -16,13 +16,13 @@ MOST_OF_REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """The reasons of a store's freezing holds, by memory id and by path."""
+    """A store's freezing holds: their reasons by memory id (`memories`) and by path (`places`)."""
 
     memories: dict[str, str]
     places: dict[str, str]
 
     def require_free(self, memories: Iterable[tuple[str, str]]) -> None:
-        """Raise ToolError for the first (memory, path) that is frozen."""
+        """Raise ToolError for the first (memory, path) that is frozen: by its id, its path or a directory above it."""
         if not self.memories and not self.places:
             return
         for memory, path in memories:
@@ -31,7 +31,7 @@ class Frozen:
                 raise ToolError(results.frozen(path, " ".join(reason.split())[:MOST_OF_REASON]))
 
     def require_still(self, path: str) -> None:
-        """Raise ToolError if a path, or a path under it, is frozen."""
+        """Raise ToolError if a path, a directory above it, or a path under it is frozen."""
         self.require_free([("", path), *(("", place) for place in self.places if place.startswith(path + "/"))])
 
     def _reason(self, memory: str, path: str) -> str | None:
@@ -42,7 +42,10 @@ class Frozen:
 
 
 def of_store(store_id: str, now: object) -> Frozen:
-    """Return the freezing holds of a locked store at a moment (in the form of `sql.moment`), with one indexed query."""
+    """Return the freezing holds that are in force in a locked store at `now`, a `sql.moment`.
+
+    This takes one indexed query.
+    """
     rows = sql.rows(sql.FROZEN, store_id, now)
     return Frozen(
         {memory: reason for memory, _, reason in rows if memory is not None},

@@ -1,4 +1,4 @@
-"""Legal holds and pins: people place and release them, and every removal checks them first."""
+"""Legal holds and pins. People place and release them, and every removal checks them first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ LONGEST_REASON = 2_000
 
 
 class Released(Exception):
-    """The hold has ended, or belongs to another store."""
+    """Raised for a hold that has already ended, or that belongs to another store."""
 
 
 Marks = dict[str, Hold]
@@ -29,7 +29,10 @@ Marks = dict[str, Hold]
 
 @dataclass(slots=True)
 class Holds:
-    """The holds and pins of a store that are in force at a moment."""
+    """The holds and pins of a store that are in force at a moment, by memory id and by path.
+
+    `memories` and `places` have all of them, `legal_…` only legal holds, `freezing_…` only legal holds that freeze.
+    """
 
     memories: dict[str, Hold] = field(default_factory=dict)
     places: dict[str, Hold] = field(default_factory=dict)
@@ -44,7 +47,10 @@ class Holds:
         return not self.memories and not self.places
 
     def stops_policies(self, memory_id: str, path: str) -> Hold | None:
-        """Return the hold or pin that stops policies: on the memory, its path, a directory above it or the store."""
+        """Return the hold or pin that stops policies, or None.
+
+        It is on the memory, its path, a directory above it or the store.
+        """
         if self.memories and memory_id in self.memories:
             return self.memories[memory_id]
         if not self.places:
@@ -55,16 +61,19 @@ class Holds:
         return self._known[directory] or self.places.get(path)
 
     def stops_removal(self, memory_id: str, path: str) -> Hold | None:
-        """Return the legal hold that forbids a removal: on the memory, its path, a directory above it or the store."""
+        """Return the legal hold that forbids a removal, or None.
+
+        It is on the memory, its path, a directory above it or the store.
+        """
         return self.legal_memories.get(memory_id) or (_above(self.legal_places, path) if self.legal_places else None)
 
     def stops_changes(self, memory_id: str, path: str) -> Hold | None:
-        """Return the freezing hold on a memory, its path or a directory above it, whatever other holds there are."""
+        """Return the freezing hold on a memory, its path, a directory above it or the store, or None."""
         return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
 
 
 def _above(places: Marks, path: str) -> Hold | None:
-    """Return the hold on the topmost held directory above a path, or on the path itself, or None."""
+    """Return the hold on a path or on a directory above it, or None; the topmost one if there are several."""
     return next((places[place] for place in (*paths.ancestors(path), path) if place in places), None)
 
 
@@ -96,9 +105,8 @@ def place(
 ) -> Hold:  # fmt: skip
     """Hold or pin one memory (live or in the trash), or everything at and under a path (`""`: the store).
 
-    A legal hold with `freezes` also keeps texts and paths as they are.
-
-    Raises ValidationError (by field), Memory.DoesNotExist and NoSuchStore.
+    A legal hold with `freezes` also keeps texts and paths as they are. Raises ValidationError (by field),
+    Memory.DoesNotExist and NoSuchStore.
     """
     _check(act, reason, memory, path, ends_at)
     if freezes and kind != HoldKind.HOLD:
@@ -121,7 +129,7 @@ def place(
 
 
 def release(store_id: str, hold_id: str, act: Act) -> None:
-    """End a hold or a pin now; raise Released if it has already ended."""
+    """End a hold or a pin now. Raises Released if it has already ended or is not in this store."""
     with tree.locked(store_id, act) as store:
         hold = Hold.objects.of_store(store_id).filter(pk=hold_id).active(act.at).first()
         if hold is None:
@@ -163,7 +171,7 @@ def _told(hold: Hold) -> dict[str, object]:
 
 
 def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict[str, list[object]]) -> None:
-    """Write the entry: which hold, on what, and each of its settings before and after."""
+    """Write the act's entry: the hold, what it covers, and each of its settings before and after."""
     told = {"hold": hold.pk, "what": str(hold.kind), "memory": hold.memory, "path": hold.path, **changes}
     tree.commit(store, Record(command, path=path or None, memory=hold.memory, input=audit.to_json(told)))
 
@@ -172,7 +180,7 @@ def _tell(store: Tree, command: str, hold: Hold, path: str | None, changes: dict
 
 
 def require_free(store: Tree, memories: Iterable[tuple[str, str]]) -> None:
-    """Raise ToolError for the first (memory, path) under a legal hold; called before the first write."""
+    """Raise ToolError for the first (memory, path) under a legal hold. Call it before the first write."""
     memories = list(memories)
     tree.frozen(store).require_free(memories)
     held, places = _legal(store)
@@ -184,7 +192,10 @@ def require_free(store: Tree, memories: Iterable[tuple[str, str]]) -> None:
 
 
 def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
-    """Raise ToolError for the first (path, new path) that would leave a held directory, or move a held path."""
+    """Raise ToolError for the first (path, new path) that a legal hold forbids.
+
+    A memory must not leave a held directory, and a held path must not move, alone or with a directory above it.
+    """
     places = _legal(store)[1]
     if not places:
         return
@@ -202,6 +213,6 @@ def covers(place: str, path: str) -> bool:
 
 
 def _legal(store: Tree) -> tuple[set[str], set[str]]:
-    """Return the memories and the paths under a legal hold, with one indexed query."""
+    """Return two sets: the memories and the paths under a legal hold. This takes one indexed query."""
     rows = sql.rows(sql.LEGAL_HOLDS, store.store, store.now)
     return {memory for memory, path in rows if memory is not None}, {path for memory, path in rows if memory is None}

@@ -1,8 +1,8 @@
-"""The clock by which the hub deletes old rows: it moves only while the hub runs.
+"""The clock by which the hub deletes old rows. It moves only while the hub runs.
 
-The computer's clock can jump ahead for some seconds, and everything would look old enough to be deleted. So this clock
-moves by the time that the monotonic clock measured. It never passes the computer's clock. When the computer's clock is
-ahead (the hub was stopped, or the clock was corrected), this clock moves a part of the difference closer.
+The computer's clock can jump ahead for some seconds; then everything would look old enough to be deleted. So this clock
+moves by the time that the monotonic clock measured. It never passes the computer's clock. The computer's clock can be
+far ahead, because the hub was stopped or the clock was corrected. Then each move also adds a part of the difference.
 """
 
 from datetime import datetime, timedelta
@@ -15,9 +15,9 @@ CATCH_UP = timedelta(days=7)
 
 
 def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
-    """Return the clock's new value after some running time.
+    """Return the value of `clock` after `elapsed` running time, when the computer's clock shows `now`.
 
-    A clock that is a year ahead for 14 seconds moves it by 12 minutes; the remaining difference shrinks further.
+    If the computer's clock is a year ahead for 14 seconds, the result is 12 minutes ahead.
     """
     there = clock + elapsed
     if now <= there:
@@ -26,13 +26,16 @@ def moved(clock: datetime, now: datetime, elapsed: timedelta) -> datetime:
 
 
 def at_most(now: datetime) -> datetime:
-    """Return the stored clock's time, or `now` if that is earlier; a jump of the computer's clock does not move it."""
+    """Return the time of the stored clock, or `now` if that is earlier or no clock is stored.
+
+    A jump of the computer's clock does not move the stored one.
+    """
     kept = Installation.objects.filter(pk=1).values_list("clock", flat=True).first()
     return now if kept is None else min(now, kept)
 
 
 def advance(now: datetime, elapsed: timedelta) -> datetime:
-    """Move the stored clock by the time since this process last did so, and return its new value."""
+    """Move the stored clock and return its new value. `elapsed` is the time since this process last moved it."""
     kept = Installation.objects.filter(pk=1).values_list("clock", flat=True).first()
     clock = now if kept is None else moved(kept, now, elapsed)
     with writing():

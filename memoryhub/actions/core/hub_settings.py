@@ -1,4 +1,4 @@
-"""The hub-wide limits that a superuser sets; they hold where a store has no limits of its own."""
+"""The limits that a superuser sets for the hub. They apply to stores that have no limits of their own."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from memoryhub.models import HubSettings
 
 
 def set_limits(wanted: Mapping[str, int | None], act: Act) -> bool:
-    """Set the hub's limits (None: those of the settings) and return whether anything changed.
+    """Set the hub's limits and return whether anything changed. None: the limit of MEMORYHUB_LIMITS applies.
 
     The entry lists the changed limits, before and after.
     """

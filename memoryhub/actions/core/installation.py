@@ -1,6 +1,6 @@
 """Checks whether this process has the hub's secrets, by keyed digests of them in the database.
 
-A node with another audit key would write entries that cannot be verified, and one with another SECRET_KEY would end
+A node with another audit key would write entries that cannot be verified. A node with another SECRET_KEY would end
 every session. Both are detected before the first write.
 """
 
@@ -24,7 +24,10 @@ def _audit_mark() -> str:
 
 
 def wrong_secrets() -> list[str]:
-    """Return the names of the wrong secrets. Without a stored digest, the audit key is checked by the newest entry."""
+    """Return the names of the secrets that are not the hub's. A secret without a stored digest counts as right.
+
+    For the audit key, the newest entry of the hub's chain is then checked instead.
+    """
     row = Installation.objects.filter(pk=1).first() or Installation()
     found = []
     if row.audit_mark not in (None, _audit_mark()) or (row.audit_mark is None and not _newest_entry_fits()):
@@ -35,7 +38,7 @@ def wrong_secrets() -> list[str]:
 
 
 def keep_marks() -> None:
-    """Store the digests that are not stored yet; called at a start, after `wrong_secrets` returned none."""
+    """Store the digests that are not stored yet. Call it at a start, after `wrong_secrets` returned an empty list."""
     with writing():
         Installation.objects.get_or_create(pk=1)
         Installation.objects.filter(pk=1, audit_mark=None).update(audit_mark=_audit_mark())
@@ -43,7 +46,7 @@ def keep_marks() -> None:
 
 
 def accept_secret_key(act: Act) -> bool:
-    """Accept the current SECRET_KEY after a deliberate change; return whether it differs from the stored one."""
+    """Accept the current SECRET_KEY after a deliberate change. Return whether it differs from the stored one."""
     with writing():
         changed = Installation.objects.filter(pk=1).exclude(secret_mark=_secret_mark())
         done = bool(changed.update(secret_mark=_secret_mark()))

@@ -10,7 +10,10 @@ _WRITTEN = frozenset({"command", "path", "file_text", "old_str", "new_str", "ins
 
 
 def kept_of(record: audit.Record) -> audit.Record:
-    """Return the record as the audit keeps it; parameters that a new version also holds stay whole."""
+    """Return the record as the audit stores it: a large input is shortened, and so is the answer of a refused call.
+
+    If the call made a version, the parameters that the version also holds stay whole.
+    """
     given = record.input
     if given is None or len(given) <= keeping.MOST:
         return record

@@ -1,4 +1,4 @@
-"""The limits of a memory store, checked by one function for every door, and the count of a key's calls in a minute."""
+"""The limits of a memory store, checked by one function for every door, and the count of a key's calls per minute."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -17,10 +17,10 @@ Seconds = Sequence[tuple[int, int]]
 
 
 class Limits(NamedTuple):
-    """The limits of a store; None means no limit, and the names are those of MEMORYHUB_LIMITS.
+    """The limits of a store, with the names of MEMORYHUB_LIMITS. None means no limit.
 
-    `memory_bytes` and `versions` limit one memory, `memories` and `total_bytes` the store, `view_characters` one view,
-    `calls` one key in any 60 seconds, and `audit_bytes` the store's audit.
+    `memory_bytes` and `versions` limit one memory; `memories` and `total_bytes` limit the store. `view_characters`
+    limits one view, `calls` one key in any 60 seconds, and `audit_bytes` the store's audit.
     """
 
     memory_bytes: int | None
@@ -33,7 +33,7 @@ class Limits(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What a store holds after a call, and the calls of its key in the last minute (None: not counted)."""
+    """The contents of a store after a call, and the calls of the key in the last minute (None: not counted)."""
 
     memories: int
     total_bytes: int
@@ -53,9 +53,9 @@ def check(
 ) -> None:
     """Raise ToolError for the first limit that a write would exceed.
 
-    Only the limit of versions stops a write that makes a memory smaller, since it makes a version too. `old_size`
-    is None for a new memory. `memories` and `total_bytes` are those of the store before the write, `versions` the kept
-    versions of the memory.
+    `old_size` is None for a new memory. `memories` and `total_bytes` are those of the store before the write.
+    `versions` counts the kept versions of the memory. A write that makes a memory smaller can exceed only the limit of
+    versions, because it makes a version too.
     """
     grows = new_size > (old_size or 0)
     if limits.memory_bytes is not None and new_size > limits.memory_bytes and grows:
@@ -69,7 +69,7 @@ def check(
 
 
 def check_versions(limits: Limits, path: str, versions: int) -> None:
-    """Raise ToolError if a memory may have no further version; deletions do not check this."""
+    """Raise ToolError if a memory has reached the limit of versions. Deletions do not check this."""
     if limits.versions is not None and versions >= limits.versions:
         raise ToolError(results.too_many_versions(path, versions))
 
@@ -80,8 +80,9 @@ def check_versions(limits: Limits, path: str, versions: int) -> None:
 class Window(NamedTuple):
     """The result of counting some calls.
 
-    `seconds` are the counts to store if the calls fit the limit, else None. `calls` is the number of calls in the last
-    minute, these included if they fit. `wait` is the number of whole seconds until a retry if they do not fit.
+    `seconds` are the counts to store, or None if the calls exceed the limit. `calls` is the number of calls in the last
+    minute; it includes the new calls if they fit. `wait` is the number of whole seconds until a retry, or 0 if they
+    fit.
     """
 
     seconds: Seconds | None
@@ -90,10 +91,11 @@ class Window(NamedTuple):
 
 
 def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Window:
-    """Count calls made at a moment, all or none, so that no 60 seconds contain more calls than the limit.
+    """Count calls made at a moment, all or none. No 60 seconds may contain more calls than the limit.
 
-    Calls are counted by whole seconds, and every second that the minute touches counts fully. Calls that arrive
-    slightly out of order are counted on both sides of the moment; seconds far from it (the clock was set) are dropped.
+    Calls are counted by whole seconds; a second that the minute only touches counts fully. Calls can arrive slightly
+    out of order, so the minute after the moment counts too. Seconds far from the moment are dropped: there the clock
+    was set.
     """
     now = int(at.timestamp())
     near = [(second, count) for second, count in seconds if abs(second - now) <= WINDOW + LONGEST_DELAY]
@@ -106,7 +108,7 @@ def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Windo
 
 
 def calls_within(seconds: Seconds, at: datetime) -> int:
-    """Return the number of calls in the minute before a moment."""
+    """Return the number of calls within a minute of a moment, before or after it."""
     return _within(seconds, int(at.timestamp()))
 
 
@@ -115,9 +117,9 @@ def _within(seconds: Iterable[tuple[int, int]], middle: int) -> int:
 
 
 def _wait(seconds: Seconds, now: int, calls: int, limit: int) -> int:
-    """Return the fewest seconds until the calls would fit; at most WINDOW, because clients ignore longer waits.
+    """Return the number of seconds until the calls would fit, at most WINDOW, because clients ignore longer waits.
 
-    A call from the last fraction of a second can then be refused once more, for one second.
+    The count is by whole seconds, so a retry after this time can be refused once more, for one second.
     """
     if calls > limit:
         return WINDOW

@@ -1,4 +1,4 @@
-"""Plans: what memories would become by restoring or undoing, shown to a person first and then applied as shown."""
+"""Plans: what memories would become by a restore or an undo, shown to a person first and applied as shown."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class TooMuch(Exception):
-    """An act would change more memories than it may: `count` of them or more."""
+    """An act would change too many memories: at least `count`, where `most` are allowed."""
 
     def __init__(self, count: int, most: int) -> None:
         super().__init__(f"{count} memories would change; one act changes {most} at most")
@@ -29,7 +29,7 @@ class TooMuch(Exception):
 
 
 class Choice(StrEnum):
-    """What to do with one memory. BEFORE restores it as it was before the undone act, and drops all later changes."""
+    """What to do with one memory. BEFORE restores its state from before the undone act, and drops all later changes."""
 
     APPLY = "apply"
     KEEP = "keep"
@@ -37,10 +37,10 @@ class Choice(StrEnum):
 
 
 class Problem(StrEnum):
-    """Why a change needs a person's choice.
+    """Why a person has to choose what to do with a memory.
 
-    CONFLICT: later changes of the same lines. TAKEN: another memory's path. REDACTED: the text no longer exists.
-    UNMERGED: more later changes than one plan compares.
+    CONFLICT: the same lines were changed later. TAKEN: another memory has the path. REDACTED: the text no longer
+    exists. UNMERGED: there are more later changes than one plan compares.
     """
 
     NONE = ""
@@ -54,8 +54,8 @@ class Problem(StrEnum):
 class State:
     """A memory's path and text. `path` is None if the memory does not exist or is in the trash.
 
-    `text` is the id of a text's row; None for a text without a row yet (then `content` is that text) and for a redacted
-    one.
+    `text` is the id of a text's row. It is None for a redacted text, and for a new text that has no row yet; `content`
+    is then the new text.
     """
 
     path: str | None
@@ -69,7 +69,7 @@ class State:
         return self.path is not None
 
     def same(self, other: "State") -> bool:
-        """Return whether both states look the same to a reader; two deleted memories are equal."""
+        """Return whether both states have the same path and text. Two deleted memories are the same."""
         if not self.is_there:
             return not other.is_there
         return (self.path, self.sha256) == (other.path, other.sha256)
@@ -80,10 +80,11 @@ NOWHERE = State(None, None, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One memory's current state, and the states after APPLY (`then`) and after BEFORE (`before`; None: not offered).
+    """One memory in a plan: its state now, and its possible states.
 
-    `head` and `number` are those of its newest version. `later` are versions that others made after what is undone, the
-    newest last; BEFORE drops `later_lines` of their lines (None: not counted). The first of `choices` is proposed.
+    `then` is its state after APPLY, `before` its state after BEFORE (None: not offered). `head` and `number` are those
+    of the memory's newest version. `later` are versions that others made after the undone ones, oldest first. BEFORE
+    drops `later_lines` of their lines (None: not counted). The first of `choices` is the proposed one.
     """
 
     memory: str
@@ -110,11 +111,11 @@ class Change:
 
     @property
     def path(self) -> str:
-        """Return the path to show: the current one, else the one that the memory would get."""
+        """Return the path to show: the memory's current path, or else the path that it would get."""
         return self.now.path or self.then.path or (self.before.path if self.before else None) or ""
 
     def effects(self, choice: Choice) -> tuple[str, ...]:
-        """Return what a choice does: some of `created`, `deleted`, `moved`, `modified`; empty if nothing changes."""
+        """Return what a choice does: some of `created`, `deleted`, `moved`, `modified`; an empty tuple if nothing."""
         state = self.chosen(choice)
         if state.same(self.now):
             return ()
@@ -132,7 +133,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All changes, sorted by path. The digest depends on everything that a person has seen of them."""
+    """All changes, sorted by path.
+
+    `digest` changes with the memories, their newest versions, problems and proposed states.
+    """
 
     store: str
     changes: tuple[Change, ...]
@@ -163,7 +167,7 @@ class PlanChanged(Exception):
 
 
 def made(store: str, changes: Iterable[Change]) -> Plan:
-    """Return a plan of the changes that have an effect, with other paths proposed where theirs are taken."""
+    """Return a plan of the changes that have an effect. If a path is taken, a free one is proposed. Raises TooMuch."""
     real = [change for change in changes if change.problem or not change.then.same(change.now)]
     if len(real) > MOST:
         raise TooMuch(len(real), MOST)
@@ -177,14 +181,14 @@ def made(store: str, changes: Iterable[Change]) -> Plan:
 
 
 def of_version(version: MemoryVersion | None) -> State:
-    """Return the state that a version left; no version, or a deletion, means NOWHERE."""
+    """Return the memory's state after a version. It is NOWHERE for None and for a deletion."""
     if version is None or version.operation == Operation.DELETED:
         return NOWHERE
     return State(version.path, version.text_id, version.size or 0, version.sha256 or "")
 
 
 def of_memory(memory: Memory) -> State:
-    """Return the state of a memory's row."""
+    """Return the current state of a memory; NOWHERE if it is in the trash."""
     if not memory.is_live:
         return NOWHERE
     return State(memory.path, memory.text_id, memory.size, memory.sha256)
@@ -198,7 +202,7 @@ def in_parts(things: Iterable[T], size: int = 500) -> Iterator[list[T]]:
 
 
 def named_ids(ids: Collection[str]) -> list[str] | dict[str, object]:
-    """Return ids in the form of an entry's input."""
+    """Return ids for an entry's input: the sorted list, or the count and the SHA-256 of more than MOST_NAMED ids."""
     if len(ids) <= MOST_NAMED:
         return sorted(ids)
     return {"count": len(ids), "sha256": hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()}
@@ -213,12 +217,12 @@ def _moves(change: Change) -> bool:
 
 
 def _leaves(change: Change) -> bool:
-    """Return whether the proposed choice frees the memory's current path."""
+    """Return whether the proposed choice makes the memory's current path free."""
     return change.now.is_there and change.then.path != change.now.path and change.choices[0] != Choice.KEEP
 
 
 def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
-    """Return the target paths that are taken: another memory will be at, above or under them."""
+    """Return which target paths are taken: another memory will be at the path, above it or under it."""
     wanted = {str(change.then.path) for change in changes if _moves(change)}
     leaving = {change.memory for change in changes if _leaves(change)}
     stays = {str(c.now.path) for c in changes if c.now.is_there and not _leaves(c)}
@@ -234,13 +238,16 @@ def _occupied(store: str, changes: Sequence[Change]) -> set[str]:
 
 
 def _has_beneath(store: str, path: str, leaving: set[str]) -> bool:
-    """Return whether memories under a directory's path will still be there."""
+    """Return whether a directory will still contain memories after those in `leaving` have left it."""
     beneath = Memory.objects.filter(store_id=store).under(path).values_list("pk", flat=True)
     return any(pk not in leaving for pk in beneath[: len(leaving) + 1])
 
 
 def _placed(store: str, change: Change, occupied: set[str]) -> Change:
-    """Return the change with a free path beside the target path, if that one is taken; a person has to choose it."""
+    """Return the change.
+
+    If its target path is taken, it gets a free path beside it, and KEEP becomes the proposed choice.
+    """
     if not _moves(change) or change.then.path not in occupied:
         return change
     then = replace(change.then, path=_free_path(store, str(change.then.path), occupied))
@@ -249,7 +256,10 @@ def _placed(store: str, change: Change, occupied: set[str]) -> Change:
 
 
 def _free_path(store: str, path: str, occupied: set[str]) -> str:
-    """Return a free path beside the obstacle: `/notes/todo-restored.md`; `/a-restored/b.md` if `/a` is in the way."""
+    """Return a free path beside a taken one, such as `/notes/todo-restored.md`.
+
+    If a memory is at the place of a directory above, that directory is renamed: `/a-restored/b.md` if `/a` is a memory.
+    """
     above = Memory.objects.filter(store_id=store, path__in=paths.ancestors(path)[1:]).live()
     place = above.values_list("path", flat=True).first() or path
     rest = path[len(place) :]
@@ -261,7 +271,10 @@ def _free_path(store: str, path: str, occupied: set[str]) -> str:
 
 
 def beside(path: str, number: int, more: int) -> str:
-    """Return another path in the same directory; name and path, with `more` bytes after it, stay within limits."""
+    """Return another path in the same directory, with `-restored` and a number (from 2 on) in its name.
+
+    The name is shortened so that it stays within its limit, and so that the path does with `more` bytes after it.
+    """
     directory, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
     ending = f"-restored{number if number > 1 else ''}{dot}{ending}"
@@ -270,7 +283,7 @@ def beside(path: str, number: int, more: int) -> str:
 
 
 def lives(store_id: str, path: str) -> bool:
-    """Return whether a memory or a directory is at a path, or a memory above it."""
+    """Return whether a path is not free: a memory or a directory is at it, or a memory is above it."""
     places = [*paths.ancestors(path)[1:], path]
     if Memory.objects.live().filter(store_id=store_id, path__in=places).exists():
         return True

@@ -1,4 +1,7 @@
-"""The rules for sensitive text: the action of each kind, computed once for each pair of store rules and hub rules."""
+"""The rules for sensitive text: which action each kind gets.
+
+They are computed once per pair of store rules and hub rules.
+"""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +26,8 @@ Spans = tuple[list[Span], list[Span]]
 class Ruling:
     """The action for each kind. Values of the kinds in `kept_out` are masked or blocked, and stored nowhere.
 
-    Every kept-out value contains at least one of `marks`; None if there are no such marks.
+    Each value to keep out contains at least one of `marks`, so a text without marks needs no search. `marks` is None if
+    some kind has no marks; then every text is searched. `watched` are the kinds in `flagged` or `kept_out`.
     """
 
     actions: Mapping[str, Action]
@@ -38,7 +42,10 @@ class Ruling:
         return not self.watched
 
     def masked(self, text: str) -> str:
-        """Return a text without its kept-out values; used for texts beside the memories (notes, answers, inputs)."""
+        """Return a text with its kept-out values masked.
+
+        It is used for texts beside memories: notes, answers and inputs.
+        """
         return sensitive.mask(text, self.spans(text)) if self.kept_out else text
 
     def spans(self, text: str) -> list[Span]:
@@ -48,7 +55,7 @@ class Ruling:
         return novelty.find(text, self.kept_out)
 
     def masked_in(self, value: Any) -> Any:
-        """Return the JSON value with every string, name and number in it masked."""
+        """Return a JSON value with every string, name and long number in it masked."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, int | float) and len(str(value)) >= SHORTEST_NUMBER:
@@ -67,7 +74,7 @@ Looked = Mapping[tuple[Ruling, str], Spans]
 
 @lru_cache(maxsize=256)
 def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
-    """Return the ruling for the JSON texts `{kind: action}` of a store and of the hub."""
+    """Return the ruling for the JSON texts `{kind: action}` of a store and of the hub (None: the hub has no rules)."""
     own, hubs = _read(store_rules), _read(hub_rules)
     actions = {name: own.get(name) or hubs.get(name) or kind.default for name, kind in KINDS.items()}
     flagged = frozenset(name for name, action in actions.items() if action == Action.FLAG)
@@ -83,7 +90,7 @@ def actions_of(store_rules: str, hub_rules: str | None) -> Mapping[str, Action]:
 
 
 def _read(rules: str | None) -> dict[str, Action]:
-    """Return the rules in a JSON text, without unknown kinds and actions."""
+    """Return {kind: action} from a JSON text, without unknown actions; empty for None or an invalid text."""
     try:
         found = json.loads(rules) if rules else {}
     except ValueError:

@@ -1,9 +1,9 @@
-"""Seals: each audit entry holds commitments to the governing rows that its act changed.
+"""Seals: each audit entry has commitments to the governing rows that its act changed.
 
-A seal is a commitment to one row, ``HMAC(salt, canonical row)``, with its number among the seals of that row. The
+A seal is a commitment to one row, ``HMAC(salt, canonical row)``, and has a number among the seals of that row. The
 entry's digest covers the act's seals, so no one can forge a seal without the audit key. The seal with the highest
-number describes the row's current state. A later seal deletes the salts of earlier ones, so guesses at a row's earlier
-values cannot be checked.
+number describes the row's current state. When a row gets a new seal, the salts of its earlier seals are deleted. So
+guesses at earlier values cannot be checked.
 """
 
 import hashlib
@@ -26,11 +26,14 @@ PART = 400
 
 
 class Unsealed(AssertionError):
-    """An act changed governing rows without an audit entry after the change; nothing was committed."""
+    """Raised if an act changed governing rows and wrote no audit entry afterwards; nothing was committed."""
 
 
 class State(NamedTuple):
-    """What a seal covers of a row: the chain where it belongs, and its columns (None: no such row)."""
+    """What a seal covers of a row: its chain (`home`) and its columns (`values`; None: there is no such row).
+
+    `may_go` is True for a row that is marked as deleted: background work may remove it without a further seal.
+    """
 
     home: str | None
     values: dict[str, Any] | None
@@ -44,7 +47,7 @@ Rows = dict[str, State]
 
 @lru_cache
 def kinds() -> dict[str, type[Sealed]]:
-    """Return the models of governing rows by the name that their seals use."""
+    """Return {name: model} of the governing rows; the seals use these names."""
     found = apps.get_app_config("memoryhub").get_models()
     return {str(model._meta.model_name): model for model in found if issubclass(model, Sealed)}
 
@@ -53,7 +56,7 @@ def kinds() -> dict[str, type[Sealed]]:
 
 
 def state_of(model: type[Sealed], row: Mapping[str, Any]) -> State:
-    """Return what a seal covers of a row, given its columns. A row with only default values counts as no row."""
+    """Return what a seal covers of a row, given its columns. A row with only default values counts as missing."""
     values = {}
     for field in model.sealed_columns():
         value = row[field.attname]
@@ -74,7 +77,7 @@ def rows_of(model: type[Sealed], **which: object) -> Iterator[tuple[str, State]]
 
 
 def digest_of(seal: Seal, values: dict[str, Any] | None) -> str | None:
-    """Return the commitment to a row with these values; None if there is no row."""
+    """Return the commitment of a seal to a row with these values; None if `values` is None."""
     if values is None:
         return None
     salt = bytes.fromhex(seal.salt or "")
@@ -83,7 +86,7 @@ def digest_of(seal: Seal, values: dict[str, Any] | None) -> str | None:
 
 
 def member(seal: Seal) -> str:
-    """Return the digest of a seal that the digest of its entry includes."""
+    """Return the hash of a whole seal. The digest of its entry covers this hash."""
     values = [seal.home, seal.kind, seal.row, seal.number, seal.digest, seal.may_go]
     return hashlib.sha256(b"seal\0" + chain.canonical_row(values).encode()).hexdigest()
 
@@ -97,10 +100,10 @@ def in_order(seals: Iterable[Seal]) -> list[Seal]:
 
 
 def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
-    """Seal the current state of the rows that the transaction changed; return their part of the entry's digest.
+    """Seal the rows that the transaction changed; return the hashes of the seals for the entry's digest.
 
-    With `others`, rows that belong to other chains are sealed too. An entry that makes versions or redacts seals only
-    its own chain's rows: otherwise its digest could not be computed again after the store was deleted.
+    With `others`, rows of other chains are sealed too. An entry that makes versions or redacts seals only rows of its
+    own chain. Otherwise its digest could not be computed again after the store was deleted.
     """
     pending = changed()
     made: list[Seal] = []
@@ -121,7 +124,7 @@ def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
 
 
 def _fresh(pending: Iterable[Changed]) -> Iterator[Seal]:
-    """Yield a seal, not yet in an entry, for each row that differs from its newest seal."""
+    """Yield a new seal for each row that differs from its newest seal. The seals have no entry yet."""
     together = defaultdict(list)
     for model, store, key in pending:
         together[model, store].append(key)
@@ -170,7 +173,10 @@ def require_none_left() -> None:
 
 
 def problems(chain_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (seq, sentence) for each row of a chain that differs from its newest seal."""
+    """Yield (seq, sentence) for each row of a chain that differs from its newest seal.
+
+    `seq` is the entry with that seal, or 0 if no entry of this chain has it.
+    """
     if AuditChain.objects.filter(pk=chain_id, closed_at__isnull=False).exists():
         if MemoryStore.objects.filter(pk=chain_id).exists():
             yield 0, "the memory store was deleted, and is there again"
@@ -206,10 +212,10 @@ def _seq(seal: Seal | None, chain_id: str) -> int:
 
 
 def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
-    """Keep the newest seals of rows whose entries up to `last` are being removed; return the digest of the kept seals.
+    """Keep the newest seals of rows although their entries, up to `last`, are removed.
 
-    `start` is the digest of the seals that were kept before, whose entries go up to `first`. Superseded seals are
-    deleted.
+    Returns the digest of all kept seals; None if there were never any. Seals that have been replaced are deleted.
+    `start` is the digest of the seals kept by earlier removals, whose entries go up to `first`.
     """
     key = settings.MEMORYHUB_AUDIT_KEY
     kept, dropped = [], []
@@ -225,7 +231,7 @@ def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | No
 
 
 def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]]:
-    """Yield, for each row that entries first+1 to last sealed, all its seals in the order of their numbers."""
+    """For each row that the entries first+1 to last sealed, yield all its seals, sorted by number."""
     concerned = defaultdict(set)
     for kind, row in Seal.objects.of_chain(chain_id).filter(seq__gt=first, seq__lte=last).values_list("kind", "row"):
         concerned[kind].add(row)
@@ -239,7 +245,7 @@ def _rows_sealed_in(chain_id: str, first: int, last: int) -> Iterator[list[Seal]
 
 
 def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
-    """Return a row's superseded seals in a chain up to a seq; if the row was deleted, its last seal too."""
+    """Return a row's replaced seals in a chain up to `last`. If the row was deleted, its last seal is returned too."""
     old = [seal for seal in known[:-1] if seal.chain == chain_id and seal.seq <= last]
     newest = known[-1]
     if newest.digest is None and len(old) == len(known) - 1 and newest.chain == chain_id and newest.seq <= last:
@@ -248,7 +254,7 @@ def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
 
 
 def start_problems(row: AuditChain) -> Iterator[str]:
-    """Yield the problems of the seals that outlived their entries."""
+    """Yield a sentence if the seals that outlived their entries are not those in the signed start of the chain."""
     kept = [member(seal) for seal in Seal.objects.of_chain(row.pk).filter(seq__lte=row.start_seq)]
     expected = chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
     if (row.start_seals or _NONE) != (expected or _NONE):

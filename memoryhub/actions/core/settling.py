@@ -1,7 +1,7 @@
-"""Keeps the state of findings true: open or resolved follows from the text, and an entry of the hub records it.
+"""Keeps findings open or resolved as their texts say, with an audit entry of the hub for each change.
 
-The invariant: a finding is resolved only while its text is not in the newest version of its live memory. Every act that
-writes versions calls this module at its end (`tree.commit`), in its own transaction; no door can set the state itself.
+A finding is resolved only while its value is not in the newest version of its live memory. Every act that writes
+versions calls this module at its end (`tree.commit`), in its own transaction. No door can set a finding to resolved.
 """
 
 import re
@@ -18,7 +18,10 @@ COMMANDS = {FindingState.RESOLVED: "resolve_finding", FindingState.OPEN: "reopen
 
 
 class Changed(NamedTuple):
-    """A memory that got a version: its text (a row's id) and path before and after; None after a deletion."""
+    """A memory that got a version: the id of its text's row and its path, before and after.
+
+    After a deletion both are None.
+    """
 
     memory: str
     old_text: str | None
@@ -28,17 +31,17 @@ class Changed(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A text or path before and after an act."""
+    """The text or the path of a memory, before and after an act."""
 
     old: str
     new: str
 
 
 def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed], seq: int) -> None:
-    """Set the state of the changed memories' findings that follows from the new texts; `seq` is the act's entry.
+    """Resolve or open the findings of the changed memories, as the new texts require. `seq` is the act's entry.
 
-    A finding whose value disappeared is resolved. A resolved finding whose value is there again, or a dismissed one
-    whose value occurs more often than before, is open again.
+    A finding is resolved if its value has disappeared. A resolved finding is opened again if its value is there again.
+    A dismissed finding is opened again if its value occurs more often than before.
     """
     changes = {one.memory: one for one in changed}
     for one in reversed(changed):  # several versions of one memory: join the first's before and the last's after
@@ -61,7 +64,10 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
 def write(
     head: ChainHead, act: Act, store_id: str, findings: Sequence[Finding], state: FindingState, why: Mapping[str, Any]
 ) -> None:
-    """Set findings to a state that the hub established itself, with an entry; called while the store is locked."""
+    """Set the state of findings in the name of the hub, with one entry.
+
+    `why` goes into the entry's input. Lock the store first.
+    """
     if not findings:
         return
     seq = head.last_seq + 1
@@ -85,12 +91,15 @@ def write(
 
 
 def count_of(finding: Finding, value: str | None, text: str) -> int:
-    """Return how often a text contains a finding's value; without the value, count the detector's equal matches."""
+    """Return how often a finding's value is in a text. `value` is None if it is unknown: see `places_of`."""
     return text.count(value) if value else len(places_of(finding, None, text))
 
 
 def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int, int]]:
-    """Return the start and end of each occurrence of the finding's value in a text, in order."""
+    """Return (start, end) of each occurrence of a finding's value in a text, in order.
+
+    If `value` is None, the detector searches the text, and matches with the finding's fingerprint count.
+    """
     if value:
         return [(found.start(), found.end()) for found in re.finditer(re.escape(value), text)]
     spans = sensitive.find(text, frozenset({finding.kind})) if text else []
@@ -99,7 +108,10 @@ def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int,
 
 
 def values_of(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
-    """Return the values of the findings whose first version still has its text, by finding id."""
+    """Return {finding id: value}, read from the version of each finding.
+
+    Findings whose version has lost its text are left out.
+    """
     return _values(store_id, findings)
 
 
@@ -114,7 +126,7 @@ def _state(finding: Finding, value: str | None, place: _Place, seq: int) -> Find
 
 
 def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
-    """Return the memories that have findings; for a single memory this is one indexed query."""
+    """Return the ids of those memories that have findings. For one memory, this is one indexed query."""
     if len(memories) == 1:
         return list(memories) if sql.one(sql.HAS_FINDING, store_id, memories[0]) else []
     found: list[str] = []

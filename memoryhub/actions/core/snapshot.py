@@ -1,4 +1,4 @@
-"""Consistent reads over many queries while others write."""
+"""Reads that see one consistent state over many queries, while others write."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +11,10 @@ from memoryhub.actions.core import sql
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Let every read inside see the database as it was at the first read. Writers do not wait; writing is not possible.
+    """Inside it, every read sees the database as it was at the first read.
 
-    Inside a transaction, it is that transaction's view. A read that may fail needs a `transaction.atomic()` of its own:
-    otherwise PostgreSQL answers no query after an error.
+    Writers do not wait; the caller cannot write. In an open transaction it does nothing. If a read may fail, put it
+    into its own `transaction.atomic()`: otherwise PostgreSQL answers no more queries after an error.
     """
     if connection.in_atomic_block:
         yield

@@ -1,8 +1,9 @@
-"""The hub's SQL: statements of tool calls, where the ORM is ten times slower, and history queries that the ORM cannot
-express.
+"""The hub's SQL, for what the ORM cannot do well.
 
-Every statement is written once with `%s`, which becomes `?` for SQLite. The driver's own connection runs it, inside the
-transaction that Django has opened. Rows are tuples in the order of the columns that the statement names.
+These are the statements of tool calls, where the ORM is ten times slower, and queries about the past that the ORM
+cannot express. Every statement is written once with `%s`, which becomes `?` for SQLite. The driver's own connection
+runs it, inside the transaction that Django has opened. Rows are tuples in the order of the columns that the statement
+names.
 """
 
 import threading
@@ -23,7 +24,7 @@ _thread = threading.local()
 
 
 class Statement:
-    """A statement in the dialect of the database in use; `locking` is added on PostgreSQL only."""
+    """A statement in the dialect of the current database. `locking` is appended on PostgreSQL only."""
 
     __slots__ = ("text",)
 
@@ -60,28 +61,31 @@ def run(statement: Statement, *values: object) -> int:
 
 
 def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
-    """Run a write once for each row of values, at a tenth of the cost of single writes."""
+    """Run a write once for each row of values. This costs a tenth of single writes."""
     with closing(_thread.driver.cursor()) as cursor:
         cursor.executemany(statement.text, rows)
 
 
 def is_writable() -> bool:
-    """Return whether the database takes writes now: a PostgreSQL replica and a read-only SQLite file do not."""
+    """Return whether the database takes writes now. A PostgreSQL replica and a read-only SQLite file take none."""
     connect()
     return one(_READ_ONLY) in (("off",), (0,))
 
 
 def keep_snapshot() -> None:
-    """On PostgreSQL, make the transaction read-only with one snapshot; must be its first statement."""
+    """On PostgreSQL, make the transaction read-only, with one snapshot.
+
+    Call it before any other statement of the transaction.
+    """
     connect()
     _run(Statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"), ())
 
 
 def rewrite() -> None:
-    """Rewrite the whole file on SQLite; on PostgreSQL update the planner's statistics. Call it outside a transaction.
+    """Rewrite SQLite's whole file; on PostgreSQL, update the planner's statistics. Call it outside a transaction.
 
-    SQLite's temporary copy goes to a file in SQLITE_TMPDIR, on a connection of its own: other connections keep
-    temporary data in memory, where the copy would need as much space as the whole database.
+    SQLite's temporary copy goes to a file in SQLITE_TMPDIR, on a separate connection. Other connections keep temporary
+    data in memory, where the copy would need as much space as the whole database.
     """
     if not _SQLITE:
         connect()
@@ -97,21 +101,24 @@ def rewrite() -> None:
 
 
 def bytes_in_use() -> int:
-    """On SQLite, return the bytes of the pages in use, about the size of the file after a rewrite; else 0."""
+    """Return the bytes of the used pages of SQLite's file, about its size after a rewrite. Call it only on SQLite."""
     connect()
     size, count, free = (one(Statement(f"PRAGMA {name}")) for name in ("page_size", "page_count", "freelist_count"))
     return int(size[0]) * (int(count[0]) - int(free[0])) if size and count and free else 0
 
 
 def empty_log() -> bool:
-    """On SQLite, outside a transaction, empty the write-ahead log; return whether no reader prevented it."""
+    """Empty SQLite's write-ahead log, outside a transaction.
+
+    Return whether no reader prevented it; always True on PostgreSQL.
+    """
     connect()
     row = one(Statement("PRAGMA wal_checkpoint(TRUNCATE)")) if _SQLITE else (0,)
     return row is not None and not row[0]
 
 
 def moment(at: datetime) -> object:
-    """Return an aware UTC moment in the driver's form: SQLite stores times as text without a zone."""
+    """Return a UTC moment in the form that the driver expects. SQLite stores times as text without a zone."""
     return at.replace(tzinfo=None).isoformat(" ") if _SQLITE else at
 
 
@@ -307,24 +314,24 @@ NAMES_AT = Statement(
 
 @lru_cache(maxsize=64)
 def for_paths(text: str, count: int) -> Statement:
-    """Return a statement with `count` placeholders in `{paths}`."""
+    """Return the statement with `count` placeholders in place of `{paths}`."""
     return Statement(text.format(paths=", ".join(["%s"] * count)))
 
 
 def directories_at(store: str, paths: Sequence[str]) -> list[Row]:
-    """Return (path, id) of each of these directories that exists."""
+    """Return (path, id) of the directories that exist at these paths."""
     text = "select path, id from memoryhub_directory where store_id = %s and path in ({paths})"
     return rows(for_paths(text, len(paths)), store, *paths)
 
 
 def memories_at(store: str, paths: Sequence[str]) -> list[Row]:
-    """Return (path,) for the live memories at these paths, in order."""
+    """Return (path,) of the live memories at these paths, sorted by path."""
     text = "select path from memoryhub_memory where store_id = %s and path in ({paths}) and deleted_at is null"
     return rows(for_paths(text + " order by path", len(paths)), store, *paths)
 
 
 def count_directories(store: str, paths: Sequence[str], memories: int, size: int, at: object) -> None:
-    """Add to the counters of these directories, and set when they changed."""
+    """Add `memories` and `size` to the counters of these directories, and set the time of their last change."""
     text = (
         "update memoryhub_directory set memory_count = memory_count + %s, total_bytes = total_bytes + %s,"
         " changed_at = %s where store_id = %s and path in ({paths})"
@@ -333,7 +340,7 @@ def count_directories(store: str, paths: Sequence[str], memories: int, size: int
 
 
 def remove_empty_directories(store: str, paths: Sequence[str]) -> None:
-    """Delete the directories among these paths that hold no live memory, but never the root."""
+    """Delete those of these directories that contain no live memory, but never the root."""
     text = (
         "delete from memoryhub_directory where store_id = %s and path in ({paths}) and memory_count = 0 and path <> ''"
     )

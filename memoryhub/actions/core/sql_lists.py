@@ -1,4 +1,4 @@
-"""The SQL of the API's reads: one memory or version, and pages by key, at a cost independent of the store's size."""
+"""The SQL of the API's reads: one memory or version, and pages by key. The cost does not depend on the store's size."""
 
 import json
 from collections.abc import Sequence
@@ -57,9 +57,10 @@ CHILDREN = Statement(
 
 
 def children(store: str, prefix: str, start: str, high: str, limit: int) -> list[str]:
-    """Return the first memory of each direct child of a directory, from a path on, in byte order; at most `limit`.
+    """Return the first memory of each direct child of a directory, in byte order of paths; at most `limit`.
 
-    `prefix` is the directory's path with its final slash. Each child costs one index search, however much it contains.
+    `prefix` is the directory's path with its final slash. The search covers the paths from `start` up to, not
+    including, `high`. Each child costs one index search, however much it contains.
     """
     name = len(prefix) + 1
     found = sql.rows(CHILDREN, store, start, high, store, name, name, name, high, limit)
@@ -67,7 +68,7 @@ def children(store: str, prefix: str, start: str, high: str, limit: int) -> list
 
 
 def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
-    """Return the live memories at these paths, in the columns of a list page."""
+    """Return the live memories at these paths, with the same columns as a page of a list. `full` adds the text."""
     if not places:
         return []
     table, content = (_WITH_TEXT, "t.content") if full else ("memoryhub_memory m", "null")
@@ -76,7 +77,7 @@ def memories_at(store: str, places: Sequence[str], *, full: bool) -> list[Row]:
 
 
 def moment(value: datetime | str) -> str:
-    """Return a time from the driver (SQLite has text without a zone) in the API's format."""
+    """Return a time from the driver in the API's format. SQLite's driver returns text without a zone."""
     if isinstance(value, datetime):
         return chain.moment(value)
     return value.replace(" ", "T") + ("Z" if "." in value else ".000000Z")
@@ -110,7 +111,7 @@ Condition = tuple[str, tuple[object, ...]]
 
 
 def version(store: str, version_id: str, *, full: bool) -> Row | None:
-    """Return one version of a store, with the actors who wrote and who redacted it."""
+    """Return one version of a store or None, with the actors who wrote it and redacted it."""
     found = select_versions([("v.store_id = %s and v.id = %s", (store, version_id))], BY_SEQ, 1, full=full)
     return found[0] if found else None
 
@@ -118,7 +119,11 @@ def version(store: str, version_id: str, *, full: bool) -> Row | None:
 def select_versions(
     conditions: Sequence[Condition], order: str, limit: int, *, full: bool, entries: Condition | None = None
 ) -> list[Row]:
-    """Return versions that meet all conditions; with `entries` (a column and values), only those of such entries."""
+    """Return the versions that meet all conditions, with their actors. `full` adds the text.
+
+    `entries` is a column of audit entries and the values for its search; it selects only the versions that those
+    entries made.
+    """
     table = _VERSIONS if entries is None else _OF_ENTRIES
     before, values = ("", ()) if entries is None else (_ENTRIES.format(column=entries[0]), entries[1])
     if entries is not None:
@@ -128,20 +133,20 @@ def select_versions(
 
 
 def last_looked_at(conditions: Sequence[Condition], order: str, columns: str, most: int) -> Row | None:
-    """Return the key of the `most`-th version that meets the conditions; None if there are fewer."""
+    """Return `columns` of the `most`-th version that meets the conditions; None if there are fewer."""
     text = f"select {columns} from {_VERSIONS}{_where(conditions)} order by {order} limit 1 offset %s"
     return sql.one(Statement(text), *_values(conditions), most - 1)
 
 
 def last_entry_looked_at(column: str, chain_id: str, value: str, seq: int, most: int) -> int | None:
-    """Return the seq of the `most`-th entry of an author or session, from `seq` down; None if there are fewer."""
+    """Return the seq of the `most`-th entry with this value in `column`, from `seq` down; None if there are fewer."""
     text = f"x.chain = %s and x.{column} = %s and x.seq <= %s order by x.seq desc limit 1 offset %s"
     row = sql.one(Statement(f"select x.seq from memoryhub_auditentry x where {text}"), chain_id, value, seq, most - 1)
     return None if row is None else int(row[0])
 
 
 def origin_of(type: str, id: str) -> Condition:
-    """Return the condition for imported versions that this actor wrote; their origin is compact JSON."""
+    """Return the condition for imported versions by this actor. It searches their origin, which is compact JSON."""
     named = f'"type":{_json(type)}', f'"id":{_json(id)}'
     return f"v.origin is not null and {_FIND}(v.origin, %s) > 0 and {_FIND}(v.origin, %s) > 0", named
 

@@ -1,4 +1,4 @@
-"""The only way to write: a transaction that excludes other writers of the rows that it locks."""
+"""The only way to write: a transaction that locks the rows it changes against other writers."""
 
 import logging
 import sqlite3
@@ -39,7 +39,7 @@ class _Last:
     """Times of this process's last events, on the monotonic clock.
 
     `committed`: its last commit. `in_vain`: the start of its last failed wait for SQLite's write lock, which another
-    process held. `full`: the last error that PostgreSQL's disk was full.
+    process held. `full`: PostgreSQL's last error that its disk was full.
     """
 
     committed = float("-inf")
@@ -58,11 +58,11 @@ def is_open() -> bool:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Open a transaction that commits as a whole or not at all; inside another one, join that one.
+    """Open a transaction that commits completely or not at all. Inside another one, join it.
 
-    SQLite takes its write lock at the start (`BEGIN IMMEDIATE`). On PostgreSQL, callers lock the rows of the store,
-    its chain and the hub's chain, in this order. Raises seals.Unsealed, and commits nothing, if a governing row was
-    changed without an audit entry after the change.
+    SQLite takes its write lock at the start (`BEGIN IMMEDIATE`). On PostgreSQL, callers lock the rows of the store, its
+    chain and the hub's chain, in this order. Raises seals.Unsealed, and commits nothing, if a governing row was changed
+    and no audit entry followed.
     """
     if is_open():
         try:
@@ -84,17 +84,17 @@ def writing() -> Iterator[None]:
 
 
 def _require_a_chance(arrived: float) -> None:
-    """Raise the "database is locked" error if this thread already waited during another thread's failed wait.
+    """Raise the "database is locked" error if another thread's wait has failed while this thread waited.
 
-    So a thread waits for another process at most twice as long as SQLite does. Otherwise each thread in the queue would
-    begin that wait again, one after the other.
+    So a thread waits for another process at most twice as long as SQLite does. Otherwise all queued threads would begin
+    that wait again, one after the other.
     """
     if arrived <= _Last.in_vain:
         raise OperationalError("database is locked")
 
 
 class RoomMade(OperationalError):
-    """The disk was full and now has free space: the work that was rolled back can be tried again."""
+    """The disk was full and now has free space. The work was rolled back and can be tried again."""
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def seconds_since_commit() -> float:
 
 
 def seconds_since_full() -> float:
-    """Return the seconds since PostgreSQL last refused a write because its disk is full; infinite if it never has.
+    """Return the seconds since PostgreSQL last refused a write because its disk was full; infinite if it never has.
 
     A later success proves nothing: PostgreSQL can still accept writes that need no new page.
     """
@@ -137,7 +137,7 @@ def seconds_since_full() -> float:
 
 
 def prove_commit() -> None:
-    """Commit a write that changes nothing; raises ReadOnly or the database's error if that fails."""
+    """Commit a write that changes nothing. Raises ReadOnly, or the database's error, if this fails."""
     with writing():
         if not sql.is_writable():
             raise ReadOnly
@@ -148,7 +148,7 @@ def prove_commit() -> None:
 
 
 class _Job(Generic[T]):
-    """A piece of work that waits for its turn, and then for the commit."""
+    """Work that waits for its turn and then for the commit."""
 
     __slots__ = ("arrived", "committed", "error", "result", "whose", "work")
 
@@ -164,7 +164,7 @@ class _Job(Generic[T]):
         self.result = self.work()
 
     def run_alone(self) -> BaseException | None:
-        """Run in its own transaction and return the error, or None."""
+        """Run outside of the group, in the work's own transaction; return the error, or None."""
         try:
             self.result = self.work()
         except Exception as error:
@@ -176,7 +176,7 @@ class _Job(Generic[T]):
 
 
 class NotTogether(BaseException):
-    """A request of `answer_together` cannot be answered in the committer.
+    """The committer cannot answer a request of `answer_together`; another thread must.
 
     It is no `Exception`, so that code which turns exceptions into answers does not catch it.
     """
@@ -190,7 +190,7 @@ class NotTogether(BaseException):
 class _Request(_Job[T]):
     """A whole request, whose writes are only a part of its work.
 
-    Its result is the answer, even if the writes failed; so an error of the writes is recorded where it passes.
+    It has an answer even if its writes failed, so the error of a write is noted where it is raised.
     """
 
     __slots__ = ("done",)
@@ -241,11 +241,11 @@ _committer_runs = threading.Event()
 
 @contextmanager
 def my_turn() -> Iterator[None]:
-    """Let the committer and the callers run Python in turns, up to a call's `together`.
+    """Let the committer and the callers run Python in turns; a caller's turn ends at `together` or at the latest here.
 
-    Every SQL statement releases Python's global lock. Threads that take it there cost the committer a wait and two
-    context switches per statement, and all threads together a third of their throughput. A thread that waits for the
-    disk or for a lock gives up its turn. Do not wait for a client inside.
+    Every SQL statement releases Python's global lock. If another thread took it then, the committer would wait twice
+    per statement, and all threads together would lose a third of their throughput. A thread that waits for the disk or
+    a lock gives up its turn. Do not wait for a client inside.
     """
     if not _committer_runs.is_set() or _is_in_group():
         yield
@@ -275,11 +275,10 @@ def _give_up_turn() -> None:
 
 
 def together(work: Callable[[], T], whose: object = None) -> T:
-    """Run work that uses `writing`, and return after its commit; `whose` is the id of the calling key.
+    """Run work that uses `writing`, and return its result after its commit; `whose` is the id of the calling key.
 
-    If the committer runs, all work in the queue is committed in one transaction: it shares the wait for the disk, and
-    no one is answered before the commit. Work must be repeatable: if one piece fails, each is run again in its own
-    transaction.
+    If the committer runs, it commits all queued work in one transaction, and answers no one before the commit. Work
+    must be repeatable: if one piece fails, each is run again in its own transaction. A database error fails all.
     """
     if not _committer_runs.is_set() or getattr(_thread, "is_committer", False):
         return work()
@@ -299,14 +298,13 @@ def answer_together(
     whose: object = None,
     most_waiting: int,
 ) -> bool:
-    """Let the committer answer a whole request, and call `done` with the answer or the error after the commit.
+    """Let the committer answer a whole request. After the commit it calls `done` with the answer or the error.
 
     Without its SQL, a call takes less time than a switch to another thread. So one thread, the committer, answers all
-    queued requests in order, commits them together and calls `done`; the error is NotTogether if another thread must
-    answer.
+    queued requests in order and commits them together. If the error is NotTogether, another thread must answer.
 
-    Returns False, so that another thread answers, if the committer does not run, if `most_waiting` requests wait, or if
-    half as many of the same key (`whose`) wait. Work must be repeatable, as in `together`.
+    Returns False, and does nothing, if the committer does not run, if `most_waiting` requests wait, or if half as many
+    of the same key (`whose`) wait. Work must be repeatable, as in `together`.
     """
     if not _committer_runs.is_set() or not _jobs.has_place(whose, most_waiting):
         return False
@@ -315,9 +313,9 @@ def answer_together(
 
 
 def require_own_thread(error: BaseException | None = None) -> None:
-    """Raise NotTogether if the committer is answering this request and it must move to another thread.
+    """Raise NotTogether if the committer answers this request and another thread must.
 
-    That is so if it did nothing yet (no `error`), or ended with this error in a group.
+    That is so for a request that has done nothing yet (no `error`), and for one that failed with `error` in a group.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)
@@ -350,7 +348,7 @@ def _commit_forever() -> None:
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:
-    """Commit the jobs and notify those who wait; jobs that waited during a failed wait fail at once."""
+    """Commit the jobs and notify their callers. Jobs that already waited during a failed wait fail at once."""
     late = [job for job in jobs if job.arrived <= _Last.in_vain]
     _fail(late, OperationalError("database is locked"))
     rest = [job for job in jobs if job.error is None]
@@ -365,7 +363,7 @@ def _answer(jobs: list[_Job[Any]]) -> None:
 
 
 def _commit(jobs: list[_Job[Any]]) -> None:
-    """Commit these jobs, the queued ones, and those that arrive while they run."""
+    """Commit these jobs and queued ones in one transaction; jobs that arrive meanwhile may join."""
     try:
         with writing(), _turn:
             began, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()
@@ -395,6 +393,6 @@ def _commit_apart(jobs: list[_Job[Any]]) -> None:
 
 
 def _fail(jobs: list[_Job[Any]], error: BaseException) -> None:
-    """Set a database error (locked, full, gone) on all jobs: each would wait as long and then fail with it too."""
+    """Set a database error (locked, full, gone) on all jobs, because each would wait as long and fail too."""
     for job in jobs:
         job.error = error

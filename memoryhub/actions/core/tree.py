@@ -1,4 +1,4 @@
-"""The memory tree of one locked store inside its transaction; all changes to its rows are made here."""
+"""The memory tree of a locked store. All changes to its rows are made here, inside its transaction."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ class NoSuchStore(Exception):
 
 
 class StoredMemory(NamedTuple):
-    """A memory's current row; `content` is None if only its place was read."""
+    """A memory's current row. `content` is None, or empty, if the text was not read."""
 
     id: str
     path: str
@@ -41,7 +41,7 @@ class StoredMemory(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """Return how many of its versions still exist; retention removed the others."""
+        """Return how many of the memory's versions still exist. Retention has removed `removed` of them."""
         return self.versions - self.removed
 
 
@@ -49,8 +49,8 @@ class StoredMemory(NamedTuple):
 class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
-    `rules` are JSON texts, the store's and the hub's. `kept_out` (kind, value) has the values to keep out, `clean` a
-    text without any, `looked` what was detected before the lock. A person (`asks`) gives a `reason` for flagged text.
+    `rules` are JSON texts of the store and the hub. `kept_out` lists (kind, value) found so far, `clean` is a text
+    without any, `looked` what was found before the lock. If `asks`, a person must give a `reason` for flagged text.
     """
 
     store: str
@@ -90,13 +90,13 @@ class Tree:
 
 @contextmanager
 def locked(store_id: str, act: Act) -> Iterator[Tree]:
-    """Yield the store's tree, locked against other writers until the transaction ends; raises NoSuchStore."""
+    """Open a transaction, lock the store against other writers, and yield its tree. Raises NoSuchStore."""
     with writing():
         yield lock(store_id, act)
 
 
 def lock(store_id: str, act: Act) -> Tree:
-    """Lock a store and its chain, inside `writing`; raises NoSuchStore."""
+    """Lock a store and its chain, inside `writing`, and return the tree. Raises NoSuchStore."""
     row = sql.one(sql.STORE, store_id)
     if row is None:
         raise NoSuchStore(store_id)
@@ -110,7 +110,7 @@ def lock(store_id: str, act: Act) -> Tree:
 
 
 def _limits(set_limits: Sequence[int | None]) -> limits.Limits:
-    """Return the limits of the store or the hub's page, or else those of the settings."""
+    """Return the limits. One that neither the store nor the hub has set comes from MEMORYHUB_LIMITS."""
     defaults = settings.MEMORYHUB_LIMITS
     names = limits.Limits._fields
     return limits.Limits(*[defaults[name] if own is None else own for name, own in zip(names, set_limits, strict=True)])
@@ -148,7 +148,7 @@ def is_taken(tree: Tree, path: str) -> bool:
 
 
 def memory_above(tree: Tree, path: str) -> str | None:
-    """Return the path of a memory that takes the place of a directory above `path`, or None."""
+    """Return the path of a memory that is where a directory above `path` would be, or None."""
     above = paths.ancestors(path)[1:]
     found = sql.memories_at(tree.store, above) if above else []
     return found[0][0] if found else None
@@ -170,12 +170,12 @@ def frozen(tree: Tree) -> freezing.Frozen:
 
 
 def require_not_frozen(tree: Tree, *memories: StoredMemory) -> None:
-    """Raise ToolError for the first memory that a hold freezes; checked before the first write of every change."""
+    """Raise ToolError for the first memory that a hold freezes. Call it before the first write of a change."""
     frozen(tree).require_free((memory.id, memory.path) for memory in memories)
 
 
 def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, versions: int = 0) -> None:
-    """Raise ToolError for the first limit that a write would exceed; `versions` counts the memory's kept versions."""
+    """Raise ToolError for the first limit that a write would exceed; the parameters are those of `limits.check`."""
     limits.check(
         tree.limits, path, old_size=old_size, new_size=new_size, memories=tree.memories,
         total_bytes=tree.total_bytes, versions=versions,
@@ -183,13 +183,13 @@ def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, 
 
 
 def check_versions(tree: Tree, memories: Iterable[StoredMemory]) -> None:
-    """Raise ToolError for the first memory that may have no further version."""
+    """Raise ToolError for the first memory that has reached the limit of versions."""
     for memory in memories:
         limits.check_versions(tree.limits, memory.path, memory.kept)
 
 
 def add_memory(tree: Tree, path: str, content: str) -> str:
-    """Create a memory at a free path whose parents are directories or missing; return its id."""
+    """Create a memory and return its id. Its path must be free, and no memory may be above it."""
     encoded = content.encode()
     memory = ids.new_id(ids.MEMORY, tree.at)
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
@@ -205,7 +205,7 @@ def add_memory(tree: Tree, path: str, content: str) -> str:
 
 
 def write_text(tree: Tree, memory: StoredMemory, content: str) -> str:
-    """Give a live memory a new text; return the version's id."""
+    """Give a live memory a new text; return the id of the new version."""
     require_not_frozen(tree, memory)
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
@@ -228,7 +228,7 @@ def move_memory(tree: Tree, memory: StoredMemory, path: str) -> None:
 
 
 def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) -> str:
-    """Move a live memory to a free path and give it a new text, as one version; return the version's id."""
+    """Move a live memory to a free path and give it a new text, in one version; return the version's id."""
     require_not_frozen(tree, memory)
     encoded = content.encode()
     size, sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
@@ -244,7 +244,7 @@ def move_with_text(tree: Tree, memory: StoredMemory, path: str, content: str) ->
 
 
 def move_directory(tree: Tree, directory: str, path: str, new_path: str, size: int) -> None:
-    """Move a directory (its row's id) with everything under it, `size` bytes in all, to a free path."""
+    """Move a directory and everything under it to a free path. `directory` is its id, `size` its bytes."""
     memories = memories_under(tree, path)
     require_not_frozen(tree, *memories)
     parent = make_directories(tree, new_path)
@@ -271,13 +271,13 @@ def delete_memories(tree: Tree, path: str, memories: Sequence[StoredMemory]) -> 
 
 
 def restore_memory(tree: Tree, memory: StoredMemory, path: str, text: str, size: int, sha256: str) -> str:
-    """Restore a memory from the trash to a free path, with one of its texts; return the version's id."""
+    """Move a memory from the trash to a free path, with one of its texts; return the new version's id."""
     put(tree, memory, Operation.CREATED, path, text, size, sha256)
     return tree.made[-1].id
 
 
 def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256: str) -> str:
-    """Give a live memory one of its earlier texts again; return the version's id."""
+    """Give a live memory one of its earlier texts again; return the new version's id."""
     require_not_frozen(tree, memory)
     version = next_version(tree, memory, Operation.MODIFIED, memory.path, text, size, sha256)
     sql.run(sql.NEW_TEXT, version, text, size, sha256, tree.now, tree.store, memory.id)
@@ -286,7 +286,7 @@ def restore_text(tree: Tree, memory: StoredMemory, text: str, size: int, sha256:
 
 
 def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
-    """Remove live memories from their paths, which are free then; `put` or `note_deleted` must follow for each."""
+    """Free the paths of live memories. Call `put` or `note_deleted` for each memory afterwards."""
     require_not_frozen(tree, *memories)
     above: set[str] = set()
     for memory in memories:
@@ -298,13 +298,13 @@ def take_out(tree: Tree, memories: Sequence[StoredMemory]) -> None:
 
 
 def note_deleted(tree: Tree, memory: StoredMemory) -> None:
-    """Write the version which records that a memory, already taken out, is in the trash."""
+    """Write a version which says that a memory was deleted. The caller updates the directories and their counters."""
     version = next_version(tree, memory, Operation.DELETED, memory.path, None, None, None)
     sql.run(sql.TO_TRASH, version, tree.now, tree.now, tree.store, memory.id)
 
 
 def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text: str, size: int, sha256: str) -> None:
-    """Place a memory that was taken out, or is in the trash, at a free path with one of its texts."""
+    """Place a memory at a free path with one of its texts. It comes from the trash, or `take_out` removed it before."""
     require_not_frozen(tree, memory)
     directory = make_directories(tree, path)
     version = next_version(tree, memory, operation, path, text, size, sha256)
@@ -315,7 +315,7 @@ def put(tree: Tree, memory: StoredMemory, operation: Operation, path: str, text:
 
 
 def add_text(tree: Tree, memory: str, content: str) -> str:
-    """Add a row for a memory's text and return its id; raises DiskFull if texts cannot be stored now."""
+    """Add a row for a memory's text and return the row's id. Raises DiskFull if no text can be stored now."""
     disk_space.require_room()
     text = ids.new_id(ids.MEMORY_TEXT, tree.at)
     sql.run(sql.ADD_TEXT, text, tree.store, memory, content)
@@ -323,12 +323,12 @@ def add_text(tree: Tree, memory: str, content: str) -> str:
 
 
 def set_text(tree: Tree, memory: str, text: str, size: int, sha256: str) -> None:
-    """Point a memory to one of its texts, without a version."""
+    """Point a memory to one of its texts, without making a version."""
     sql.run(sql.POINT_TO_TEXT, text, size, sha256, tree.store, memory)
 
 
 def mark_read(tree: Tree, memory: str) -> None:
-    """Record that an agent read the text in this act."""
+    """Record that an agent read the memory's text in this act."""
     sql.run(sql.READ, tree.now, tree.seq, tree.store, memory)
 
 
@@ -339,7 +339,7 @@ def add_version(
     tree: Tree, memory: str, number: int, operation: Operation, path: str,
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
-    """Write a memory version and keep its commitment for the entry; a version by an agent awaits review."""
+    """Write a memory version, and keep its commitment for the entry; return its id. A key's version awaits review."""
     version, salt, kind = ids.new_id(ids.MEMORY_VERSION, tree.at), chain.new_salt(), operation.value
     commitment = chain.version_commitment(
         salt, id=version, memory=memory, number=number, operation=kind, path=path, sha256=sha256,
@@ -358,7 +358,7 @@ def next_version(
     tree: Tree, memory: StoredMemory, operation: Operation, path: str,
     text: str | None, size: int | None, sha256: str | None,
 ) -> str:  # fmt: skip
-    """Write a memory's next version, which supersedes its head."""
+    """Write a memory's next version, which replaces its head; return the version's id."""
     require_not_frozen(tree, memory)
     sql.run(sql.SUPERSEDE, tree.seq, tree.store, memory.head)
     tree.changed.append(Changed(memory.id, memory.text or None, memory.path, text, path if text else None))
@@ -366,7 +366,7 @@ def next_version(
 
 
 def make_directories(tree: Tree, path: str) -> str:
-    """Create the missing directories above a path; return the id of the lowest one."""
+    """Create the missing directories above a path; return the id of the one directly above it."""
     above = paths.ancestors(path)
     row = sql.one(sql.DIRECTORY_AT, tree.store, above[-1])
     if row:
@@ -382,7 +382,7 @@ def make_directories(tree: Tree, path: str) -> str:
 
 
 def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
-    """Add to the counters of the store and of the directories above a change."""
+    """Add `memories` and `size` to the counters of the store and of the directories `above` a change."""
     sql.count_directories(tree.store, above, memories, size, tree.now)
     if memories or size:
         sql.run(sql.COUNT_STORE, memories, size, tree.store)
@@ -391,7 +391,7 @@ def count(tree: Tree, above: Sequence[str], memories: int, size: int) -> None:
 
 
 def commit(tree: Tree, record: audit.Record) -> int:
-    """Write the act's entry (a key's large input is shortened), then update findings; return the entry's seq."""
+    """Write the act's entry, and shorten the large input of a key. Then update findings. Return the entry's seq."""
     kept = kept_of(record) if tree.act.actor.kind == ActorKind.KEY else record
     seq = audit.append(tree.head, tree.act, kept)
     if tree.changed:

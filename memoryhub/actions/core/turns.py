@@ -1,4 +1,4 @@
-"""Fair queues for shared threads: keys take turns, by the processing time that they have used."""
+"""Fair queues for shared threads: keys take turns by the processing time that they have used."""
 
 import threading
 import time
@@ -23,17 +23,18 @@ MOST_KEPT = 1024
 
 
 class Lines(Generic[T]):
-    """Jobs that wait for a thread, in one queue per key; the key that used the least time is next.
+    """Jobs that wait for a thread, in one queue per key. The next job is one of the key that used the least time.
 
-    A new key starts with the time that a key with work always waiting would have used. So no key saves up turns, and
-    new keys do not delay others beyond their share. A key that comes rarely waits only for the job that
-    is running, not for the queued jobs of another key. The key `None` is for jobs without a key.
+    A new key starts with the time that a key with constant work would have used by now. So no key saves up turns, and
+    new keys do not delay others beyond their share. A key that comes rarely waits only for the running job, not for the
+    queued jobs of another key. The key `None` is for jobs without a key.
     """
 
     def __init__(self, *, most_at_once: int | None = None, slow_ones_rest: bool = False) -> None:
-        """With `most_at_once`, at most that many jobs of a key are ready or running; its other jobs wait aside.
+        """Set the bounds of each key.
 
-        With `slow_ones_rest`, the jobs of a key with slow jobs also wait aside until others have had their share.
+        With `most_at_once`, at most that many jobs of a key are ready or running; its other jobs wait aside. With
+        `slow_ones_rest`, the jobs of a key with slow jobs also wait aside until other keys have had their share.
         """
         self._most_at_once, self._slow_ones_rest = most_at_once, slow_ones_rest
         self._ready: dict[object, deque[T]] = {}
@@ -60,7 +61,7 @@ class Lines(Generic[T]):
             self._let_in(whose)
 
     def _let_in(self, whose: object) -> None:
-        """Move a key's jobs from aside into its queue, as many as allowed."""
+        """Move as many of a key's jobs as allowed from aside into its queue."""
         if whose in self._resting:
             return
         beside = self._beside.get(whose)
@@ -80,7 +81,7 @@ class Lines(Generic[T]):
             self._raised.add(whose)
 
     def get(self) -> tuple[object, T]:
-        """Wait for the next job and return its key and itself. Call `took` when it is done."""
+        """Wait for the next job; return (key, job). When the job has ended, call `took`, or `charge` and `done`."""
         pause = None
         while True:
             with suppress(Empty):
@@ -111,14 +112,14 @@ class Lines(Generic[T]):
         return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Keep the keys that used the most time, and those with jobs; for the others it makes little difference."""
+        """Forget how much time most keys have used, but not the half that used the most, and no key with ready jobs."""
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}
         self._slow_last.intersection_update(self._slow)
 
     def took(self, whose: object, seconds: float) -> None:
-        """Charge a finished job's seconds to its key."""
+        """Charge a finished job's seconds to its key, and note that the job is done."""
         self.charge(whose, seconds)
         self.done(whose)
 
@@ -132,7 +133,7 @@ class Lines(Generic[T]):
             self._note_slow(whose, seconds)
 
     def done(self, whose: object) -> None:
-        """Note that a job of this key is done, so that its next one may enter the queue."""
+        """Note that a job of this key is done, so that the key's next job may enter the queue."""
         with self._lock:
             self._at_once[whose] -= 1
             self._let_in(whose)
@@ -142,7 +143,10 @@ class Lines(Generic[T]):
 
     @contextmanager
     def time_of(self, whose: object) -> Iterator[None]:
-        """Charge the processor time used inside to this key; time lost on a busy machine does not count."""
+        """Charge the processor time used inside to this key.
+
+        Time in which a busy machine ran other work does not count.
+        """
         began = time.thread_time()
         try:
             yield
@@ -183,5 +187,8 @@ class Lines(Generic[T]):
         return self._count
 
     def has_place(self, whose: object, most_waiting: int) -> bool:
-        """Return whether one more job may wait: at most `most_waiting` in all, and half as many of one key."""
+        """Return whether one more job may wait.
+
+        The limits are `most_waiting` jobs in all, and half as many of one key.
+        """
         return self._count < most_waiting and (whose is None or self.waiting(whose) * 2 < most_waiting)

@@ -1,1 +1,1 @@
-"""Redaction and erasure."""
+"""Redaction of versions, and erasure of texts."""

@@ -11,7 +11,10 @@ from memoryhub.protocol.errors import ToolError
 
 
 def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
-    """Delete a version's text and path permanently, as redaction.redact_version does; a refusal is audited, too."""
+    """Delete a version's text and path permanently, as `redaction.redact_version` does; return the redacted version.
+
+    A refusal has an audit entry too. Raises ToolError, NoSuchVersion (without an entry), and the errors of `on_store`.
+    """
 
     def work(store: Tree) -> tuple[Exception | None, Record | None]:
         version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
@@ -32,6 +35,6 @@ def redact(store_id: str, version_id: str, asked: Asked) -> VersionTold:
 
 
 def _refused(version: MemoryVersion, error: ToolError) -> Record:
-    """Return the entry of a redaction that a memory store refused."""
+    """Return the record of a redaction that was refused."""
     told = audit.to_json({"version": version.pk, "number": version.number})
     return Record("redact", False, error.message, memory=version.memory_id, version=version.pk, input=told)

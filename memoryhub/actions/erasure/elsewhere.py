@@ -1,8 +1,8 @@
-"""Finds what an erasure leaves to people: names and addresses that only they can change, and other spellings.
+"""Finds what an erasure leaves to people: texts that only they can change, and other spellings of a text.
 
 Every text column of the hub is searched here or in `places`. For each other column,
-`tests/actions/erasure/test_erasure_everywhere.py`, which reads the models, gives the reason why it cannot hold anyone's
-words.
+`tests/actions/erasure/test_erasure_everywhere.py`, which reads the models, gives the reason why it cannot contain
+anyone's words.
 """
 
 import json
@@ -58,7 +58,7 @@ ELSEWHERE = (
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A spelling and its number of erasable places; `same` unless the spaces between its words differ."""
+    """A spelling, and in how many erasable places it is. `same` is False if the spaces between its words differ."""
 
     text: str
     places: int
@@ -67,7 +67,10 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True)
 class There:
-    """A text with a spelling that a person has to change: the row's kind and id, and the column."""
+    """A text that contains a spelling and that a person has to change.
+
+    `kind` and `id` name the row, `what` its column.
+    """
 
     kind: str
     id: str
@@ -76,7 +79,10 @@ class There:
 
 
 def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spelling, ...]:
-    """Return every spelling in erasable places, the most frequent first; `after` is as in `Place.having`."""
+    """Return every spelling in erasable places:
+
+    `same` ones first, then by frequency; `after` is as in `Place.having`.
+    """
     looked_for = Spellings(texts)
     counts: Counter[str] = Counter()
     for value in _values(store_id, after):
@@ -86,7 +92,7 @@ def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spel
 
 
 def elsewhere(store_id: str, texts: Sequence[str]) -> tuple[There, ...]:
-    """Return the texts that an erasure finds but does not change."""
+    """Return the texts that contain a spelling and that an erasure does not change."""
     looked_for = Spellings(texts)
     found = [
         There(place.kind, str(row.pk), column, text)
@@ -99,7 +105,7 @@ def elsewhere(store_id: str, texts: Sequence[str]) -> tuple[There, ...]:
 
 
 def _values(store_id: str, after: int) -> Iterator[object]:
-    """Yield every value that an erasure can change; escaped JSON texts are decoded."""
+    """Yield every value that an erasure can change. JSON texts with escaped characters are decoded."""
     for place in (*places.GROWING, *places.PLAIN, *places.PLAIN_JSON):
         rows: models.QuerySet[Any] = place.rows(store_id)
         if after and place.since is not None:

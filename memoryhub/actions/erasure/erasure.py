@@ -1,4 +1,4 @@
-"""Erases texts from every place of a store: searched first, then masked in one act, with a signed receipt."""
+"""Erases texts from every place of a store: a search first, then one act that masks them, with a signed receipt."""
 
 import hashlib
 import hmac
@@ -37,9 +37,9 @@ MOST_TOLD = 100
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One value that contains one of the texts. `what` is the column, `held_by` the id of a legal hold.
+    """One value that contains one of the texts. `id` is the id of its row, or the seq of an entry.
 
-    `id` is the row's id (of a text, a version, a memory) or, of an entry, its seq.
+    `what` is the column. `held_by` is the id of the legal hold that protects the value, or None.
     """
 
     kind: str
@@ -52,9 +52,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All hits, their number by kind, the memories concerned, and a digest that depends on every hit.
+    """The result of a search: all hits, their number by kind, the memories concerned, and a digest of every hit.
 
-    With a subject, also its spellings in the store, and the texts that contain it and that an erasure does not change.
+    With a subject, it also has the subject's spellings in the store, and the texts that contain it but that an erasure
+    does not change.
     """
 
     hits: tuple[Hit, ...]
@@ -66,7 +67,7 @@ class Found:
 
 
 class FoundChanged(Exception):
-    """The search result changed since it was shown; nothing was erased."""
+    """The search result has changed since it was shown, and nothing was erased. `found` is the current result."""
 
     def __init__(self, found: Found) -> None:
         super().__init__("what was found has changed")
@@ -74,7 +75,7 @@ class FoundChanged(Exception):
 
 
 class Held(Exception):
-    """Legal holds protect some of the hits; nothing was erased."""
+    """Legal holds protect some of the hits, and nothing was erased. `holds` are these holds."""
 
     def __init__(self, holds: Sequence[Hold]) -> None:
         super().__init__("held")
@@ -82,17 +83,17 @@ class Held(Exception):
 
 
 def search(store_id: str, terms: Sequence[str], at: datetime, subject: Sequence[str] = ()) -> Found:
-    """Search every place of a store for the exact texts; raises ToolError for a text that cannot be erased.
+    """Search every place of a store for the exact texts. Raises ToolError for a text that cannot be erased.
 
-    The spellings of the texts in `subject` are searched as well, in every place, including those that only people can
-    change. Nothing is written: no entry contains the texts. `at` decides which legal holds are in force.
+    With `subject`, all spellings of these texts are searched too, even in places that only people can change. Nothing
+    is written, so no entry contains the texts. `at` decides which legal holds are in force.
     """
     with snapshot():
         return _looked(store_id, _checked(terms), at, subject)
 
 
 def spelt(store_id: str, subject: Sequence[str]) -> list[str]:
-    """Return the texts to propose for a subject: itself and its `same` spellings, at most MOST_SPELLINGS."""
+    """Return the texts to propose for a subject: its own texts and their `same` spellings, at most MOST_SPELLINGS."""
     _checked(subject)
     with snapshot():
         found = around.spellings(store_id, subject)
@@ -121,7 +122,7 @@ def _checked(terms: Sequence[str]) -> Terms:
 
 
 def _search(store_id: str, terms: Terms, at: datetime, after: int = 0) -> Found:
-    """Search a store; with `after`, only small tables and the rows that entries after that seq wrote."""
+    """Search a store. With `after`, search only small tables, and of large ones the rows that later entries wrote."""
     hits = _with_memories(store_id, list(_hits(store_id, terms, after)))
     held = holds.holds_of(store_id, at)
     hits = [replace(hit, held_by=_hold_over(held, hit)) for hit in hits]
@@ -150,7 +151,7 @@ def _hits(store_id: str, terms: Terms, after: int) -> Iterator[Hit]:
 
 
 def _with_memories(store_id: str, hits: list[Hit]) -> list[Hit]:
-    """Return the hits with each memory's current path; a purged memory keeps the path of the hit."""
+    """Return the hits with each memory's current path. For a purged memory, the path of the hit stays."""
     paths: dict[str, str] = {}
     for part in in_parts(sorted({hit.memory for hit in hits if hit.memory})):
         paths |= Memory.objects.among(store_id, part).values_list("pk", "path")
@@ -164,7 +165,7 @@ def _hold_over(held: holds.Holds, hit: Hit) -> str | None:
 
 
 def _digest(hits: Sequence[Hit], terms: Terms) -> str:
-    """Return a keyed digest that depends on every hit and reveals no text."""
+    """Return a keyed digest of all hits and texts. It reveals no text."""
     seen = [sorted([hit.kind, hit.id, hit.what, hit.held_by or ""] for hit in hits), terms.texts]
     text = json.dumps(seen, ensure_ascii=True).encode()
     return hmac.digest(settings.MEMORYHUB_AUDIT_KEY, b"found\0" + text, "sha256").hex()
@@ -174,10 +175,11 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 
 
 def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: Sequence[str] = ()) -> Receipt:
-    """Replace the texts with `[redacted]` everywhere, as `search` found them, in one transaction with one entry.
+    """Replace the texts by `[redacted]` everywhere, in one transaction with one entry; return the signed receipt.
 
-    Live memories get a new version without the texts. Older versions, entries and other rows are masked in place, with
-    evidence that lets the audit verify. Raises FoundChanged, Held and ToolError.
+    `digest` is that of the search result which the person saw. Live memories get a new version without the texts. Older
+    versions, entries and other rows are masked in place, with evidence for the audit. Raises FoundChanged, Held and
+    ToolError.
     """
     checked = _checked(terms)
     with snapshot():
@@ -194,15 +196,16 @@ def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: S
 
 
 def _is_spelt_as_before(store: tree.Tree, subject: Sequence[str], found: Found, seq: int) -> bool:
-    """Return whether rows written after the entry `seq` have no spelling that the person has not seen."""
+    """Return whether rows written after the entry `seq` have only spellings that the person has seen."""
     newer = around.spellings(store.store, subject, seq) if subject else ()
     return {one.text for one in newer} <= {one.text for one in found.spellings}
 
 
 def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | None:
-    """Erase the hits and return the receipt, or change nothing and return None if newer rows have further hits.
+    """Erase the hits and return the receipt. If newer rows have further hits, change nothing and return None.
 
-    The whole store was searched before the lock, which may take long; only rows after the entry `seq` are searched now.
+    The whole store was searched before the lock, because that may take long. Now only rows after the entry `seq` are
+    searched.
     """
     newer = _search(store.store, terms, store.at, seq)
     if {_key(hit) for hit in newer.hits} - {_key(hit) for hit in found.hits}:
@@ -222,10 +225,10 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
 
 
 def _covered(terms: Terms, found: Found) -> dict[str, Any]:
-    """Return what a receipt says of the spellings: each as a keyed mark, with the number of its places.
+    """Return what a receipt says about spellings: each one as a keyed mark, with the number of its places.
 
-    `left` has the spellings that the person chose to leave; `elsewhere` counts the texts that people have to change
-    themselves.
+    `erased` are the erased ones; `left` are those that the person chose to leave. `elsewhere` counts, by kind, the
+    texts that people have to change themselves.
     """
     if not found.spellings and not found.elsewhere:
         return {}
@@ -241,7 +244,7 @@ def _marked(spelling: Spelling) -> dict[str, Any]:
 
 
 def _heads(store_id: str, memories: Sequence[str]) -> dict[str, str]:
-    """Return the id of each memory's newest version."""
+    """Return the id of each memory's newest version, by memory id."""
     found: dict[str, str] = {}
     for part in in_parts(memories):
         found |= Memory.objects.among(store_id, part).values_list("pk", "head_id")

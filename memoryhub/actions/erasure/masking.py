@@ -1,4 +1,4 @@
-"""Masks texts in every place of a locked store where the search found them."""
+"""Masks texts in a locked store, in every place where the search found them."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ from memoryhub.protocol import paths
 
 
 class Hit(Protocol):
-    """One value that the search found; see `erasure.Hit`."""
+    """One value that the search found, as in `erasure.Hit`."""
 
     @property
     def kind(self) -> str: ...
@@ -43,13 +43,13 @@ class Hit(Protocol):
 
 
 class Erasing:
-    """One act of erasure: live memories get a new version without the texts, and all older rows are masked in place."""
+    """One act of erasure. Live memories get a new version without the texts; older rows are masked in place."""
 
     def __init__(self, store: Tree, terms: Terms) -> None:
         self.store, self.terms, self.evidence = store, terms, Evidence(store)
 
     def everywhere(self, hits: Sequence[Hit]) -> tuple[str, ...]:
-        """Mask every hit and return the commitments for the entry; imports that have not run yet lose their texts."""
+        """Mask every hit and return the commitments for the entry. Open imports are cancelled and lose their texts."""
         importing.empty_all(self.store.store, self.store.at)
         of_memories = {hit.memory for hit in hits if hit.kind in ("text", "path") and hit.memory}
         for memory in sorted(of_memories):
@@ -65,7 +65,10 @@ class Erasing:
     # -------------------------------------------------------------------------------------------- memories
 
     def _newest(self, memory_id: str) -> None:
-        """Mask the path and the content of a live memory, each in a new version, or the path of one in the trash."""
+        """Mask a live memory's path and text, each in a new version.
+
+        For a memory in the trash, mask its path in place.
+        """
         memory = tree.memory_by_id(self.store, memory_id)
         if memory is None:
             self._in_trash(memory_id)
@@ -85,7 +88,7 @@ class Erasing:
             Memory.objects.filter(store_id=self.store.store, pk=memory_id).update(path=path, name=paths.name(path))
 
     def _free(self, memory: StoredMemory, path: str) -> str:
-        """Return the path, or a numbered one beside it, if something is at the path or a memory above it."""
+        """Return the path if it is free, else a free one with a number at its end."""
         beside, number = path, 1
         while tree.is_taken(self.store, beside) or tree.memory_above(self.store, beside) not in (None, memory.path):
             number += 1
@@ -95,7 +98,7 @@ class Erasing:
     # -------------------------------------------------------------------------------------------- versions
 
     def _versions(self, hits: Sequence[Hit]) -> None:
-        """Mask the texts and paths of versions in place, and record evidence of their current content."""
+        """Mask the texts and paths of versions in place, and record evidence of what they contain afterwards."""
         texts = {hit.id for hit in hits if hit.kind == "text"}
         self._findings_in_paths({hit.memory for hit in hits if hit.kind == "path" and hit.memory})
         found = {version.pk: version for version in self._of_texts(hits, texts)}
@@ -122,7 +125,7 @@ class Erasing:
             yield from (version for version in versions if version.text_id in texts)
 
     def _mask_texts(self, texts: Iterable[str]) -> dict[str, tuple[str, int, str]]:
-        """Mask each text and return its new (SHA-256, size, content), by its id."""
+        """Mask each text; return its new (SHA-256, size, content) by the text's id."""
         masked: dict[str, tuple[str, int, str]] = {}
         for part in in_parts(sorted(texts)):
             for text in MemoryText.objects.filter(store_id=self.store.store, pk__in=part):
@@ -142,14 +145,14 @@ class Erasing:
         self.evidence.of_version(version)
 
     def _findings_in_paths(self, memories: Iterable[str]) -> None:
-        """Resolve the findings in paths that are now masked."""
+        """Resolve all findings in the paths of these memories, which are now masked."""
         for part in in_parts(sorted(memories)):
             Finding.objects.filter(store_id=self.store.store, memory_id__in=part, in_path=True).update(
                 state=FindingState.RESOLVED, fingerprint=None, decided_at=self.store.at, decided_seq=self.store.seq
             )
 
     def _findings(self, text: MemoryText, content: str) -> None:
-        """Resolve the findings of a text whose value is no longer in it, and move the others to their new position."""
+        """Resolve the findings whose value is no longer in a text; move its other findings to their new positions."""
         versions = MemoryVersion.objects.filter(store_id=text.store_id, memory_id=text.memory_id, text_id=text.pk)
         found = Finding.objects.of_memory(text.store_id, text.memory_id).filter(version_id__in=versions.values("pk"))
         for finding in found.filter(in_path=False):
@@ -183,12 +186,15 @@ class Erasing:
         return self.terms.masked_path(value) if column in ("path", "new_path") else self.terms.masked(value)
 
     def _place(self, row: models.Model, value: str) -> str:
-        """Return a masked path or pattern; a policy's pattern gets its row's id, so that no two become equal."""
+        """Return a masked path or pattern.
+
+        A policy's pattern gets the row's id at its end, so that no two become equal.
+        """
         masked = self.terms.masked_path(value)
         return f"{masked}{row.pk}" if isinstance(row, RetentionPolicy) else masked
 
     def _rows(self, place: Place) -> None:
-        """Mask the columns of one of the other tables."""
+        """Mask the columns of one of the small tables."""
         for row, column in list(place.having(self.store.store, self.terms)):
             rows = place.rows(self.store.store).filter(pk=row.pk)
             value = getattr(row, column)

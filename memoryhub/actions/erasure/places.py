@@ -1,4 +1,4 @@
-"""The places of a store that may contain a text to erase, and the masking of values in them."""
+"""The places of a store that may contain a text to erase, and how values in them are masked."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ REDACTED = "[redacted]"
 
 
 class Terms:
-    """The exact texts to erase, the longest first, because one may be a part of another."""
+    """The exact texts to erase, longest first, because one may be a part of another."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = sorted(set(texts), key=lambda text: (-len(text), text))
@@ -45,19 +45,19 @@ class Terms:
         return any(term in text for term in self.texts)
 
     def masked(self, text: str) -> str:
-        """Replace each text with `[redacted]` and keep its line ends, so that line numbers stay the same."""
+        """Return a text with `[redacted]` in place of each term. Line ends stay, so that line numbers do not change."""
         for term in self.texts:
             text = text.replace(term, REDACTED + "\n" * term.count("\n"))
         return text
 
     def masked_path(self, path: str) -> str:
-        """Mask a path (or a pattern) name by name, so that it keeps its depth and has no line ends."""
+        """Return a path or pattern, masked name by name. So it keeps its depth and has no line ends."""
         for term in self.texts:
             path = path.replace(term, "/".join(REDACTED if name else "" for name in term.split("/")))
         return path
 
     def masked_json(self, text: str) -> str:
-        """Return ASCII-escaped JSON with every string in it masked."""
+        """Return an ASCII-escaped JSON text in which every string is masked."""
         value = json.loads(text)
         kept, whole = keeping.parts(value)
         masked = self.masked_values(kept)
@@ -66,7 +66,7 @@ class Terms:
         return to_json(value if masked == kept else keeping.without_digest(masked, whole))
 
     def masked_values(self, value: Any) -> Any:
-        """Return a JSON value with every string in it masked."""
+        """Return a JSON value in which every string is masked."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, list):
@@ -78,9 +78,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Columns of a table that belong to a store; `escaped` if they hold ASCII-escaped JSON.
+    """Some columns of a table, whose rows belong to a store. `escaped` is set if they have ASCII-escaped JSON.
 
-    `rows` returns a store's rows; `since`, for a table that grows, the rows that entries after a seq wrote.
+    `rows` returns the rows of a store. `since` is for a table that grows: it returns the rows that entries after a seq
+    wrote.
     """
 
     kind: str
@@ -90,7 +91,10 @@ class Place:
     since: Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]] | None = None
 
     def having(self, store_id: str, terms: Terms, after: int = 0) -> Iterator[tuple[Any, str]]:
-        """Yield (row, column) for each value that contains one of the texts; with `after`, only newer rows."""
+        """Yield (row, column) for each value that contains one of the texts.
+
+        With `after`, a table with `since` is searched only for rows that entries after this seq wrote.
+        """
         texts = terms.escaped if self.escaped else terms.texts
         rows = self.rows(store_id)
         if after and self.since is not None:
@@ -112,7 +116,7 @@ def _newer(store_id: str, after: int) -> models.QuerySet[MemoryVersion]:
 
 
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
-    """Return a filter for the rows that newer versions name in a column."""
+    """Return a `since` filter: it keeps the rows whose ids newer versions have in a column."""
     return lambda rows, store_id, after: rows.filter(pk__in=_newer(store_id, after).values(column))
 
 
@@ -121,7 +125,7 @@ def _after(rows: models.QuerySet[Any], store_id: str, after: int) -> models.Quer
 
 
 def _position(column: str, text: str) -> Any:
-    """Return the condition that a column contains a text exactly, without wildcards."""
+    """Return the condition that a column contains exactly this text, without wildcards."""
     field: models.Field[Any, Any] = models.TextField()
     where = StrIndex(models.F(column), models.Value(text, output_field=field))
     return GreaterThan(where, 0)
@@ -163,12 +167,12 @@ _SESSIONS = Place("session", lambda _: Session.objects.all(), ("name",))
 
 
 def sessions(store_id: str, terms: Terms) -> list[Session]:
-    """Return the sessions that worked in a store and whose name contains one of the texts."""
+    """Return the sessions that worked in a store and have one of the texts in their name."""
     entries = AuditEntry.objects.of_chain(store_id)
     return [row for row, _ in _SESSIONS.having(store_id, terms) if entries.of_session(row.pk).exists()]
 
 
 def saved_views(store_id: str, terms: Terms) -> list[SavedView]:
-    """Return the saved views, of the store or of none, whose name or decoded address contains one of the texts."""
+    """Return the views, of the store or of no store, with one of the texts in their name or their decoded query."""
     views = SavedView.objects.filter(Q(store_id=store_id) | Q(store=None))
     return [view for view in views if terms.stand_in(view.name) or terms.stand_in(unquote_plus(view.query))]

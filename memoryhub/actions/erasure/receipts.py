@@ -1,4 +1,4 @@
-"""Receipts of erasures as documents: exported from the hub, and later checked against their signature."""
+"""Receipts of erasures as documents: exported from the hub, and checked later by their signature."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ MOST = 200_000
 
 
 class Malformed(ValueError):
-    """The document is not in a hub's format; the message says why."""
+    """The document does not have the form of a receipt; the message says why."""
 
 
 def document(receipt: Receipt) -> str:
@@ -20,7 +20,7 @@ def document(receipt: Receipt) -> str:
 
 
 def is_right(text: str) -> bool:
-    """Return whether this hub wrote the document and it is unchanged; raises Malformed."""
+    """Return whether this hub signed the document and it is unchanged. Raises Malformed."""
     if len(text) > MOST:
         raise Malformed("it is too long")
     try:
@@ -34,7 +34,7 @@ def is_right(text: str) -> bool:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; raise ValueError for a repeated name, whose value would be ambiguous."""
+    """Return the pairs as a JSON object. Raises ValueError for a repeated name, whose value would be ambiguous."""
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a name stands twice in an object")
     return dict(pairs)

@@ -1,4 +1,4 @@
-"""Deletes the path of a redacted version from the audit once no other version of the memory store has that path."""
+"""Deletes the path of a redacted version from the audit, unless another version of the memory store has that path."""
 
 import re
 from collections.abc import Iterator
@@ -19,13 +19,16 @@ MASKED = f"/{REDACTED}"
 
 
 def is_shared(store_id: str, version: MemoryVersion) -> bool:
-    """Return whether another version has the same path; then the path stays in the audit."""
+    """Return whether another version of the store has the same path. Then the path stays in the audit."""
     others = MemoryVersion.objects.filter(store_id=store_id, path=version.path).exclude(pk=version.pk)
     return version.path is not None and others.exists()
 
 
 def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Delete the path of a version, just before its redaction, from the entries; do nothing if it is shared."""
+    """Delete a version's path from the entries, unless the path is shared.
+
+    Call it just before the version is redacted.
+    """
     path = version.path
     if path is None or is_shared(store.store, version):
         return
@@ -45,7 +48,7 @@ def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
 
 
 def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
-    """Yield the entries that contain the path, even as a part of another, oldest first."""
+    """Yield the entries that contain the path, even as a part of a longer one, oldest first."""
     escaped = Value(to_json(path)[1:-1], output_field=models.TextField())
     found = Q(path=path) | Q(new_path=path)
     for column in ("input", "message"):
@@ -54,7 +57,7 @@ def _entries(store_id: str, path: str) -> Iterator[AuditEntry]:
 
 
 class _Path(Terms):
-    """Masks a path inside texts, in the tool's form or the API's, but not as a part of a longer path."""
+    """Masks a path inside texts, in the form of the tool or of the API, but not as a part of a longer path."""
 
     def __init__(self, path: str) -> None:
         super().__init__([path])

@@ -22,13 +22,11 @@ _QUOTING = ("create", "str_replace", "insert")
 
 
 def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
-    """Delete a version's text and path permanently; a redacted version stays as it is.
+    """Delete a version's text and path permanently; return the version. One that is already redacted stays as it is.
 
-    The path is deleted from the audit too, unless another version of the memory store has it. The size stays, because
-    figures count it.
-
-    Raises ToolError for the newest version of a live memory and for a memory under a legal hold, and
-    MemoryVersion.DoesNotExist.
+    The path is also deleted from the audit, unless another version of the memory store has it. The size stays, because
+    figures count it. Raises ToolError for the newest version of a live memory, and for a memory under a legal hold.
+    Raises MemoryVersion.DoesNotExist.
     """
     with tree.locked(store_id, act) as store:
         version, record = redact_on(store, version_id)
@@ -40,9 +38,9 @@ def redact_version(store_id: str, version_id: str, act: Act) -> MemoryVersion:
 
 
 def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | None]:
-    """Redact a version of a locked store, as `redact_version` does; return its entry, None if it was redacted before.
+    """Redact a version of a locked store, as `redact_version` does; return the version and the record for its entry.
 
-    Call `sqlite_remains.scrub_small` after the commit.
+    The record is None if the version was already redacted. Call `sqlite_remains.scrub_small` after the commit.
     """
     version = MemoryVersion.objects.get(store_id=store.store, pk=version_id)
     if version.redacted_at is not None:
@@ -77,7 +75,7 @@ def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, .
 
 
 def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int]]:
-    """Return a version's own findings, each with its position in the newest text or path (-1: not there)."""
+    """Return (finding, position in the newest text or path) for a version's own findings; -1 means not there."""
     found = list(Finding.objects.of_memory(version.store_id, memory.pk).filter(version_id=version.pk))
     values = settling.values_of(version.store_id, found)
     head = MemoryVersion.objects.select_related("text").get(store_id=memory.store_id, pk=memory.head_id)
@@ -89,7 +87,7 @@ def _findings(memory: Memory, version: MemoryVersion) -> list[tuple[Finding, int
 
 
 def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
-    """Move findings whose value is in the newest version to that version, and resolve the others."""
+    """Move findings whose value is still in the newest version to that version. Resolve the others."""
     for finding, start in found:
         one = Finding.objects.of_store(store.store).filter(pk=finding.pk)
         if start < 0:
@@ -105,7 +103,7 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
 
 
 def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Delete from the entries what was written into the version, and what later calls quoted from it."""
+    """Delete from the entries what was written into the version, and what later refusals quoted from it."""
     last = version.superseded_seq or store.head.last_seq
     entries = AuditEntry.objects.of_chain(store.store).between(version.seq, last)
     if version.path is not None:
@@ -130,7 +128,7 @@ def _without_texts(input: str | None) -> str | None:
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:
-    """Save a version as redacted; with `whole`, nothing of its text is left."""
+    """Save a version as redacted. With `whole`, its whole text is gone, and the time is set."""
     version.salt, version.redacted_seq, version.redacted_by = None, store.seq, store.act.actor.id
     if whole:
         version.redacted_at = store.at

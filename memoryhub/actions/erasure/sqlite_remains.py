@@ -1,10 +1,10 @@
-"""Removes the copies of overwritten rows that a database keeps outside its tables.
+"""Removes copies of overwritten rows, which a database keeps outside its tables.
 
-`secure_delete` zeroes deleted rows, but not the copies that stay in a page when its rows move to another one. So
-SQLite's file is rewritten after a redaction. A rewrite needs little memory and free disk space for two more copies, and
-calls wait for it. A small file is rewritten by the redacting request (about a second), a large one in the background,
-at the hour that the administrator has chosen. Each attempt is recorded before it begins, so a process that was killed
-during an attempt does not try again at every start.
+`secure_delete` zeroes deleted rows. But when rows move to another page, copies of them stay in the old page. So
+SQLite's file is rewritten after a redaction. A rewrite needs little memory, and free disk space for two more copies;
+calls wait for it. A small file is rewritten by the redacting request (about a second). A large file is rewritten in the
+background, at the hour that the administrator has chosen. Each attempt is recorded before it begins, so a process that
+is killed during an attempt does not try again at every start.
 """
 
 import logging
@@ -47,7 +47,10 @@ class NotScrubbed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What has to be scrubbed: since when (None: nothing), the file's size, the hour, and the last attempt."""
+    """The state of the clean-up: `since` when there are copies (None: none), and what decides when it happens.
+
+    `size` is that of the file. `hour` is the administrator's choice, `asked` a request. `begun_at` is the last attempt.
+    """
 
     since: datetime | None
     size: int
@@ -61,27 +64,28 @@ class Remains:
 
     @property
     def seconds(self) -> int:
-        """Return about how many seconds calls will wait."""
+        """Return an estimate of how many seconds calls will wait."""
         return max(1, round(self.size / BYTES_A_SECOND))
 
 
 def note(at: datetime) -> None:
-    """Record, in the transaction of a redaction, that SQLite's file or PostgreSQL's statistics need a rewrite.
+    """Record, in the transaction of a redaction, that copies of redacted content have to be removed.
 
-    PostgreSQL cleans its files itself in time, or at once by `VACUUM FULL`, but keeps values for its planner.
+    On SQLite, the file will be rewritten. PostgreSQL cleans its files itself in time, or at once by `VACUUM FULL`, but
+    its planner's statistics keep values; these will be computed again.
     """
     _rewritten.clear()
     HubSettings.objects.update_or_create(pk=1, defaults={"scrub_since": at})
 
 
 def remains() -> Remains:
-    """Return the remains to scrub and the time for it."""
+    """Return the state of the clean-up."""
     row = HubSettings.current()
     return Remains(row.scrub_since, _size(), row.scrub_hour, row.scrub_asked, row.scrub_begun_at)
 
 
 def scrub_small() -> None:
-    """Remove the copies right after a redaction, unless the file is large."""
+    """Remove the copies right after a redaction, unless the file is large or a transaction is open."""
     if connection.in_atomic_block or _size() > AT_ONCE_BYTES:
         return
     try:
@@ -91,16 +95,17 @@ def scrub_small() -> None:
 
 
 def scrub_due(at: datetime) -> None:
-    """Remove the copies in the background if there are any and it is time; raises NotScrubbed."""
+    """Remove the copies in the background, if there are any and it is time. Raises NotScrubbed."""
     there = remains()
     if there.since is not None and is_due(there, at):
         scrub(at)
 
 
 def is_due(there: Remains, at: datetime) -> bool:
-    """Return whether to try now: at once for a small file or a request, else at the hour, or after a day.
+    """Return whether to remove the copies now: of a small file at once, of a large one at the hour or a day later.
 
-    A clock that was set back makes it early or a day late, but never prevents it.
+    A person's request (`asked`) makes it due at once. A clock that was set back makes it early or a day late, but never
+    prevents it.
     """
     tried = there.begun_at
     if there.since is not None and _rewritten.get("since") == there.since:
@@ -116,14 +121,14 @@ def is_due(there: Remains, at: datetime) -> bool:
 
 
 def ask(act: Act) -> None:
-    """Request a scrub now; the background begins it within seconds."""
+    """Ask for the clean-up to begin now; the background begins it within seconds."""
     with writing():
         HubSettings.objects.filter(pk=1, scrub_since__isnull=False).update(scrub_asked=True)
         audit.on_hub(act, Record("ask_scrub"))
 
 
 def set_hour(hour: int, act: Act) -> None:
-    """Set the hour (UTC) at which a large file is rewritten."""
+    """Set the hour (UTC) at which the background rewrites a large file."""
     with writing():
         head = audit.lock_hub()
         row, _ = HubSettings.objects.get_or_create(pk=1)
@@ -133,7 +138,7 @@ def set_hour(hour: int, act: Act) -> None:
 
 
 def _file() -> Path | None:
-    """Return SQLite's file; None for PostgreSQL, whose new statistics take no time."""
+    """Return SQLite's file. Return None for PostgreSQL, whose new statistics take little time."""
     if connection.vendor != "sqlite":
         return None
     path = Path(str(connection.settings_dict["NAME"]))
@@ -146,9 +151,9 @@ def _size() -> int:
 
 
 def scrub(at: datetime) -> None:
-    """Remove the copies, if there may be any; raises NotScrubbed if some are left.
+    """Remove the copies, if there may be any. Raises NotScrubbed if some are left.
 
-    The file is rewritten once for each redaction, while calls wait. Then the write-ahead log is emptied; if a reader
+    The file is rewritten once for each redaction, while calls wait. Then the write-ahead log is emptied. If a reader
     prevents that, the background tries again.
     """
     with _one_at_a_time:

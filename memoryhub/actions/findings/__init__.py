@@ -1,1 +1,1 @@
-"""The rules for sensitive text, its findings, and scans."""
+"""Acts on sensitive text: the rules for it, its findings, and scans of the history."""

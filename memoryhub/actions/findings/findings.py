@@ -1,4 +1,4 @@
-"""Screens new text for sensitive values before it is stored, and records findings of flagged values."""
+"""Screens new texts for sensitive values before they are stored, and records findings of flagged values."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,10 @@ COMMANDS = {
 
 
 class Screened(NamedTuple):
-    """A text as it may be stored. `masked` are spans of the original text, `flagged` are spans of this one."""
+    """A text in the form in which it may be stored.
+
+    `masked` are spans of the text before masking, `flagged` spans of `text`.
+    """
 
     text: str
     masked: tuple[Span, ...] = ()
@@ -44,10 +47,10 @@ class ScreenedPath(NamedTuple):
 
 
 class NeedsReason(Exception):
-    """A person's text has flagged `spans`, or a path has flagged `path_spans`, so the hub asks for a reason.
+    """A person has to give a reason, and nothing was written.
 
-    Nothing was written. With a reason, the findings are stored as dismissed. It is also raised for a dismissal without
-    a reason.
+    Raised if a person's text has flagged `spans`, or a path has flagged `path_spans`. With a reason, these findings are
+    stored as dismissed. Also raised if a person dismisses a finding without a reason.
     """
 
     def __init__(
@@ -61,10 +64,10 @@ class NeedsReason(Exception):
 
 
 def screen(store: Tree, path: str, old: str | None, new: str, *, written: tuple[int, int] | None = None) -> Screened:
-    """Return what may be stored of a new text; only lines that are not in the old text are screened.
+    """Return what may be stored of a new text. Only lines that are not in the old text are screened.
 
-    `written` is the span of the new text that was written, if that is known. Raises a ToolError that names a blocked
-    kind and its line.
+    `written` is the span of the new text that was written, if it is known. Raises a ToolError that names a blocked kind
+    and its line.
     """
     rules = store.ruling
     if rules.is_idle or old == new:
@@ -83,7 +86,7 @@ def screen(store: Tree, path: str, old: str | None, new: str, *, written: tuple[
 
 
 def _spans(rules: Ruling, novelty: Novelty) -> Spans:
-    """Return the spans of a text that are kept out, and those that are flagged."""
+    """Return two lists: the spans of a text that are kept out, and those that are flagged."""
     if not novelty.has_any(rules.watched):
         return [], []
     kept_out = novelty.found(rules.kept_out)
@@ -91,9 +94,9 @@ def _spans(rules: Ruling, novelty: Novelty) -> Spans:
 
 
 def look_ahead(rules: Ruling, texts: Iterable[str]) -> Looked:
-    """Screen new texts before their store is locked, for `Tree.looked`.
+    """Return what the rules find in new texts, for `Tree.looked`. Call it before the store is locked.
 
-    If the rules have changed when it is locked, the texts are screened again.
+    If the rules have changed when the store is locked, the texts are screened again.
     """
     if rules.is_idle:
         return {}
@@ -107,7 +110,10 @@ def _refuse_blocked(actions: Mapping[str, Action], path: str, text: str, spans: 
 
 
 def screen_path(store: Tree, path: str) -> ScreenedPath:
-    """Screen a new path, which cannot be masked; raises ToolError for a masked or blocked kind."""
+    """Return a new path with its flagged spans.
+
+    Raises ToolError if it has a masked or blocked kind: paths are not masked.
+    """
     rules = store.ruling
     if kept_out := rules.spans(path):
         raise ToolError(results.path_blocked(kept_out[0].kind))
@@ -115,12 +121,12 @@ def screen_path(store: Tree, path: str) -> ScreenedPath:
 
 
 def told(screened: Screened) -> str:
-    """Return the end of an agent's answer if something was masked, else an empty text."""
+    """Return the last sentence of an agent's answer if something was masked, else an empty text."""
     return results.masked([span.kind for span in screened.masked]) if screened.masked else ""
 
 
 class Kept(NamedTuple):
-    """A text that becomes the newest again: its row, and its findings."""
+    """The row of a text that may become a memory's newest text, and what was found in the text."""
 
     text: str
     size: int
@@ -129,7 +135,10 @@ class Kept(NamedTuple):
 
 
 def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text: str, size: int, sha256: str) -> Kept:
-    """Screen a stored text (its row's id) by the current rules, so that it can become the newest again."""
+    """Screen a stored text by the current rules, so that it can become the newest again. `text` is its row's id.
+
+    If something is masked, the result is a new row.
+    """
     if store.ruling.is_idle:
         return Kept(text, size, sha256)
     screened = screen(store, path, old, text_of(store, text) or "")
@@ -139,14 +148,17 @@ def screen_stored(store: Tree, memory_id: str, path: str, old: str | None, text:
 
 
 def add_screened(store: Tree, memory_id: str, screened: Screened) -> Kept:
-    """Add a row for a screened text that has none yet."""
+    """Add a row for a screened text and return it as `Kept`."""
     encoded = screened.text.encode()
     row_id = tree.add_text(store, memory_id, screened.text)
     return Kept(row_id, len(encoded), hashlib.sha256(encoded).hexdigest(), screened)
 
 
 def text_of(store: Tree, text: str | None) -> str | None:
-    """Return a text by its row's id; None if the rules are idle."""
+    """Return a text by its row's id.
+
+    None if there is no such row, or if the rules are idle, so that no one needs the text.
+    """
     row = sql.one(sql.TEXT, store.store, text) if text and not store.ruling.is_idle else None
     return row[0] if row else None
 
@@ -155,10 +167,10 @@ def text_of(store: Tree, text: str | None) -> str | None:
 
 
 def note(store: Tree, memory_id: str, version_id: str, screened: Screened, place: ScreenedPath | None = None) -> None:
-    """Record the flagged spans of a version, in the transaction that makes it, before its entry is written.
+    """Record the flagged spans of a version. Call it when the version is made, before its entry is written.
 
-    Known open findings stay as they are. A resolved one gets the new position, and `settling` opens it again after the
-    entry. Raises NeedsReason.
+    Findings that are known and open stay as they are. A resolved one gets the new position, and `settling` opens it
+    again after the entry. Raises NeedsReason.
     """
     found = [_row(store, memory_id, version_id, span, screened.text) for span in screened.flagged[:MOST]]
     if place is not None:
@@ -168,7 +180,7 @@ def note(store: Tree, memory_id: str, version_id: str, screened: Screened, place
 
 
 def note_path(store: Tree, memories: Sequence[StoredMemory], place: ScreenedPath) -> None:
-    """Record the flagged spans in the new path of memories, or of a directory above them, that have just moved."""
+    """Record the flagged spans of a new path, for the memories that have just moved to it or under it."""
     if place.flagged:
         made = [version.id for version in store.made[-len(memories) :]]
         moved = zip([memory.id for memory in memories], made, strict=True)
@@ -216,7 +228,7 @@ _Key = tuple[str, str, str | None]
 
 
 def _known(store: Tree, memories: set[str]) -> dict[_Key, tuple[str, str]]:
-    """Return (id, state) of the findings of some memories."""
+    """Return {(memory, kind, fingerprint): (id, state)} of the findings of some memories."""
     known: dict[_Key, tuple[str, str]] = {}
     for part in in_parts(sorted(memories)):
         found = Finding.objects.of_store(store.store).filter(memory_id__in=part, fingerprint__isnull=False)
@@ -226,7 +238,7 @@ def _known(store: Tree, memories: set[str]) -> dict[_Key, tuple[str, str]]:
 
 
 def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, place: ScreenedPath | None) -> None:
-    """Mark findings as dismissed by a person's reason; raises NeedsReason without one."""
+    """Mark findings as dismissed with the person's reason. Raises NeedsReason if there is none."""
     rows = list(rows)
     store.reason = store.ruling.masked((store.reason or "").strip())
     if not store.reason:
@@ -247,7 +259,10 @@ def _require_reason(store: Tree, rows: Iterable[Finding], screened: Screened, pl
 
 
 def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note: str, act: Act) -> int:
-    """Dismiss open findings, or open dismissed ones again; return their number. Raises NeedsReason without a note."""
+    """Dismiss open findings, or open dismissed ones again; return how many.
+
+    Raises NeedsReason for a dismissal without a note.
+    """
     state = FindingState(state)
     if state not in COMMANDS:
         raise ValueError("no one can claim that a text is gone")
@@ -268,7 +283,7 @@ def decide(store_id: str, finding_ids: Sequence[str], state: FindingState, note:
 
 
 def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> list[Finding]:
-    """Return the findings in the state to change: open ones to dismiss, or dismissed ones to open."""
+    """Return the findings whose state changes: open ones for a dismissal, dismissed ones for the state OPEN."""
     other = FindingState.OPEN if state == FindingState.DISMISSED else FindingState.DISMISSED
     found: list[Finding] = []
     for part in in_parts(sorted(set(finding_ids))):
@@ -277,7 +292,7 @@ def _of_ids(store_id: str, finding_ids: Sequence[str], state: FindingState) -> l
 
 
 def _told(found: Sequence[Finding], after: FindingState) -> Record:
-    """Return the record of a decision: the findings by their previous state, and their kinds."""
+    """Return the record of a decision. Its input has the findings by their state before, and their kinds."""
     before = {
         state: named_ids([finding.pk for finding in found if finding.state == state])
         for state in sorted({str(finding.state) for finding in found})
@@ -293,7 +308,7 @@ def _told(found: Sequence[Finding], after: FindingState) -> Record:
 
 
 def reveal(store_id: str, version_id: str, act: Act) -> str | None:
-    """Return the whole text of a version and record who saw it; without a text, return None and record nothing."""
+    """Return the whole text of a version, and record who saw it. Without a text, return None and record nothing."""
     with tree.locked(store_id, act) as store:
         version = MemoryVersion.objects.among(store_id, [version_id]).select_related("text").first()
         if version is None or version.content is None:

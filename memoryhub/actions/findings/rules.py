@@ -1,4 +1,4 @@
-"""The rules for sensitive text: what the hub does with each kind in a store, or by default in every store."""
+"""The rules for sensitive text: the action for each kind, in one store or by default in every store."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ class UnknownRule(Exception):
 
 
 def save_rules(store_id: str | None, rules: Mapping[str, str], act: Act) -> None:
-    """Set all rules of a store, or (None) of the hub; a missing or empty kind has no own rule there.
+    """Replace all rules of a store, or of the hub if `store_id` is None. A kind without an action has no rule there.
 
     The entry has the rules before and after; without a change there is no entry. Raises UnknownRule.
     """

@@ -1,7 +1,7 @@
-"""Scans: search every text and path that a store has ever held, for the kinds chosen at the start.
+"""Scans: a search of every text and path that a store has ever had, for the kinds chosen at the start.
 
-A scan reads the versions memory by memory, oldest first, in short steps. Each step reads a bounded amount, and its
-transaction only writes what it found.
+A scan reads the versions memory by memory, oldest first, in short steps. Each step reads a limited amount, and its
+transaction only writes what the step found.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -39,7 +39,7 @@ STEP_BYTES = 256 * 1024
 
 
 class ScanRuns(Exception):
-    """A scan of the store is still running; only one at a time is allowed."""
+    """Another scan of the store (`scan`) is still running. Only one at a time is allowed."""
 
     def __init__(self, scan: Scan) -> None:
         super().__init__(scan.pk)
@@ -47,11 +47,11 @@ class ScanRuns(Exception):
 
 
 class Nothing(Exception):
-    """No kind was chosen, and the store's rules are all off."""
+    """There is nothing to search for: no kind was chosen, and the store's rules are all off."""
 
 
 class _Content(NamedTuple):
-    """The text (None: none, or redacted) and the path of a memory before a version."""
+    """The text and the path of a memory before a version. `text` is None if there is none, or if it was redacted."""
 
     memory: str
     text: str | None
@@ -59,7 +59,7 @@ class _Content(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """A version of a step: the ids of itself, its memory and its text."""
+    """A version that a step reads. `memory` and `text` are ids; `text` is None for a deletion or a redacted version."""
 
     id: str
     memory: str
@@ -71,13 +71,16 @@ class _Version(NamedTuple):
 
 
 def watched(store: MemoryStore) -> list[str]:
-    """Return the kinds that the store's rules do not ignore, in the order of KINDS."""
+    """Return the kinds that the store's rules do not switch off, in the order of KINDS."""
     actions = actions_of(audit.to_json(store.rules), audit.to_json(HubSettings.current().rules))
     return [kind for kind in KINDS if actions[kind] != Action.OFF]
 
 
 def start(store_id: str, kinds: Collection[str], act: Act, *, by: User | None = None) -> Scan:
-    """Begin a scan for some kinds (none: those of the store's rules); raises ScanRuns, and Nothing."""
+    """Begin a scan and return it. If `kinds` is empty, it searches for the kinds that the store's rules watch.
+
+    Raises ScanRuns and Nothing.
+    """
     with tree.locked(store_id, act) as store:
         running = of_store(store_id).filter(state=ScanState.RUNNING).first()
         if running is not None:
@@ -98,7 +101,7 @@ def start(store_id: str, kinds: Collection[str], act: Act, *, by: User | None = 
 
 
 def cancel(scan_id: str, act: Act) -> bool:
-    """End a running scan, keep its findings, and return whether it was running."""
+    """End a running scan and keep its findings. Return False if it was not running."""
     store_id = Scan.objects.values_list("store_id", flat=True).get(pk=scan_id)
     with tree.locked(store_id, act) as store:
         return _end(store, scan_id, ScanState.CANCELLED)
@@ -114,9 +117,10 @@ def running() -> "QuerySet[Scan]":
 
 
 def step(scan_id: str, at: datetime) -> bool:
-    """Scan the next few versions, record the findings in one short transaction, and return whether more are left.
+    """Scan the next few versions and record the findings in one short transaction; return whether the scan goes on.
 
-    If one of these versions was removed or redacted in the meantime, nothing is recorded and the step is repeated.
+    If one of these versions was removed or redacted in the meantime, nothing is recorded. The next step then reads them
+    again.
     """
     scan = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).first()
     if scan is None:
@@ -150,7 +154,7 @@ def _place(position: str) -> tuple[str, int]:
 
 
 def _next(store_id: str, memory: str, number: int) -> list[_Version]:
-    """Return the next versions by memory and number, as many as one step reads."""
+    """Return the next versions, sorted by memory and number, as many as one step may read."""
     fields = ("pk", "memory_id", "number", "path", "text_id", "size", "redacted_seq")
     after = Q(memory_id__gt=memory) | Q(memory_id=memory, number__gt=number)
     rows = MemoryVersion.objects.filter(after, store_id=store_id, memory_id__gte=memory)
@@ -166,7 +170,7 @@ def _next(store_id: str, memory: str, number: int) -> list[_Version]:
 
 
 def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterator[Finding]:
-    """Yield findings in the texts and paths of some versions that are not in the version before."""
+    """Yield findings in the texts and paths of some versions; what the version before already had is left out."""
     texts = MemoryText.objects.contents(scan.store_id, {version.text for version in versions if version.text})
     before = _before(scan, versions)
     kinds = frozenset(scan.kinds)
@@ -182,7 +186,10 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
 
 
 def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
-    """Return the content of the version before the first of these, if it belongs to the same memory."""
+    """Return the last content before the first of these versions.
+
+    None if that is the first one of its memory to be read.
+    """
     memory, number = _place(scan.position)
     if not versions or versions[0].memory != memory:
         return None
@@ -217,7 +224,7 @@ def _is_as_read(store_id: str, versions: Sequence[_Version]) -> bool:
 
 
 def _go_on(store: Tree, scan: Scan, versions: Sequence[_Version], found: Sequence[Finding]) -> None:
-    """Store the position of the scan, and new findings with an entry; known findings stay as they are."""
+    """Store the position of the scan, and the new findings with an entry. Known findings stay as they are."""
     last = versions[-1]
     moved = Scan.objects.filter(pk=scan.pk, state=ScanState.RUNNING, position=scan.position).update(
         position=f"{last.memory}/{last.number}", checked=scan.checked + len(versions)
@@ -246,7 +253,7 @@ def _known(store_id: str, memories: Collection[str]) -> set[tuple[str, str, str 
 
 
 def _end(store: Tree, scan_id: str, state: ScanState) -> bool:
-    """End a running scan with its entry; return whether it was running."""
+    """End a running scan, with an entry. Return False if it was not running."""
     ended = Scan.objects.filter(pk=scan_id, state=ScanState.RUNNING).update(state=state, ended_at=store.at)
     if ended:
         scan = Scan.objects.get(pk=scan_id)

@@ -1,4 +1,4 @@
-"""Rechecks findings that people once called resolved although their text could still be there."""
+"""Checks findings that people once marked as resolved, although their value could still be in the memory."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ STEP = 100
 
 
 def step(at: datetime) -> bool:
-    """Open resolved findings again whose value is still in their memory; return whether there may be more."""
+    """Open those resolved findings again whose value is still in their memory; return whether to call this again."""
     store_id = _next_store()
     if store_id is None:
         return False

@@ -1,1 +1,1 @@
-"""Past states, blame, and plans that restore or undo."""
+"""Past states, blame, and the plans that restore and undo."""

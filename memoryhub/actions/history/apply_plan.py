@@ -1,4 +1,4 @@
-"""Restoring and undoing: applies the choices that a person made in a plan, in one transaction with one audit entry."""
+"""Applies a plan that restores or undoes, with a person's choices, in one transaction with one audit entry."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, the memory and version if there is just one, and the number of changes."""
+    """The result of an act: the entry's seq, and how many versions it made (`count`).
+
+    `memory` and `version` are set if there is exactly one.
+    """
 
     seq: int
     memory: str | None
@@ -57,7 +60,7 @@ def restore(
 ) -> Done:
     """Restore the store, a directory or a memory to its state after entry `seq`, by the plan with this digest.
 
-    Raises PlanChanged (nothing was done), ToolError if a choice is missing or impossible, and TooMuch.
+    Raises PlanChanged (nothing was done), TooMuch, and ToolError, for example if a choice is missing.
     """
     with tree.locked(store_id, act) as store:
         plan = _as_shown(restore_plan(store_id, seq, path=path, memory=memory), digest)
@@ -77,11 +80,11 @@ def undo(
     told: Mapping[str, object] | None = None,
     reopens: bool = True,
 ) -> Done:
-    """Undo versions by the plan with this digest; undone versions that awaited review become reverted.
+    """Undo versions by the plan with this digest. Undone versions that awaited review become reverted.
 
-    If an undo is undone, the versions that it reverted await review again, with a second entry (unless `reopens` is
-    False). `told` goes into the entry's input and names what is undone (a session, an entry). Raises the same errors as
-    `restore`.
+    If an undo is undone, the versions that it reverted await review again; a second entry says so, unless `reopens` is
+    False. `told` is added to the entry's input and names what is undone (a session, an entry). Raises the same errors
+    as `restore`.
     """
     with tree.locked(store_id, act) as store:
         plan = _as_shown(undo_plan(store_id, versions), digest)
@@ -105,7 +108,7 @@ def _as_shown(plan: Plan, digest: str) -> Plan:
 
 
 def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for the versions that await review, except those of kept memories."""
+    """Return (memory, version) for those versions that await review. Versions of kept memories are left out."""
     found: list[tuple[str, str]] = []
     for part in plans.in_parts(sorted(versions)):
         waiting = MemoryVersion.objects.among(store_id, part).unreviewed()
@@ -130,7 +133,7 @@ def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | N
 
 
 def _apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
-    """Apply the choices and return the ids of the memories that were left as they are."""
+    """Apply the choices. Return the ids of the memories for which the choice is KEEP."""
     tree.require_active(store)
     chosen = [(change, _choice(change, choices)) for change in plan.changes]
     wanted = [(change, change.chosen(choice)) for change, choice in chosen if choice != Choice.KEEP]
@@ -156,7 +159,7 @@ def _choice(change: Change, choices: Mapping[str, Choice]) -> Choice:
 
 
 def _require_versions(store: Tree, changes: Sequence[Change]) -> None:
-    """Raise ToolError for the first memory that may have no further version."""
+    """Raise ToolError for the first memory that has reached the limit of versions."""
     most = store.limits.versions
     for part in plans.in_parts(change.memory for change in changes if most is not None and change.number >= most):
         full = Memory.objects.among(store.store, part).order_by("path")
@@ -186,7 +189,7 @@ def _delete(store: Tree, change: Change, state: State) -> None:
 
 
 def _rewrite(store: Tree, change: Change, state: State) -> None:
-    """Give a memory another text at the same path."""
+    """Give a memory another text, if the plan leaves it at its path."""
     if state.is_there and state.path == change.now.path:
         kept = _kept(store, change, state)
         tree.check_limits(store, str(state.path), old_size=change.now.size, new_size=kept.size)
@@ -195,7 +198,7 @@ def _rewrite(store: Tree, change: Change, state: State) -> None:
 
 
 def _place(store: Tree, change: Change, state: State) -> None:
-    """Move a memory to another path, or out of the trash."""
+    """Move a memory to another path, or from the trash to a path, if the plan says so."""
     if not state.is_there or state.path == change.now.path:
         return
     path = str(state.path)
@@ -212,7 +215,7 @@ def _place(store: Tree, change: Change, state: State) -> None:
 
 
 def _kept(store: Tree, change: Change, state: State) -> Kept:
-    """Return the wanted text as the current rules allow it; a merged text gets its row."""
+    """Return the row of the wanted text, screened by the current rules. A merged text gets a row here."""
     now, path = change.now, str(state.path)
     if state.text and now.is_there and state.sha256 == now.sha256:
         return Kept(state.text, state.size, state.sha256)

@@ -1,4 +1,4 @@
-"""Loads the versions of a memory for blame, within the bounds of one page on versions and bytes."""
+"""Loads the versions of a memory for blame. One page loads a limited number of versions and bytes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ CHUNK = 32
 
 
 class Row(NamedTuple):
-    """The facts of a version without its text."""
+    """A version without its text."""
 
     number: int
     id: str
@@ -38,9 +38,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Consecutive versions of a memory; `whole` means that no earlier (or later) version was left out.
+    """Consecutive versions of a memory, oldest first. `whole` is False if versions were left out at the far end.
 
-    Retention may have removed versions between them. If `oldest_kept` is set, it removed all versions before that one.
+    Retention may have removed versions between them. If it removed all versions before the first one, `oldest_kept` is
+    the number of the first one.
     """
 
     rows: Sequence[Row]
@@ -48,7 +49,7 @@ class History:
     oldest_kept: int | None = None
 
     def versions(self) -> list[Version]:
-        """Return the versions, with one empty version for each stretch of removed ones."""
+        """Return the versions. Each run of removed ones becomes one version without a text."""
         found: list[Version] = []
         for before, row in zip([None, *self.rows], self.rows, strict=False):
             if before is not None and row.number > before.number + 1:
@@ -62,7 +63,7 @@ class History:
 
 
 def up_to(memory: Memory, number: int) -> History:
-    """Return the versions up to a number; if they are too many, the nearest ones."""
+    """Return the versions up to a number. If they are too many, the newest of them are returned."""
     found = _rows(memory, "-number", MOST_VERSIONS, number__lte=number)
     kept = _within(found)
     oldest, all_found = kept[-1].number, len(kept) == len(found)
@@ -70,7 +71,7 @@ def up_to(memory: Memory, number: int) -> History:
 
 
 def onward(memory: Memory, number: int, most: int = MOST_VERSIONS) -> History:
-    """Return a version and the versions after it."""
+    """Return the version with this number and those after it, at most `most`."""
     found = _rows(memory, "number", most, number__gte=number)
     kept = _within(found)[:most]
     return History(kept, whole=len(kept) == len(found))
@@ -83,7 +84,7 @@ def _rows(memory: Memory, order: str, most: int, **bound: int) -> list[Row]:
 
 
 def _within(rows: Sequence[Row]) -> Sequence[Row]:
-    """Return the first rows within the bounds on versions and bytes, at least one."""
+    """Return the first rows within the limits on versions and bytes, but at least one row."""
     seen: set[str] = set()
     total = 0
     for place, row in enumerate(rows[:MOST_VERSIONS]):
@@ -96,14 +97,14 @@ def _within(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def line_counts(store_ids: Collection[str], ids: Collection[str]) -> dict[str, int]:
-    """Return the number of lines of each version's text, by version id; versions without a text are left out."""
+    """Return {version id: number of lines}. Versions without a text are left out."""
     versions = MemoryVersion.objects.filter(store_id__in=store_ids, pk__in=ids, text__isnull=False)
     rows = versions.values_list("id", "text__content")
     return {id: count_lines(content) for id, content in rows.iterator(chunk_size=CHUNK)} if ids else {}
 
 
 class Texts:
-    """Texts of a store by id, loaded in chunks in the expected order of use; only one chunk is kept."""
+    """Texts of a store by id. They are loaded in chunks in the expected order of use, and only one chunk is kept."""
 
     def __init__(self, store_id: str, order: Sequence[str]) -> None:
         self.store_id = store_id
@@ -112,7 +113,7 @@ class Texts:
         self.loaded: dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
-        """Return a text; empty if it was redacted after its version was found."""
+        """Return the text with this id, or an empty text if it was redacted in the meantime."""
         if text not in self.loaded:
             place = self.places.get(text, 0)
             wanted = self.order[place : place + CHUNK] if text in self.places else [text]

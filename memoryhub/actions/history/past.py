@@ -1,4 +1,4 @@
-"""Lists the names in a directory after one entry, by index searches that skip from name to name."""
+"""Lists the names in a directory after one entry, with index searches that skip from name to name."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -18,10 +18,10 @@ THERE, UNKNOWN = "there", "unknown"
 
 
 class Name(NamedTuple):
-    """A name in a directory, with the first path that has it: the memory's own, or one under a subdirectory.
+    """A name in a directory, and `place`, the first path that has it: a memory's path, or one under a subdirectory.
 
-    `was` is the id of the version that was current at a memory's path. For a directory it is THERE, or UNKNOWN if too
-    many versions lie under it. It is None if nothing was there.
+    For a memory, `was` is the id of the version at that path. For a directory it is THERE, or UNKNOWN if too many
+    versions are under it. `was` is None if nothing was there. `step` counts the names that the search has seen.
     """
 
     place: str
@@ -30,10 +30,10 @@ class Name(NamedTuple):
 
 
 def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: int, most: int) -> list[Name]:
-    """Return at most `most` names in a directory after the entry `seq`, in the order of paths.
+    """Return at most `most` names in a directory after the entry `seq`, sorted by path.
 
-    `within` is (low, begin, high): the directory's range and the path to begin at. After `steps` names the search
-    stops, and the last name is returned even if nothing was there (`was` is None then).
+    `within` is (low, begin, high): the range of the directory's paths, and the path to begin at. After `steps` names
+    the search stops. Then the last name is returned even if nothing was there (its `was` is None).
     """
     if seq <= FEW:
         return list(islice(_of_few(store_id, within, seq), most))
@@ -51,7 +51,7 @@ def names_at(store_id: str, within: tuple[str, str, str], seq: int, *, steps: in
 
 
 def _of_few(store_id: str, within: tuple[str, str, str], seq: int) -> Iterator[Name]:
-    """Yield the names from all versions that were current, by the index (store, seq)."""
+    """Yield the names from all versions that were current after the entry, using the index (store, seq)."""
     low, begin, high = within
     current = MemoryVersion.objects.filter(store_id=store_id).as_of(seq).values_list("path", "pk")
     seen = ""

@@ -15,10 +15,10 @@ MOST_LATER = 5
 
 
 def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: str | None = None) -> Plan:
-    """Return the plan that restores the store, the directory at `path` or one memory to its state after entry `seq`.
+    """Return the plan that restores a memory, a directory or the store to its state after entry `seq`.
 
-    For a directory, the plan covers the memories in it then and now; a memory that came from elsewhere goes back there.
-    Raises plans.TooMuch.
+    `path` names the directory. Its plan covers the memories that were in it then or are in it now; those that were
+    elsewhere then go back there. Raises plans.TooMuch.
     """
     with snapshot():
         concerned = _concerned(store_id, seq, path, memory)
@@ -60,7 +60,7 @@ def _was_removed(memory: Memory, seq: int) -> bool:
 
 
 def _states(store_id: str, seq: int, ids: list[str]) -> dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]]:
-    """Return, by memory, the version that was current after the entry, and the newest versions since."""
+    """Return {memory: (the version that was current after the entry or None, the newest versions since)}."""
     found: dict[str, tuple[MemoryVersion | None, list[MemoryVersion]]] = {}
     versions = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=ids)
     newest = versions.filter(seq__gt=seq, number__gt=F("memory__version_count") - MOST_LATER)
@@ -80,12 +80,12 @@ def _change(memory: Memory, version: MemoryVersion | None, later: list[MemoryVer
 
 
 def is_redacted(version: MemoryVersion) -> bool:
-    """Return whether a version's text was redacted."""
+    """Return whether a version has lost its text by redaction."""
     return version.operation != Operation.DELETED and version.text_id is None
 
 
 def without_text(change: Change) -> Change:
-    """Return a change whose text no longer exists; the only choice is to keep the memory as it is."""
+    """Return a change whose wanted text no longer exists. Its only choice is to keep the memory as it is."""
     gone = State(change.now.path, change.now.text, change.now.size, change.now.sha256)
     return Change(
         change.memory,

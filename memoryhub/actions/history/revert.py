@@ -1,4 +1,4 @@
-"""Reverts versions by agents from the review, and takes a decision back."""
+"""Reverts versions that agents wrote, from the review, and takes decisions back."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from memoryhub.models import AuditEntry, MemoryVersion, ReviewState
 
 
 class NeedsChoice(Exception):
-    """Later changes overlap with the reverted ones (`plan` says where), so a person has to choose; nothing was done."""
+    """Later changes overlap with the reverted ones, so a person has to choose. Nothing was done; `plan` shows where."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__("later changes overlap with it")
@@ -22,7 +22,7 @@ class NeedsChoice(Exception):
 
 
 def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
-    """Undo one version that awaits review; raises decisions.Decided and NeedsChoice."""
+    """Undo one version that awaits review. Raises decisions.Decided if it does not, and NeedsChoice."""
     with tree.locked(store_id, act):
         version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
         if version is None or version.review_state != ReviewState.UNREVIEWED:
@@ -34,7 +34,11 @@ def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
 
 
 def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
-    """Undo the versions that still await review; also return how many were left because a person has to choose."""
+    """Undo those of the versions that still await review.
+
+    Returns (result, number left): None if nothing was undone, and how many versions are left because a person has to
+    choose.
+    """
     with tree.locked(store_id, act):
         waiting = dict(_waiting(store_id, versions))
         left: set[str] = set()
@@ -66,8 +70,8 @@ def _revert(store_id: str, versions: Sequence[str], plan: Plan, act: Act) -> dec
 def take_back(store_id: str, seq: int, act: Act) -> int | None:
     """Take back the decision of entry `seq`: the versions that it approved or reverted await review again.
 
-    Returns the seq of the last entry that this wrote, or None if others decided since. Raises NeedsChoice if later
-    changes overlap with what a revert made, and ToolError.
+    Returns the seq of the last entry that this wrote, or None if others have decided since. Raises ToolError. Raises
+    NeedsChoice if later changes overlap with what a revert made.
     """
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
     with writing():

@@ -1,4 +1,4 @@
-"""Plans that undo some versions of memories and keep what others have changed since."""
+"""Plans that undo some versions of memories, and keep later changes by others."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,14 +32,17 @@ a person keeps the memory or restores its earlier state.
 
 @dataclass(slots=True)
 class _History:
-    """A memory's history, replayed step by step: as it was, and without the undone versions.
+    """A memory's history, replayed step by step in two forms.
 
-    `real` and `left` are the last existing states of both histories, even if deleted since (None: it never existed).
-    `conflict` is set once a later change overlaps with an undone one, `gone` once a needed text no longer exists. If
-    the memory exists only because of undone versions, `left` has only the lines that others added, and `for_lines` is
-    set. `texts` has, for each text with undone lines (by its SHA-256), what was left of it then: if such a text is
-    restored later, its lines still belong to their first author. `unmerged`: too little of the plan's work was left for
-    a merge.
+    `real` is the history as it was, `left` the one without the undone versions. Each is the last state in which the
+    memory existed, even if it was deleted since (None: it never existed).
+
+    `conflict`: a later change overlaps with an undone one. `gone`: a needed text no longer exists. `unmerged`: too
+    little of the plan's work was left for a merge. `for_lines`: the memory exists only because of undone versions, so
+    `left` has only the lines that others added.
+
+    `texts` has, for each text with undone lines (by SHA-256), what was left of it then. If such a text is restored
+    later, its lines still belong to their first author.
     """
 
     real: State | None
@@ -68,7 +71,7 @@ class _History:
 
 
 def session_versions(store_id: str, session_id: str) -> list[str]:
-    """Return the ids of the versions that one session wrote in a store, in order."""
+    """Return the ids of the versions that one session wrote in a store, in the order of their entries."""
     seqs = AuditEntry.objects.of_chain(store_id).of_session(session_id).order_by("seq").values_list("seq", flat=True)
     found: list[str] = []
     for part in in_parts(seqs.iterator(2000)):
@@ -83,10 +86,10 @@ def entry_versions(store_id: str, seq: int) -> list[str]:
 
 
 def undo_plan(store_id: str, versions: Collection[str]) -> Plan:
-    """Return the plan that undoes these versions; what others changed since is kept where possible.
+    """Return the plan that undoes these versions. Where possible, later changes by others are kept.
 
-    If later changes overlap with the same lines, KEEP is proposed, APPLY keeps the later lines and undoes the rest, and
-    BEFORE drops them. Raises plans.TooMuch.
+    If later changes overlap with the same lines, KEEP is proposed. APPLY then keeps the later lines and undoes the
+    rest; BEFORE drops the later lines. Raises plans.TooMuch.
     """
     with snapshot():
         return plans.made(store_id, _changes(store_id, frozenset(versions)))
@@ -109,7 +112,7 @@ def _changes(store_id: str, versions: frozenset[str]) -> Iterator[Change]:
 
 
 def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
-    """Return the number of the first version to undo, by memory."""
+    """Return {memory: the number of its first version to undo}."""
     firsts: dict[str, int] = {}
     for part in in_parts(sorted(versions)):
         found = MemoryVersion.objects.among(store_id, part).values_list("memory_id", "number")
@@ -121,7 +124,7 @@ def _firsts(store_id: str, versions: frozenset[str]) -> dict[str, int]:
 def _change(
     memory: Memory, history: Sequence[MemoryVersion], versions: frozenset[str], first: int, work: Work
 ) -> Change:
-    """Return the change of one memory; `history` begins with the version before the first to undo, if there is one."""
+    """Return the change of one memory. `history` begins with the version before the first one to undo, if it exists."""
     base = history[0] if history[0].number < first else None
     steps = history[1:] if base else history
     passed = undone.without_cancelled(memory.store_id, steps, versions)
@@ -143,7 +146,7 @@ def _change(
 
 
 def _asked(store: str, change: Change, before: State, work: Work) -> Change:
-    """Return a conflicting change with its choices and the number of lines that BEFORE would drop."""
+    """Return a change with a conflict: its choices, and how many lines BEFORE would drop."""
     choices: tuple[Choice, ...] = (Choice.KEEP, Choice.APPLY, Choice.BEFORE)
     if change.then.same(change.now):
         choices = (Choice.KEEP, Choice.BEFORE)
@@ -155,13 +158,16 @@ def _asked(store: str, change: Change, before: State, work: Work) -> Change:
 
 
 def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first: int) -> bool:
-    """Return whether retention removed a version that the replay needs."""
+    """Return whether retention has removed a version that the replay needs."""
     numbers = [step.number for step in steps]
     return (first > 1 and base is None) or numbers != list(range(first, first + len(numbers)))
 
 
 def _told(history: _History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> _History:
-    """Replay all steps. If there are very many, a run of versions by others counts as one, and as a conflict."""
+    """Replay all steps and return the history. If there are very many, a run of versions by others is one step.
+
+    Such a run also counts as a conflict.
+    """
     in_stretches = len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):
         now = plans.of_version(step)
@@ -180,18 +186,18 @@ def _told(history: _History, steps: Sequence[MemoryVersion], passed: frozenset[s
 
 
 def _goes_on(following: MemoryVersion, passed: frozenset[str]) -> bool:
-    """Return whether the following version is also by others and not a deletion."""
+    """Return whether the following version is by others too, and is not a deletion."""
     return following.pk not in passed and plans.of_version(following).is_there
 
 
 def _note_text(history: _History, now: State) -> None:
-    """Remember, for a text with undone lines, the text without them, in case the memory returns to it."""
+    """For a text with undone lines, remember the text without them, in case a later version has that text again."""
     if history.left is None or history.left.sha256 != now.sha256:
         history.texts.setdefault(now.sha256, (history.left, history.left_is_there, history.for_lines))
 
 
 def _repeat(history: _History, now: State) -> None:
-    """Apply someone else's change to the history without the undone versions."""
+    """Apply someone else's version to the history without the undone versions."""
     left, real = history.left, history.real
     if not now.is_there:
         history.left_is_there = False
@@ -211,7 +217,7 @@ def _repeat(history: _History, now: State) -> None:
 
 
 def _bring_back(history: _History, now: State) -> None:
-    """Handle a restored text that an undone version had written: its lines still count as undone."""
+    """Apply a version that restores a text with undone lines. These lines still count as undone."""
     left, was_there, history.for_lines = history.texts[now.sha256]
     history.left = left if left is None else replace(left, path=now.path)
     history.left_is_there = left is not None and (was_there or not history.real_is_there)
@@ -219,7 +225,10 @@ def _bring_back(history: _History, now: State) -> None:
 
 
 def _repeat_alone(history: _History, real: State, now: State) -> None:
-    """Handle a change or restore of a memory that undone versions made: only the lines added by others are left."""
+    """Apply a version of a memory that exists only because of undone versions.
+
+    Only lines that others added are left.
+    """
     history.conflict = True
     if _adds_lines(history, real, now):
         history.left = _merged(history, State(now.path, None, 0, _EMPTY, ""), real, now)
@@ -248,7 +257,7 @@ def _repeat_edit(history: _History, left: State, real: State, now: State) -> Non
 
 
 def _merged(history: _History, left: State, real: State, now: State) -> State:
-    """Return `left` with the change from `real` to `now` merged in, which wins where both replaced the same lines."""
+    """Return `left` with the change from `real` to `now`. Where both changed the same lines, `now` wins."""
     base, mine, theirs = (_content(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:
         history.gone = True

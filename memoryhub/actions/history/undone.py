@@ -1,4 +1,4 @@
-"""Reads from an undo's audit entry which versions it undid, so that an undo of an undo is recognised."""
+"""Reads from the entries of undos which versions they undid, so that the undo of an undo is recognised."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -12,9 +12,9 @@ COMMANDS = ("undo", "revert")
 
 
 def taken_out(store_id: str, seqs: Iterable[int]) -> dict[int, frozenset[str]]:
-    """Return, for each of these entries that is an undo, the ids of the versions that it undid.
+    """Return {seq: ids of the versions that it undid} for those of these entries that are undos.
 
-    Entries that were removed, or whose input was redacted, are left out.
+    Entries that were removed are left out. An entry whose input was redacted has no ids.
     """
     found: dict[int, frozenset[str]] = {}
     for part in in_parts(sorted(set(seqs))):
@@ -25,7 +25,7 @@ def taken_out(store_id: str, seqs: Iterable[int]) -> dict[int, frozenset[str]]:
 
 
 def told_in(entry: AuditEntry) -> dict[str, Any]:
-    """Return an entry's input if it is an object, else an empty one."""
+    """Return an entry's input, if it is a JSON object, else an empty dict."""
     value = json.loads(entry.input or "{}")
     return value if isinstance(value, dict) else {}
 
@@ -36,7 +36,10 @@ def _named(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
 
 
 def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    """Return the ids of what an entry undid: a session's earlier versions, or those of an entry or import."""
+    """Return the ids of the versions that an entry undid, by what its input names.
+
+    A session: its versions before the entry. An import: the versions that it had made before. An entry: its versions.
+    """
     if told.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(told["session"])).filter(seq__lt=seq)
         seqs = list(of_session.values_list("seq", flat=True))
@@ -53,10 +56,10 @@ def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
 
 
 def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: frozenset[str]) -> frozenset[str]:
-    """Return the undone versions of a memory, with those undos of them that were undone and the undos of these.
+    """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` ones.
 
-    `steps` are the memory's versions from the first undone one. A version, its undo and the undo of that undo leave the
-    version in force: undoing it again skips all three.
+    `steps` are the memory's versions from the first undone one. If an undone version was undone before, and that undo
+    was undone too, the version is in force. Then both undos are skipped with it.
     """
     by_people = [step for step in steps if step.review_state is None and step.pk not in undone]
     taken = taken_out(store_id, [step.seq for step in by_people])
@@ -75,10 +78,10 @@ def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: fro
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """The effects of an undo on other versions.
+    """What an undo means for other versions.
 
-    `versions` are no longer in force; this includes the undone versions. `undos` are seqs of undone entries; what these
-    entries reverted awaits review again.
+    `versions` are no longer in force; the undone versions are among them. `undos` are the seqs of undos that are
+    undone: what they reverted awaits review again.
     """
 
     versions: frozenset[str]
@@ -86,7 +89,10 @@ class Consequences:
 
 
 def consequences(store_id: str, versions: Collection[str], kept: Collection[str]) -> Consequences:
-    """Return the effects of undoing versions outside of `kept` memories: undoing an undo restores its targets."""
+    """Return what it means to undo these versions, except those of `kept` memories.
+
+    Undoing an undo restores its versions.
+    """
     out, undos, level, goes_out = set(versions), list[int](), set(versions), True
     while level:
         seqs: set[int] = set()

@@ -1,1 +1,1 @@
-"""Acts on memories: tool calls, edits, the API, selections."""
+"""Acts on memories: tool calls, edits by people, the API, selections."""

@@ -1,8 +1,8 @@
-"""What the API does with one memory: create, retrieve, update and delete, each once and with its audit entry.
+"""What the API does with one memory: create, retrieve, update and delete.
 
-An entry's input has ids and paths, but neither a text nor its digest: the version that it names has both. Every
-function raises ToolError (also PathConflict and PreconditionFailed), calls.TooManyCalls and tree.NoSuchStore. Functions
-with a memory's id also raise NoSuchMemory, which makes no entry.
+Each call runs once and has its audit entry. The entry's input has ids and paths, but neither a text nor its digest; the
+version that the entry names has both. Every function raises ToolError (also PathConflict and PreconditionFailed),
+calls.NotRun and tree.NoSuchStore. Functions with a memory's id also raise NoSuchMemory, and then write no entry.
 """
 
 import hashlib
@@ -28,11 +28,11 @@ Told = Mapping[str, str | None]
 
 
 class NoSuchMemory(Exception):
-    """No live memory of the store has the id."""
+    """The store has no live memory with this id."""
 
 
 class MemoryTold(NamedTuple):
-    """A memory in the API's form; `content` is None in a basic view, and times are API strings."""
+    """A memory in the form of the API. `content` is None in a basic view. Times are strings."""
 
     id: str
     path: str
@@ -45,7 +45,10 @@ class MemoryTold(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The changes of an update; None leaves a value as it is. `expected` is the SHA-256 that the text must have."""
+    """What an update changes; None leaves a value as it is.
+
+    `expected` is the SHA-256 that the text must have (None: any).
+    """
 
     content: str | None
     path: str | None
@@ -53,13 +56,13 @@ class Change(NamedTuple):
 
 
 def create(store_id: str, path: str, content: str, asked: Asked) -> MemoryTold:
-    """Create a memory; never overwrite one."""
+    """Create a memory and return it. Raises PathConflict if a memory is at the path, under it or above it."""
     told = {"path": path}
     return _on_store(store_id, asked, Record("create", path=path), told, lambda store: _create(store, path, content))
 
 
 def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> MemoryTold:
-    """Return a memory; only a full view has its text and records a read."""
+    """Return a memory. Only a full view has its text, and only a full view is recorded as a read, with an entry."""
     if full:
         told = {"memory": memory_id}
         return _on_store(store_id, asked, Record("view"), told, lambda store: _retrieve(store, memory_id))
@@ -72,7 +75,10 @@ def retrieve(store_id: str, memory_id: str, asked: Asked, *, full: bool) -> Memo
 
 
 def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> MemoryTold:
-    """Write a new text, a new path or both as one version; if nothing changes, write only an entry."""
+    """Write a new text, a new path or both as one version, and return the memory.
+
+    Without a change, write only an entry.
+    """
     command = "edit" if change.content is not None else "rename"
     told = {"memory": memory_id, "new_path": change.path, "precondition": _named(change.expected)}
     record = Record(command, new_path=change.path, memory=memory_id)
@@ -80,7 +86,7 @@ def update(store_id: str, memory_id: str, change: Change, asked: Asked) -> Memor
 
 
 def delete(store_id: str, memory_id: str, expected: str | None, asked: Asked) -> None:
-    """Move a memory to the trash if its text has this SHA-256 (None: any text)."""
+    """Move a memory to the trash. `expected` is the SHA-256 that its text must have (None: any)."""
     told = {"memory": memory_id, "precondition": _named(expected)}
     record = Record("delete", memory=memory_id)
     return _on_store(store_id, asked, record, told, lambda store: _delete(store, memory_id, expected))
@@ -90,7 +96,7 @@ def delete(store_id: str, memory_id: str, expected: str | None, asked: Asked) ->
 
 
 def _on_store(store_id: str, asked: Asked, record: Record, told: Told, do: Callable[[Tree], tuple[T, Record]]) -> T:
-    """Run `do` by `on_store`; mask kept-out values in the entry, and write no entry for a missing memory."""
+    """Run `do` by `on_store`, and mask kept-out values in its entry. A missing memory makes no entry."""
 
     def work(store: Tree) -> tuple[T | Exception, Record | None]:
         try:
@@ -107,7 +113,7 @@ def _on_store(store_id: str, asked: Asked, record: Record, told: Told, do: Calla
 
 
 class _Refused(Exception):
-    """A refusal with a more complete record than the one from before the memory was read."""
+    """A refusal whose record also has what was read of the memory."""
 
     def __init__(self, record: Record, error: ToolError) -> None:
         super().__init__(error.message)
@@ -121,7 +127,10 @@ def _refused(store: Tree, record: Record, error: ToolError, told: Told) -> tuple
 
 
 def note_call(store_id: str, asked: Asked) -> None:
-    """Count a call that writes no entry, if calls are limited, and update the key's last use at most once a minute."""
+    """Note a call that writes no entry.
+
+    It counts if calls are limited; the key's last use is updated once a minute at most.
+    """
     sql.connect()
     counts = settings.MEMORYHUB_LIMITS["calls"] is not None or sql.one(sql_lists.COUNTS_CALLS, store_id)
     if asked.caller.stale or counts:
@@ -129,20 +138,20 @@ def note_call(store_id: str, asked: Asked) -> None:
 
 
 def told_of(row: sql.Row) -> MemoryTold:
-    """Return the memory in a row of the lists' SQL."""
+    """Return the memory in a row of `sql_lists`."""
     id, path, head, size, sha256, created_at, updated_at, content = row
     created_at, updated_at = sql_lists.moment(created_at), sql_lists.moment(updated_at)
     return MemoryTold(id, path, head, size, sha256, created_at, updated_at, content)
 
 
 def told_of_memory(memory: Memory) -> MemoryTold:
-    """Return a memory in its basic view."""
+    """Return a memory in the API's form, without its text."""
     at = moment(memory.created_at), moment(memory.updated_at)
     return MemoryTold(memory.pk, memory.path, memory.head_id, memory.size, memory.sha256, *at, content=None)
 
 
 def view(store: Tree, memory: str, version: str, path: str, content: str) -> Record:
-    """Record a read of a whole text by an agent, and return its entry: a view of all lines."""
+    """Record that an agent read a whole text; return the record of this view of all lines."""
     tree.mark_read(store, memory)
     last = text.shown_lines(content)
     return Record(
@@ -159,7 +168,10 @@ def view(store: Tree, memory: str, version: str, path: str, content: str) -> Rec
 
 
 def _named(expected: str | None) -> str | None:
-    """Return the precondition's name without its digest, which could confirm guesses at a text redacted later."""
+    """Return the name of a precondition, or None if there is none.
+
+    The digest itself is not recorded: it could confirm guesses at a text that is redacted later.
+    """
     return None if expected is None else "content_sha256"
 
 
@@ -229,7 +241,7 @@ def _changed(
 
 
 def _is_so(store: Tree, memory: StoredMemory, path: str, content: str | None) -> bool:
-    """Return whether a memory already has the wanted path and text, after masking."""
+    """Return whether a memory already has the wanted path and, after masking, the wanted text."""
     if path != memory.path:
         return False
     try:
@@ -268,9 +280,10 @@ def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> None:
 
 
 def require_free_path(store: Tree, path: str, taken: str, beneath: Callable[[str], str]) -> None:
-    """Raise PathConflict for a memory at a path, under it or above it.
+    """Raise PathConflict if a memory is at a path, under it or above it.
 
-    `taken` is the sentence for a memory at or under the path; `beneath(above)` returns the one for a memory above it.
+    `taken` is the message for a memory at or under the path. `beneath(above)` returns the message for a memory above
+    it.
     """
     at = tree.memory_at(store, path)
     if at is not None:

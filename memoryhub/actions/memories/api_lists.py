@@ -1,4 +1,4 @@
-"""Pages of memories in the API's form: in byte order of their paths, deeper levels shown as directories."""
+"""Pages of memories in the form of the API, in byte order of their paths. Deeper levels can be shown as directories."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
@@ -19,7 +19,7 @@ Item = MemoryTold | str
 
 
 class Read(NamedTuple):
-    """A text on a page: the ids of its memory and version, its path, and `told`, the id that the key asked for."""
+    """A text that a page shows. `memory` and `version` are ids; `told` is the input for the entry of the read."""
 
     memory: str
     version: str
@@ -29,7 +29,7 @@ class Read(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The items of a page, and the position after which the next page begins; None if this is the last page."""
+    """The items of a page. `next` is the position after which the next page begins; None if this is the last page."""
 
     items: list[Item]
     next: str | None
@@ -38,8 +38,8 @@ class Page(NamedTuple):
 class Wanted(NamedTuple):
     """The filters of a list of memories.
 
-    It shows those under `directory` (`""`: all), or only its direct children; with `full`, their texts too. `after` is
-    the position of the last item of the previous page.
+    `directory` is the path of the directory to list (`""`: all memories). With `children`, the list has only its direct
+    children. With `full`, the list has texts too. `after` is the position of the last item on the previous page.
     """
 
     directory: str
@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
 
 
 def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
-    """Return a page of memories; each text in it is audited and recorded as a read."""
+    """Return a page of memories. Each text on it is recorded as a read, with an entry."""
     if not wanted.full:
         note_call(store_id, asked)
         sql.connect()
@@ -65,7 +65,10 @@ def memories(store_id: str, wanted: Wanted, asked: Asked) -> Page:
 
 
 def reading(store_id: str, asked: Asked, look: Callable[[Tree], tuple[T, Sequence[Read]]]) -> T:
-    """Return the result of `look` in the locked store, with one entry for each text in it, all in one group."""
+    """Run `look` in the locked store and return its result; write one entry for each text that `look` lists.
+
+    `look` returns (result, texts). If there are several texts, their entries are one group.
+    """
 
     def work(store: Tree) -> tuple[T, None]:
         result, texts = look(store)
@@ -87,7 +90,7 @@ def _page(store_id: str, wanted: Wanted) -> Page:
 
 
 def _past(shown: str) -> str:
-    """Return a path between an item's subtree and the next item: no path has a character lower than a space."""
+    """Return a path after everything under an item and before the next item. No path has a character below a space."""
     return shown[:-1] + "0" if shown.endswith("/") else shown + "\1"
 
 
@@ -99,7 +102,10 @@ def _beneath(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
-    """Return a page of direct children; a memory deleted between the two queries is left out, and paging continues."""
+    """Return a page of direct children.
+
+    A memory that is deleted between the two queries is left out; paging goes on.
+    """
     prefix = wanted.directory + "/"
     places = sql_lists.children(store_id, prefix, start, high, wanted.limit + 1)
     shown = [_shown(place, len(prefix)) for place in places[: wanted.limit]]
@@ -110,6 +116,6 @@ def _children(store_id: str, wanted: Wanted, start: str, high: str) -> Page:
 
 
 def _shown(place: str, start: int) -> str:
-    """Return the direct child to which a memory's path leads: the memory itself or a directory."""
+    """Return the direct child on the way to a memory's path: the memory itself, or a directory with a final slash."""
     end = place.find("/", start)
     return place if end < 0 else place[: end + 1]

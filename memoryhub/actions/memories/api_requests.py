@@ -1,4 +1,4 @@
-"""Runs a key's API request on a memory store: one transaction with its audit entry, done or refused."""
+"""Runs an API request of a key on a memory store, in one transaction. Its audit entry says whether it was refused."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Asked(NamedTuple):
-    """Who asks, when and through which door; `session` is the agent's own name of its session."""
+    """Who asks, when and through which door. `session` is the agent's own name for its session."""
 
     caller: Caller
     door: Door
@@ -27,16 +27,16 @@ class Asked(NamedTuple):
 
     @property
     def act(self) -> Act:
-        """Return the act without the session, whose id is known only inside the transaction."""
+        """Return the act without the session. The session's id is known only inside the transaction."""
         return Act(self.caller.actor, self.door, self.at, elapsed=self.elapsed)
 
 
 def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]) -> T:
-    """Run `do` on the locked store and commit; `do` returns the result and the entry.
+    """Run `do` on the locked store and commit; return the result. `do` returns (result, record of the entry or None).
 
-    If `do` raises ToolError, before any write, the refused act is recorded as `told` with the message, and the error is
-    raised again after the commit. If `do` returns an exception as its result, it is raised without an entry. Also
-    raises calls.TooManyCalls, calls.AuditFull and tree.NoSuchStore.
+    If the result is an exception, it is raised after the commit, with the entry or without. If `do` itself raises
+    ToolError (it must, then, not have written), the entry is `told` with the error's message; the error is raised after
+    the commit. Also raises calls.TooManyCalls, calls.AuditFull and tree.NoSuchStore.
     """
     outcome = together(lambda: _piece(store_id, asked, told, do), asked.caller.key)
     if isinstance(outcome, Exception):
@@ -47,7 +47,7 @@ def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tup
 def _piece(
     store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]
 ) -> T | Exception:
-    """Run `do` in a transaction; return refusals, because a raised error would repeat all calls of the same commit."""
+    """Run `do` in a transaction. Refusals are returned: a raised error would repeat all calls of the same commit."""
     with tree.locked(store_id, asked.act) as store:
         made = calls.count(store, asked.caller.key, 1)
         if isinstance(made, NotRun):

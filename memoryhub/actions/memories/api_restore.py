@@ -12,10 +12,10 @@ from memoryhub.protocol.errors import ToolError
 
 
 def restore_version(store_id: str, version_id: str, path: str | None, asked: Asked) -> Memory:
-    """Make a version the newest again; a deleted memory is restored at `path`, or at the version's path.
+    """Make a version the newest again; return the memory. A deleted one goes to `path`, or to the version's path.
 
-    Raises NoSuchVersion (without an audit entry), ToolError (PathConflict if the path is taken), and what
-    `api_requests.on_store` raises.
+    Raises NoSuchVersion (without an audit entry), ToolError (PathConflict if the path is taken), and the errors of
+    `api_requests.on_store`.
     """
     version = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).first()
     if version is None:
@@ -36,7 +36,7 @@ def restore_version(store_id: str, version_id: str, path: str | None, asked: Ask
 
 
 def _require_place(store: Tree, version: MemoryVersion, path: str | None) -> None:
-    """Raise ToolError if a live memory would have to move, or the path of a deleted one is not free."""
+    """Raise ToolError if `path` is not the path of the live memory, or if the path for a deleted memory is not free."""
     tree.require_active(store)
     live = tree.memory_by_id(store, version.memory_id)
     place = path or version.path

@@ -1,7 +1,7 @@
-"""Memory versions in the API's form: one, and pages of them, newest first, by key.
+"""Memory versions in the form of the API: one version, or pages of versions, newest first.
 
-A page checks a bounded number of rows against its filters, never all rows of a large store. So a page can be shorter
-than its limit, or empty, and another page can still follow.
+A page compares only a limited number of rows with its filters. So a page can be shorter than its limit, or empty,
+although another page follows.
 """
 
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ Position = tuple[int, str]
 
 
 class NoSuchVersion(Exception):
-    """No version of the store has the id."""
+    """The store has no version with this id."""
 
 
 class VersionTold(NamedTuple):
-    """A version in the API's form; `origin`, as JSON text, names the author of an imported one."""
+    """A version in the form of the API. `origin` is JSON text with the author of an imported version, else None."""
 
     id: str
     memory: str
@@ -57,7 +57,7 @@ class VersionTold(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The author that a list of versions is filtered by: the API's type of an actor, and its id."""
+    """An author to filter a list of versions by: the API's type of the actor, and the actor's id."""
 
     type: str
     id: str
@@ -65,7 +65,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The filters of a list of versions (None: no filter); `after` is the last position of the previous page."""
+    """The filters of a list of versions; None means no filter. `after` is the last position of the previous page."""
 
     memory: str | None
     operation: str | None
@@ -78,21 +78,27 @@ class Wanted:
 
 
 class Page(NamedTuple):
-    """The versions of a page, and the position after which the next page begins; None if this is the last page."""
+    """The versions of a page.
+
+    `next` is the position after which the next page begins; None if this is the last page.
+    """
 
     versions: list[VersionTold]
     next: Position | None
 
 
 class _Part(NamedTuple):
-    """The rows of one source, and the position down to which it was checked (None: to its end)."""
+    """Rows of one source of a page.
+
+    `reached` is the position down to which the source was searched; None: to its end.
+    """
 
     rows: list[VersionTold]
     reached: Position | None
 
 
 def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> VersionTold:
-    """Return one version; if its text is included, the read is audited."""
+    """Return one version. With its text (`full`), the read has an audit entry."""
 
     def find() -> VersionTold:
         row = sql_lists.version(store_id, version_id, full=full)
@@ -117,7 +123,7 @@ def retrieve(store_id: str, version_id: str, asked: Asked, *, full: bool) -> Ver
 
 
 def versions(store_id: str, wanted: Wanted, asked: Asked) -> Page:
-    """Return a page of versions; each text in it is audited and recorded as a read."""
+    """Return a page of versions. Each text on it is recorded as a read, with an entry."""
     if wanted.full:
         return reading(store_id, asked, lambda _: _with_reads(_page(store_id, wanted)))
     note_call(store_id, asked)
@@ -141,7 +147,7 @@ def _reads(found: Sequence[VersionTold]) -> list[Read]:
 
 
 def _page(store_id: str, wanted: Wanted) -> Page:
-    """Merge the sources by position, down to the position that all of them have checked."""
+    """Return a page: the rows of all sources, sorted, down to the position to which every source was searched."""
     parts = _parts(store_id, wanted)
     place = _number_of if wanted.memory is not None else _seq_of
     floor = max((part.reached for part in parts if part.reached is not None), default=None)
@@ -174,7 +180,7 @@ def _parts(store_id: str, wanted: Wanted) -> list[_Part]:
 
 
 def _plain(wanted: Wanted) -> list[Condition]:
-    """Return the conditions that concern versions alone, without their authors."""
+    """Return the conditions on a version's own columns, without those on its author."""
     conditions: list[Condition] = []
     if wanted.operation is not None:
         conditions.append(("v.operation = %s", (wanted.operation,)))
@@ -190,7 +196,10 @@ def _before(after: Position | None) -> list[Condition]:
 
 
 def _walked(base: list[Condition], filters: list[Condition], wanted: Wanted) -> _Part:
-    """Return the rows of a range that meet the filters, if any, among its first MOST_LOOKED_AT rows."""
+    """Return the rows of a range that meet the filters.
+
+    With filters, only its first MOST_LOOKED_AT rows are searched.
+    """
     floor = sql_lists.last_looked_at(base, BY_SEQ, "v.seq, v.id", MOST_LOOKED_AT) if filters else None
     bound: list[Condition] = [] if floor is None else [("(v.seq, v.id) >= (%s, %s)", floor)]
     return _part([*base, *filters, *bound], wanted, None if floor is None else (int(floor[0]), str(floor[1])))
@@ -223,13 +232,13 @@ def _any_of(one: Condition, other: Condition) -> Condition:
 
 
 def _imported(store_id: str, wanted: Wanted) -> _Part:
-    """Return imported versions, whose time and author differ from those of their entry."""
+    """Return imported versions. Their times and authors are not those of their entries."""
     base = [("v.store_id = %s and v.origin is not null", (store_id,)), *_before(wanted.after)]
     return _walked(base, [*_plain(wanted), *map(_brought, wanted.authors)], wanted)
 
 
 def _within_time(store_id: str, wanted: Wanted) -> _Part:
-    """Return versions made here between two moments, found by the time of their entries."""
+    """Return the versions that were made here between two moments, found by the times of their entries."""
     start, end = wanted.start, wanted.end and wanted.end + timedelta(microseconds=1)
     low, high = AuditEntry.objects.of_chain(store_id).seqs_near(start, end)
     removed = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
@@ -247,7 +256,7 @@ def _within_time(store_id: str, wanted: Wanted) -> _Part:
 
 
 def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
-    """Return versions that an actor wrote here, found by its entries; for a key, by all entries of its agent."""
+    """Return the versions that an actor wrote here, found by the actor's entries (for a key: all of its agent's)."""
     column, value = _index_of(author)
     if value is None:
         return _Part([], None)
@@ -265,7 +274,7 @@ def _by_author(store_id: str, wanted: Wanted, author: Author) -> _Part:
 
 
 def _index_of(author: Author) -> tuple[str, str | None]:
-    """Return the column of entries, and its value, by which an actor's versions are found."""
+    """Return the indexed column of entries, and the value in it, by which an actor's versions are found."""
     if author.type == "session_actor":
         return "session", author.id
     if author.type == "service_account_actor":
@@ -274,7 +283,10 @@ def _index_of(author: Author) -> tuple[str, str | None]:
 
 
 def _own(author: Author) -> Condition:
-    """Return the condition for an entry's actor, as in api/objects.py: a key with a session counts as that session."""
+    """Return the condition for versions by this actor that were made here.
+
+    A key with a session counts as the session, as in `api/objects.py`.
+    """
     if author.type == "session_actor":
         return "v.origin is null and e.actor_kind = %s and e.session = %s", (ActorKind.KEY.value, author.id)
     kind = ActorKind.POLICY if author.type == "service_account_actor" else ActorKind.KEY

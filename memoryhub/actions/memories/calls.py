@@ -1,4 +1,4 @@
-"""Tool calls: each call runs once, even if it is sent again, and gets its answer and its audit entry."""
+"""Tool calls. Each call runs once, even if it is sent again, and gets its answer and its audit entry."""
 
 import hashlib
 import hmac
@@ -33,7 +33,7 @@ class TokenReused(Exception):
 
 
 class NotRun(Exception):
-    """A limit of the store forbids the call: nothing was run and nothing was recorded."""
+    """A limit of the store forbids the call. Nothing was run and nothing was recorded."""
 
     def __init__(self, message: str, limit: int) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class NotRun(Exception):
 
 
 class TooManyCalls(NotRun):
-    """The key would exceed the store's limit of calls; it may call again in `wait` seconds."""
+    """The key would exceed the store's limit of calls. It may call again in `wait` seconds."""
 
     def __init__(self, limit: int, wait: int) -> None:
         super().__init__(f"{limit} calls in 60 seconds", limit)
@@ -49,7 +49,7 @@ class TooManyCalls(NotRun):
 
 
 class AuditFull(NotRun):
-    """The store's audit has reached its size limit, and a call without an entry is not allowed."""
+    """The store's audit has reached its size limit, and no call may run without an entry."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the audit has reached {limit} bytes", limit)
@@ -58,8 +58,8 @@ class AuditFull(NotRun):
 class Caller(NamedTuple):
     """The key of a request.
 
-    `reaches` says whether the store exists for this key, `body_bytes` is the limit of a body there (None: the settings'
-    limit), and `stale` says whether the time of its last use needs an update.
+    `reaches`: the store exists and the key may use it. `body_bytes` is the store's limit for a request's body (None:
+    that of the settings). `stale`: the time of the key's last use needs an update.
     """
 
     key: str
@@ -76,8 +76,11 @@ class Caller(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of a call: the answer's text, whether the call succeeded, the entry's seq, what the store then
-    holds, and whether the answer is that of an earlier, identical call."""
+    """The result of a call.
+
+    `text` is the answer, `ok` whether the call succeeded, and `seq` that of its entry. `usage` is what the store then
+    holds. `replayed`: the call was a repetition and got an earlier answer.
+    """
 
     text: str
     ok: bool
@@ -87,7 +90,7 @@ class Outcome(NamedTuple):
 
 
 def digest_of_key(secret: str) -> str:
-    """Return the digest by which a key is stored and found."""
+    """Return the digest of a key's secret. Keys are stored and found by it."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -102,7 +105,10 @@ def find_caller(secret: str, store_id: str, at: datetime) -> Caller | None:
 
 
 def digest_of_input(input: Mapping[str, Any]) -> str:
-    """Return a keyed digest that recognises a repeated input, whatever the order of its keys."""
+    """Return a keyed digest of an input.
+
+    It does not depend on the order of names, and shows whether an input is repeated.
+    """
     return _keyed(hashlib.sha256(_canonical(input).encode()).hexdigest())
 
 
@@ -111,12 +117,12 @@ def _keyed(digest: str) -> str:
 
 
 def _is_same(stored: str, digest: str) -> bool:
-    """Return whether a stored digest equals this one; old rows have the plain SHA-256."""
+    """Return whether a stored digest equals this one. Old rows have a plain SHA-256 instead."""
     return digest in (stored, _keyed(stored))
 
 
 def is_reused(store_id: str, key: str, token: str | None, digest: str) -> bool:
-    """Return whether a token was used before for another input."""
+    """Return whether a token was already used for a call with another input."""
     sql.connect()
     row = sql.one(sql.IDEMPOTENT_CALL, store_id, key, token)
     return row is not None and not _is_same(row[0], digest)
@@ -131,12 +137,11 @@ def call(
     session: str | None,
     counts: int = 1,
 ) -> Outcome:
-    """Run one call in its own transaction.
+    """Run one call in one transaction and return its outcome.
 
-    `session` is the agent's own name of its session. `counts` is the number of calls that it counts as where the store
-    limits calls: the first of several blocks counts as all of them, the others as none.
-
-    Raises TokenReused, TooManyCalls, AuditFull, and tree.NoSuchStore if the store was deleted.
+    `session` is the agent's own name for its session. `counts` is as how many calls it counts where calls are limited.
+    If a request has several blocks, the first one counts as all of them, and the others as none. Raises TokenReused,
+    TooManyCalls, AuditFull, and tree.NoSuchStore if the store was deleted.
     """
     command = _parsed(input)
     text = audit.to_json(input)
@@ -157,7 +162,7 @@ def _call(
     session: str | None,
     counts: int,
 ) -> Outcome | NotRun | TokenReused:
-    """Run the call; return refusals, because a raised error would repeat all calls of the same commit."""
+    """Run the call. Refusals are returned: a raised error would repeat all calls of the same commit."""
     with tree.locked(store_id, act) as store:
         window = _window(store, caller.key, counts)
         if isinstance(window, NotRun):
@@ -175,7 +180,7 @@ def _call(
 
 
 def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: Mapping[str, Any]) -> str:
-    """Return the first answer of a repeated call in full, although the audit keeps a long quotation only in part."""
+    """Return the first answer of a repeated call in full; the audit keeps only a part of a long quotation."""
     if isinstance(command, ToolError) and keeping.is_cut(answer):
         return store.ruling.masked(command.message)
     quoted = store.ruling.masked_in(input.get("old_str"))
@@ -183,16 +188,19 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 
 
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
-    """Count calls of a key if the store limits them; return those of the last minute, or the refusal.
+    """Count calls of a key. Return how many it made in the last minute (None: calls are not limited), or the refusal.
 
-    Every call of a key passes through this function or `_call`, so none is run once the audit is full.
+    Every call of a key passes through this function or `_call`. So none is run once the audit is full.
     """
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the key's last minute with these calls, or a refusal; None without a limit. Nothing is written."""
+    """Return the count of a key's last minute with these calls, or a refusal; None without a limit.
+
+    Nothing is written.
+    """
     most = store.limits.audit_bytes
     if most is not None and store.head.bytes >= most:
         return AuditFull(most)
@@ -212,7 +220,7 @@ def _note_calls(store: tree.Tree, key: str, window: limits.Window | None) -> int
 
 
 def _first_of(store: tree.Tree, key: str, digest: str) -> int | TokenReused | None:
-    """Return the seq of the call that this one repeats; None for a new call, which is stored with its future seq.
+    """Return the seq of the call that this one repeats. A new call is stored with its future seq, and None is returned.
 
     Returns TokenReused, and writes nothing, if the token belongs to a call with another input.
     """
@@ -233,7 +241,7 @@ def _parsed(input: Mapping[str, Any]) -> Command | ToolError:
 
 
 def _record(store: tree.Tree, command: Command | ToolError, caller: Caller, first: int | None) -> Record:
-    """Return the record of a call; a repeated call gets the first one's answer, except that a view runs again."""
+    """Return the record of a call. A repeated call gets the first answer again, but a repeated view runs again."""
     if first is not None and not isinstance(command, View):
         return _replay(store, command, first)
     if isinstance(command, ToolError):
@@ -261,9 +269,10 @@ def _replay(store: tree.Tree, command: Command | ToolError, first: int) -> Recor
 
 
 def answer_of(chain: str, seq: int) -> tuple[bool, str]:
-    """Return whether a call succeeded, and its answer; raises LookupError if there is no such entry.
+    """Return (whether a call succeeded, its answer). Raises LookupError if there is no such entry.
 
-    The answer is stored, or rendered again from the version that it showed. If that was redacted, a sentence says so.
+    The answer is stored, or it is rendered again from the version that it showed. If that version was redacted, the
+    answer says so.
     """
     sql.connect()
     row = sql.one(sql.ANSWER, chain, seq)
@@ -278,7 +287,7 @@ def answer_of(chain: str, seq: int) -> tuple[bool, str]:
 
 
 def rendered(command: str, path: str, content: str | None, first: int, last: int, cut: bool) -> str:
-    """Render the answer to a view or a str_replace again from the text that it showed (None: redacted since)."""
+    """Render the answer to a view or a str_replace again, from the text that it showed (None: redacted since)."""
     if content is None:
         return results.redacted()
     if command == View.name:
@@ -287,7 +296,7 @@ def rendered(command: str, path: str, content: str | None, first: int, last: int
 
 
 def note_use(store: tree.Tree, caller: Caller, session: str | None) -> None:
-    """Record the last use of a key and of a session; the tree's act gets the session's id."""
+    """Record the last use of a key and of its session. The tree's act gets the session's id."""
     at = store.at
     if caller.stale:
         sql.run(sql.KEY_USED, sql.moment(at), caller.key)

@@ -1,4 +1,7 @@
-"""The six commands on a locked memory tree: each one reads and checks first, and writes only without a ToolError."""
+"""The six commands on a locked memory tree.
+
+Each one reads and checks first; if it raises ToolError, it has written nothing.
+"""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +18,7 @@ from memoryhub.protocol.errors import ToolError
 
 
 def view(store: Tree, command: View) -> Record:
-    """Return a memory's lines and record the read, or return a directory's listing."""
+    """Return the lines of a memory and record the read, or return the listing of a directory."""
     memory = tree.memory_at(store, command.path)
     if memory is None:
         return _view_directory(store, command)
@@ -47,7 +50,7 @@ def _view_directory(store: Tree, command: View) -> Record:
 
 
 def create(store: Tree, command: Create) -> Record:
-    """Create a memory, or give the one at the path a new text if the store is set to overwrite."""
+    """Create a memory. If one is at the path and the store is set to overwrite, give it the new text."""
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
@@ -73,7 +76,7 @@ def create(store: Tree, command: Create) -> Record:
 
 
 def str_replace(store: Tree, command: StrReplace) -> Record:
-    """Replace one passage; the answer can be rendered again from the new version."""
+    """Replace one passage. The answer can be rendered again from the new version, unless something was masked."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
     edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
@@ -98,7 +101,7 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
 
 
 def insert(store: Tree, command: Insert) -> Record:
-    """Insert lines after a line."""
+    """Insert lines after a line of a memory."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.does_not_exist)
     content = text.insert(command.path, memory.content, command.insert_line, command.insert_text)
@@ -153,7 +156,7 @@ VERBS: dict[type, Callable[[Tree, Any], Record]] = {
 
 
 def perform(store: Tree, command: Command) -> Record:
-    """Run a command and return its record; a refusal is a record too, and changes nothing."""
+    """Run a command and return its record. A refusal has a record too, and changes nothing."""
     try:
         return VERBS[type(command)](store, command)
     except ToolError as error:
@@ -161,12 +164,15 @@ def perform(store: Tree, command: Command) -> Record:
 
 
 def refusal(error: ToolError, command: str | None, path: str | None, new_path: str | None) -> Record:
-    """Return the record of a call that was answered with an error."""
+    """Return the record of a call that is answered with an error."""
     return Record(command, ok=False, answer=error.message, path=path, new_path=new_path)
 
 
 def require_place(store: Tree, path: str, sentence: Callable[[str, str], str]) -> None:
-    """Raise a ToolError, worded by `sentence(path, parent)`, if a memory takes the place of a directory above it."""
+    """Raise ToolError if a memory is where a directory above `path` would be.
+
+    `sentence(path, above)` is its message.
+    """
     above = tree.memory_above(store, path)
     if above is not None:
         raise ToolError(sentence(path, above))
@@ -180,7 +186,7 @@ def _memory(store: Tree, path: str, sentence: Callable[[str], str]) -> StoredMem
 
 
 def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
-    """Give a memory a new text, unless it is the same; return the id of its newest version."""
+    """Give a memory a new text, unless it has that text already; return the id of its newest version."""
     if screened.text == memory.content:
         return memory.head
     size = len(screened.text.encode())
@@ -191,7 +197,7 @@ def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
 
 
 def _changed(store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str) -> Record:
-    """Write a new text, unless it is the same, and return the record, which names the newest version."""
+    """Give a memory a new text, unless it has that text already; return the record, which names the newest version."""
     version = write(store, memory, screened)
     return Record(
         command,
@@ -206,7 +212,7 @@ def _changed(store: Tree, command: str, memory: StoredMemory, screened: Screened
 def _of_many(
     store: Tree, command: str, memories: list[StoredMemory], answer: str, path: str, new_path: str | None = None
 ) -> Record:
-    """Return the record of a command on one memory or a directory; it names memory and version only if there is one."""
+    """Return the record of a command on one or several memories; memory and version are only set for one."""
     single = len(memories) == 1
     return Record(
         command,

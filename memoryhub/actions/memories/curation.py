@@ -1,6 +1,7 @@
-"""What people do with memories: create, edit, rename, delete and restore, each with a note and one audit entry.
+"""What people do with memories: create, edit, rename, delete and restore.
 
-Every function refuses with a ToolError, before any write, or with a Conflict if someone else changed the memory.
+Each act has one audit entry, and may have a note. Every function raises ToolError, before any write, or Conflict if
+someone else has changed the memory.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from memoryhub.text.line_removal import Removed, without_lines
 
 
 class Conflict(Exception):
-    """The memory changed since the person opened it; `current` is its current state (None: deleted)."""
+    """The memory has changed since the person opened it. `current` is its current state (None: it was deleted)."""
 
     def __init__(self, current: StoredMemory | None) -> None:
         super().__init__("already changed by someone else")
@@ -30,9 +31,9 @@ class Conflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, and the memory and version if there is exactly one.
+    """The result of an act: the entry's seq, and the memory and the version if there is exactly one.
 
-    `masked` has the kinds of the passages that were stored masked.
+    `masked` has the kinds of the values that were masked in the stored text.
     """
 
     seq: int
@@ -42,9 +43,9 @@ class Done:
 
 
 def create(store_id: str, path: str, content: str, act: Act, *, override: str | None = None) -> Done:
-    """Create a memory; never overwrite one.
+    """Create a memory. One that is already at the path is never overwritten.
 
-    Flagged text is only stored with a reason (`override`, here and in `edit` and `rename`); without one, NeedsReason is
+    Flagged text is only stored with a reason: `override`, here and in `edit` and `rename`. Without it, NeedsReason is
     raised.
     """
     with tree.locked(store_id, act) as store:
@@ -54,7 +55,7 @@ def create(store_id: str, path: str, content: str, act: Act, *, override: str | 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The two versions that a person merged: the one that they had opened, and someone else's newer one."""
+    """The two versions that a person merged: the one that they had opened, and the newer one by someone else."""
 
     opened: str
     theirs: str
@@ -71,9 +72,10 @@ def edit(
     reviewed: str | None = None,
     override: str | None = None,
 ) -> Done:
-    """Give a memory a new text if its text still has this SHA-256; if nothing changes, make no version.
+    """Give a memory a new text, if its text still has the expected SHA-256. Without a change, no version is made.
 
-    `reviewed` is one of its versions: the waiting versions up to it count as reviewed with this edit.
+    `reviewed` is the id of one of its versions: versions up to it that await review then count as reviewed. Raises
+    Conflict.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -89,13 +91,13 @@ def edit(
 
 
 def without_line(finding: Finding, text: str) -> Removed:
-    """Return a text without the lines that contain the finding's value."""
+    """Return a text without the lines that contain a finding's value, with the numbers of these lines."""
     value = settling.values_of(finding.store_id, [finding]).get(finding.pk)
     return without_lines(text, settling.places_of(finding, value, text))
 
 
 def take_out(store_id: str, finding_id: str, head: str, act: Act) -> Done:
-    """Save a version without the lines that contain the finding's value, so that the finding is resolved.
+    """Save a version of a memory without the lines that contain a finding's value. So the finding is resolved.
 
     `head` is the version that the person saw. Raises Conflict if the memory has changed since, or has no such line.
     """
@@ -114,7 +116,10 @@ def take_out(store_id: str, finding_id: str, head: str, act: Act) -> Done:
 
 
 def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:
-    """Return what the entry records of a merge; nothing if these are not versions of the memory."""
+    """Return what the entry says about a merge.
+
+    It is empty without a merge, or if these are not versions of the memory.
+    """
     if merged is None:
         return {}
     named = {merged.opened, merged.theirs}
@@ -127,7 +132,10 @@ def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> 
 def rename(
     store_id: str, path: str, new_path: str, act: Act, *, memory_id: str | None = None, override: str | None = None
 ) -> Done:
-    """Move a memory or a directory to a free path; with `memory_id`, only that memory."""
+    """Move a memory or a directory to a free path.
+
+    With `memory_id`, raise Conflict if that memory is no longer at the path.
+    """
     with tree.locked(store_id, act) as store:
         store.asks, store.reason = _is_person(act), override
         _require_same(store, path, memory_id)
@@ -135,23 +143,26 @@ def rename(
 
 
 def delete(store_id: str, path: str, act: Act, *, memory_id: str | None = None) -> Done:
-    """Move a memory or a directory to the trash; with `memory_id`, only that memory."""
+    """Move a memory or a directory to the trash.
+
+    With `memory_id`, raise Conflict if that memory is no longer at the path.
+    """
     with tree.locked(store_id, act) as store:
         _require_same(store, path, memory_id)
         return _done(store, commands.delete(store, Delete(path)), {"path": path})
 
 
 def restore(store_id: str, version_id: str, act: Act, *, path: str | None = None) -> Done:
-    """Make an earlier version the newest again, as a new version; a deleted memory leaves the trash.
+    """Make an earlier version the newest again, as a new version. A deleted memory leaves the trash.
 
-    A deleted memory goes to `path`, or to the version's path; ToolError if that path is taken.
+    It goes to `path`, or else to the version's path. Raises ToolError if that path is taken.
     """
     with tree.locked(store_id, act) as store:
         return _done(store, *put_back(store, version_id, path))
 
 
 def put_back(store: Tree, version_id: str, path: str | None) -> tuple[Record, dict[str, object]]:
-    """Restore a version on the locked tree, as `restore` does; return the record and the entry's input."""
+    """Restore a version in a locked store, as `restore` does; return the record and the input for the entry."""
     tree.require_active(store)
     version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).select_related("text").first()
     if version is None or version.text is None or version.size is None or version.sha256 is None:
@@ -167,12 +178,12 @@ def put_back(store: Tree, version_id: str, path: str | None) -> tuple[Record, di
 
 
 def _is_person(act: Act) -> bool:
-    """Return whether the actor is a person, who can be asked for a reason."""
+    """Return whether the actor is a person. Only a person is asked for a reason."""
     return act.actor.kind == ActorKind.USER
 
 
 def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
-    """Record a download by a person, and return the memory with its text; raises Conflict if it was deleted."""
+    """Record a person's download; return the memory with its text. Raises Conflict if it was deleted."""
     with tree.locked(store_id, act) as store:
         memory = tree.memory_by_id(store, memory_id)
         if memory is None:
@@ -183,7 +194,7 @@ def note_download(store_id: str, memory_id: str, act: Act) -> StoredMemory:
 
 
 def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
-    """Raise Conflict if the memory is no longer at the path."""
+    """Raise Conflict if the memory is no longer at the path; do nothing if `memory_id` is None."""
     if memory_id is None:
         return
     memory = tree.memory_by_id(store, memory_id)
@@ -222,7 +233,7 @@ def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, vers
 
 
 def _done(store: Tree, record: Record, told: dict[str, object]) -> Done:
-    """Write the entry. A person's act has no answer, and its input names texts by their versions."""
+    """Write the entry. A person's act has no answer, and its input names versions instead of texts."""
     if store.overridden:
         told = {**told, "override": store.reason, "findings": sorted(store.overridden)}
     record = record._replace(answer=None, rendered=False, first_line=None, last_line=None, input=audit.to_json(told))

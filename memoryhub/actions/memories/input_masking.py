@@ -1,4 +1,4 @@
-"""Masks kept-out values in the audit entry of a call: in its input, its error and its refused paths."""
+"""Masks kept-out values in the audit entry of a call: in its input, its error, and the paths of a refused call."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,9 +19,9 @@ _APART = f"\n{'~' * 60}\n"
 
 
 def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) -> Record:
-    """Return the record with the call's input (`text` is its JSON); kept-out values are masked there and in the error.
+    """Return the record with the call's input, whose JSON is `text`. Kept-out values are masked there and in an error.
 
-    A repeated call gets the first one's input: a part of a value can only be recognised in its first context.
+    A repeated call gets the input of the first one: a part of a value can only be recognised in its first context.
     """
     if record.replay_of is not None and record.rendered:
         row = sql.one(sql.INPUT, store.store, record.replay_of)
@@ -46,7 +46,7 @@ def of_call(store: Tree, record: Record, input: Mapping[str, Any], text: str) ->
 
 
 def of_api(store: Tree, record: Record, told: Mapping[str, str | None]) -> Record:
-    """Return the record of an API request, whose input has ids, paths and digests, but no text."""
+    """Return the record of an API request with its input, which has ids and paths, but no text."""
     rules = store.ruling
     told = {name: value for name, value in told.items() if value is not None}
     if rules.kept_out:
@@ -61,7 +61,10 @@ _PATHS = frozenset({"path", "new_path"})
 
 
 def _may_hold(rules: Ruling, input: Mapping[str, Any], clean: str | None) -> bool:
-    """Return whether a string of a plain input may hold a kept-out value; all strings are scanned at once."""
+    """Return whether an input may contain a kept-out value.
+
+    If it has only known names and strings, they are searched at once.
+    """
     values = [value for value in input.values() if value is not clean and value is not None]
     if not NAMES.issuperset(input) or not all(isinstance(value, str) for value in values):
         return True
@@ -69,7 +72,7 @@ def _may_hold(rules: Ruling, input: Mapping[str, Any], clean: str | None) -> boo
 
 
 def _without_paths(store: Tree, record: Record) -> Record:
-    """Remove the paths with a kept-out value from the record of a refused call."""
+    """Remove paths that contain a kept-out value from the record of a refused call."""
     if record.ok:
         return record
     path, new_path = (None if path and store.ruling.spans(path) else path for path in (record.path, record.new_path))
@@ -77,7 +80,7 @@ def _without_paths(store: Tree, record: Record) -> Record:
 
 
 def _without(kept_out: Sequence[tuple[str, str]], text: str) -> str:
-    """Mask these values in a passage, even if the passage starts or ends with a part of one, or is such a part."""
+    """Mask these values in a passage. The passage may also begin or end with a part of a value, or be such a part."""
     for kind, value in kept_out:
         sign = f"[redacted:{kind}]"
         if value in text:

@@ -1,4 +1,4 @@
-"""Finds the memory stores that a key reaches if its request names none."""
+"""Finds the memory stores of a key whose request names no store."""
 
 from datetime import datetime
 
@@ -10,7 +10,10 @@ ENOUGH = 2
 
 
 def stores_of(secret: str, at: datetime) -> list[str] | None:
-    """Return the ids of the first two memory stores that a key reaches; None if no such key is valid at this moment."""
+    """Return the ids of the first two stores that a key reaches.
+
+    None if no key with this secret is valid at this moment.
+    """
     key = Key.objects.usable(at).filter(digest=calls.digest_of_key(secret)).values("id", "all_stores").first()
     if key is None:
         return None

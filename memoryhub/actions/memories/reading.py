@@ -1,4 +1,4 @@
-"""What a key reads of a memory's past: the list of its versions, and their texts, each with the entry of a view."""
+"""What a key reads of a memory's past: the list of its versions, and their texts. Each read has an entry."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from memoryhub.protocol.commands import View
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Versions of a memory, the newest first, and the entries that made them, by seq.
+    """A page of a memory's versions, newest first, with the entries that made them, by seq.
 
-    `goes_on` is the number before which the next page begins; None if there is none.
+    `goes_on` is the version number before which the next page begins; None if this is the last page.
     """
 
     memory: Memory
@@ -28,7 +28,10 @@ class History:
 
 
 def memory_at(store_id: str, path: str) -> Memory | None:
-    """Return the live memory at a path, or else the memory that was there last, wherever it is now."""
+    """Return the live memory at a path.
+
+    If there is none, return the last memory that was there, wherever it is now, or None.
+    """
     live = Memory.objects.at(path).filter(store_id=store_id).first()
     if live is not None:
         return live
@@ -39,7 +42,10 @@ def memory_at(store_id: str, path: str) -> Memory | None:
 def history(
     store_id: str, asked: Asked, memory: Memory, told: Mapping[str, Any], *, limit: int, before: int | None = None
 ) -> History:
-    """Return a memory's versions below a number, without their texts, and record the read."""
+    """Return a page of a memory's versions without their texts, and record the read.
+
+    With `before`, only lower numbers.
+    """
     found = _versions(memory, limit, before)
 
     def note(store: Tree) -> tuple[History, Record]:
@@ -59,7 +65,7 @@ def _versions(memory: Memory, limit: int, before: int | None) -> History:
 
 
 def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:
-    """Return the entries that made these versions of one store, by seq, if they still exist."""
+    """Return {seq: entry} of the entries that made these versions of one store. Removed entries are left out."""
     if not versions:
         return {}
     entries = AuditEntry.objects.of_chain(versions[0].store_id).of_seqs({version.seq for version in versions})
@@ -67,9 +73,9 @@ def entries_of(versions: Sequence[MemoryVersion]) -> dict[int, AuditEntry]:
 
 
 def with_texts(store_id: str, asked: Asked, version_ids: Sequence[str], told: Mapping[str, Any]) -> list[MemoryVersion]:
-    """Return versions of the store with their texts; each returned text is recorded as a view, all in one group.
+    """Return versions of the store with their texts, and record a view of each text.
 
-    Missing versions are left out, and a version without a text makes no entry.
+    Several views are one group of entries. Missing versions are left out; a version without a text makes no entry.
     """
 
     def read(store: Tree) -> tuple[list[MemoryVersion], Record | None]:
@@ -87,7 +93,10 @@ def with_texts(store_id: str, asked: Asked, version_ids: Sequence[str], told: Ma
 
 
 def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tuple[Memory, MemoryVersion] | None:
-    """Return a memory and its version with this number, and record the view if it has a text; None if it is missing."""
+    """Return a memory and its version with this number, or None without such a version.
+
+    A text is recorded as a view.
+    """
     memory = Memory.objects.get(store_id=store_id, pk=memory_id)
     version = MemoryVersion.objects.of_memory(memory).filter(number=number).values_list("pk", flat=True).first()
     if version is None:
@@ -97,7 +106,7 @@ def version_of(store_id: str, asked: Asked, memory_id: str, number: int) -> tupl
 
 
 def refuse(store_id: str, asked: Asked, command: str, told: Mapping[str, Any], message: str) -> str:
-    """Record a call that could not be made, and return the message."""
+    """Record a call that could not be made, and return its message."""
 
     def note(store: Tree) -> tuple[str, Record]:
         record = Record(command, ok=False, answer=message)
@@ -107,6 +116,6 @@ def refuse(store_id: str, asked: Asked, command: str, told: Mapping[str, Any], m
 
 
 def _viewed(store: Tree, version: MemoryVersion, told: Mapping[str, Any]) -> Record:
-    """Return the entry of a view of the whole text, which counts as a read."""
+    """Return the record of a view of a whole text, which also counts as a read of the memory."""
     record = api.view(store, version.memory_id, version.pk, version.path or "", version.content or "")
     return input_masking.of_call(store, record, told, audit.to_json(told))

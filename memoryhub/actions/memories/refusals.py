@@ -1,4 +1,4 @@
-"""Records refused requests of valid keys in the hub's audit: each of them, or a count above a few per minute."""
+"""Records refused requests of valid keys in the hub's audit: a few per minute one by one, any others as a count."""
 
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ LONGEST_ID = 128
 
 
 def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime) -> None:
-    """Record that a valid key was answered 403 or 404, by an entry in the hub's chain or in the count."""
+    """Record that a valid key was answered with 403 or 404, by an entry in the hub's chain or in the minute's count."""
     told = {"memory_store": store_id[:LONGEST_ID], "status": status}
     with writing():
         head = audit.lock_hub()
@@ -37,7 +37,7 @@ def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime
 
 
 def write_counted(at: datetime, most: int = 100) -> int:
-    """Write an entry for each count whose minute is over and delete the count; return how many keys there were."""
+    """Write an entry for each count whose minute is over, and delete the count; return of how many keys."""
     with writing():
         head = audit.lock_hub()
         over = list(RefusalWindow.objects.filter(Q(since__lte=at - MINUTE) | Q(since__gt=at + MINUTE))[:most])

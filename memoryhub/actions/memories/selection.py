@@ -1,6 +1,6 @@
-"""Acts on a selection from a list (move, delete, export), each in one transaction with one audit entry.
+"""Acts on a selection from a list, each in one transaction with one audit entry. Only the deletion is here.
 
-A person sees the selection first; its digest must still be the same when the act runs.
+A person sees the selection first. Its digest must still be the same when the act runs.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ MOST_TOLD = 100
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Memories and directories by their `ids`, or everything in the directory at a path (`""`: the root)."""
+    """What a person selected: memories and directories by `ids`, or all in a directory (`everything_in`)."""
 
     ids: tuple[str, ...] = ()
     everything_in: str | None = None
@@ -35,9 +35,9 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory, or a directory (then `memory` is None) with `count` memories of `size` bytes under it.
+    """A selected memory, or a selected directory; for a directory, `memory` is None.
 
-    `changed_at` is the time of the last write in a directory.
+    A directory has `count` memories of `size` bytes under it, and `changed_at` is the time of the last write in it.
     """
 
     id: str
@@ -57,13 +57,16 @@ class Item:
 
     @property
     def sign(self) -> tuple[str, str, object]:
-        """Return values that change with every write to the item."""
+        """Return values of which at least one changes with every write to the item."""
         return self.id, self.path, self.memory.head if self.memory else [self.count, self.size, str(self.changed_at)]
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The selected items by path, none of them under another; `vanished` counts the ids that were not found."""
+    """The selected items by path, none of them under another one.
+
+    `vanished` counts the selected ids that no longer exist.
+    """
 
     items: tuple[Item, ...]
     vanished: int
@@ -83,14 +86,17 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, and the number of changed memories."""
+    """The result of an act: the entry's seq, and how many memories were changed."""
 
     seq: int
     count: int
 
 
 class NotDone(Exception):
-    """Nothing was done: the plan changed since it was shown (`changed`), or something is in the way."""
+    """Nothing was done: the plan has changed since it was shown (`changed`), or something is in the way.
+
+    `plan` is the current plan or selection.
+    """
 
     def __init__(self, plan: Any, *, changed: bool) -> None:
         super().__init__("the plan changed or cannot be applied")
@@ -98,7 +104,7 @@ class NotDone(Exception):
 
 
 def selected(store_id: str, chosen: Chosen, *, most: int | None = plans.MOST) -> Selected:
-    """Return what is selected now; raises TooMuch if that is more than `most` memories."""
+    """Return the items that are selected now. Raises TooMuch for more than `most` memories."""
     if chosen.everything_in is None:
         found = _of_ids(store_id, chosen.ids)
     else:
@@ -109,7 +115,10 @@ def selected(store_id: str, chosen: Chosen, *, most: int | None = plans.MOST) ->
 
 
 def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
-    """Move a selection to the trash if its digest is unchanged; raises NotDone, TooMuch."""
+    """Move a selection to the trash, if its digest is unchanged.
+
+    Raises NotDone, TooMuch, and ToolError for a legal hold.
+    """
     with tree.locked(store_id, act) as store:
         found = selected(store_id, chosen)
         if found.digest != digest or not found.items:
@@ -125,7 +134,7 @@ def delete(store_id: str, chosen: Chosen, digest: str, act: Act) -> Done:
 
 
 def stored(memory: Memory) -> StoredMemory:
-    """Return a memory's row in the form of the tree, without the text."""
+    """Return a memory as the tree has it, without its text."""
     return StoredMemory(
         memory.pk,
         memory.path,
@@ -187,7 +196,7 @@ def _memory(row: Memory) -> Item:
 
 
 def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | None = None, **told: object) -> Done:
-    """Write the entry of an act that has made its versions; `new_path` is only used if there is one item."""
+    """Write the entry of an act that has made its versions. `new_path` is only recorded for a single item."""
     made = tuple(store.made)
     record = _record(command, items, told)._replace(versions=made, new_path=new_path if len(items) == 1 else None)
     if len(made) == 1 and record.memory:
@@ -196,7 +205,7 @@ def commit(store: Tree, command: str, items: Sequence[Item], new_path: str | Non
 
 
 def _record(command: str, items: Sequence[Item], told: dict[str, Any]) -> Record:
-    """Return a record with path and memory of a single item, else with the first paths and the totals."""
+    """Return the record of an act: path and memory of a single item; in its input, the first paths and the totals."""
     count, size = sum(item.count for item in items), sum(item.size for item in items)
     said = {**told, "paths": list(named_of(items)), "memories": count, "size": size, "selected": len(items)}
     one = items[0] if len(items) == 1 else None
@@ -210,6 +219,6 @@ def _record(command: str, items: Sequence[Item], told: dict[str, Any]) -> Record
 
 
 def named_of(items: Sequence[Item]) -> Iterator[str]:
-    """Yield the first paths; a directory's path ends with a slash."""
+    """Yield the paths of the first items. A directory's path ends with a slash."""
     for item in items[:MOST_TOLD]:
         yield item.path + "/" if item.is_directory else item.path

@@ -1,4 +1,4 @@
-"""Moves a selection into another directory: the plan is shown first, and then applied as it was shown."""
+"""Moves a selection into another directory. The plan is shown first, and then applied as it was shown."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from memoryhub.protocol import paths
 
 
 class Obstacle(StrEnum):
-    """Why an item cannot move to its target; STAYS is no obstacle, since the item is already there.
+    """Why an item cannot move to its target. STAYS is no obstacle: the item is already there.
 
-    TAKEN: something else is at the target. TWICE: another selected item has the same name. INSIDE: the directory would
-    lie in itself. LONG: a path would be too long or too deep.
+    TAKEN: something is at the target. TWICE: another selected item has the same name. INSIDE: the directory would be
+    inside itself. LONG: a path would be too long or too deep.
     """
 
     NONE = ""
@@ -32,7 +32,7 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One memory or directory, and its target path."""
+    """One selected memory or directory, its target path, and what prevents the move."""
 
     item: Item
     to: str
@@ -47,7 +47,7 @@ class Move:
 class MovePlan:
     """The move of a selection to the directory `into`, which may be new.
 
-    `above` is the path of a memory that is there or above it; then nothing can move.
+    `above` is the path of a memory that is at `into` or above it, or None. With such a memory, nothing can move.
     """
 
     selected: Selected
@@ -84,7 +84,7 @@ class MovePlan:
 
 
 def move_plan(store_id: str, chosen: Chosen, into: str) -> MovePlan:
-    """Return the plan of moving a selection into a directory; raises TooMuch."""
+    """Return the plan that moves a selection into a directory. Raises TooMuch."""
     found = selection.selected(store_id, chosen)
     is_new = not Directory.objects.filter(store_id=store_id).at(into).exists()
     above = _memory_at(store_id, [*paths.ancestors(into), into][1:]) if is_new else None
@@ -98,7 +98,10 @@ def move_plan(store_id: str, chosen: Chosen, into: str) -> MovePlan:
 
 
 def move(store_id: str, chosen: Chosen, into: str, digest: str, act: Act) -> Done:
-    """Apply the plan with this digest, all or nothing; raises NotDone, TooMuch, and ToolError (archived store)."""
+    """Apply the plan with this digest, all or nothing.
+
+    Raises NotDone, TooMuch, and ToolError (for an archived store or a hold).
+    """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         plan = move_plan(store_id, chosen, into)
@@ -124,13 +127,13 @@ def _move(store: Tree, one: Move) -> None:
 
 
 def _memory_at(store_id: str, places: list[str]) -> str | None:
-    """Return the path of a memory at one of these paths, or None."""
+    """Return the path of a memory that is at one of these paths, or None."""
     found = Memory.objects.live().filter(store_id=store_id, path__in=places)
     return found.values_list("path", flat=True).first()
 
 
 def _taken(store_id: str, wanted: Iterable[str]) -> set[str]:
-    """Return those of the paths at which a memory or a directory lives."""
+    """Return those of the paths at which a memory or a directory is."""
     found: set[str] = set()
     for part in plans.in_parts(sorted(set(wanted))):
         found.update(Memory.objects.live().filter(store_id=store_id, path__in=part).values_list("path", flat=True))
@@ -151,7 +154,7 @@ def _obstacle(store_id: str, item: Item, to: str, taken: set[str], times: Counte
 
 
 def _is_too_long(store_id: str, item: Item, to: str) -> bool:
-    """Return whether the item's path, or a path under it, would be too long or too deep."""
+    """Return whether the move would make the item's path, or a path under it, too long or too deep."""
     longer, deeper = len(to.encode()) - len(item.path.encode()), to.count("/") - item.path.count("/")
     if not item.is_directory:
         return not _fits(item.path, longer, deeper)

@@ -18,7 +18,7 @@ from memoryhub.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class Thrown:
-    """What to restore from the trash: memories by their ids, or all that one entry put there."""
+    """What to restore from the trash: memories by their `ids`, or all that the entry with the seq `entry` deleted."""
 
     ids: tuple[str, ...] = ()
     entry: int | None = None
@@ -27,7 +27,7 @@ class Thrown:
 class Obstacle(StrEnum):
     """Why a memory cannot be restored to its path.
 
-    TAKEN: something is at its path. ABOVE: a memory is where a directory above it would be. TWICE: another restored
+    TAKEN: something is at the path. ABOVE: a memory is where a directory above it would be. TWICE: another restored
     memory gets the same path. GONE: its text was redacted, so it stays in the trash.
     """
 
@@ -40,7 +40,7 @@ class Obstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """A memory in the trash, its target path, the obstacle there, and another free path to offer."""
+    """A memory in the trash, its target path, what is in the way there, and another free path to offer."""
 
     memory: StoredMemory
     to: str
@@ -54,7 +54,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class ReturnPlan:
-    """All memories to restore, by path; `vanished` counts those that are no longer in the trash."""
+    """All memories to restore, by path. `vanished` counts requested memories that are no longer in the trash."""
 
     returns: tuple[Return, ...]
     vanished: int
@@ -87,7 +87,10 @@ class ReturnPlan:
 
 
 def return_plan(store_id: str, thrown: Thrown, places: Mapping[str, str] | None = None) -> ReturnPlan:
-    """Return the plan of a restore; `places` has other paths by memory id. Raises TooMuch."""
+    """Return the plan that restores memories from the trash.
+
+    `places` has other target paths by memory id. Raises TooMuch.
+    """
     found, vanished = _in_trash(store_id, thrown)
     wanted = {memory.id: (places or {}).get(memory.id) or memory.path for memory in found}
     occupied = _occupied(store_id, wanted.values())
@@ -101,10 +104,10 @@ def return_plan(store_id: str, thrown: Thrown, places: Mapping[str, str] | None 
 
 
 def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: str | None, act: Act) -> Done:
-    """Apply the plan with this digest: each memory goes to its former path, to `places`, or to the offered path.
+    """Apply the plan with this digest, all or nothing. Where a path is taken, `places` or the offered path is used.
 
-    Without a digest, no plan was shown, and it is applied only if there is no obstacle. All or nothing; raises NotDone,
-    TooMuch, and ToolError for a limit or an archived store.
+    Without a digest, no plan was shown; then it is applied only if every memory can go back to its path. Raises
+    NotDone, TooMuch, and ToolError for a limit or an archived store.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -121,7 +124,7 @@ def restore(store_id: str, thrown: Thrown, places: Mapping[str, str], digest: st
 
 
 def put_back(store: Tree, memory: StoredMemory, to: str) -> None:
-    """Restore a memory to a free path with its text, as the current rules allow it."""
+    """Restore a memory to a free path, with its text screened by the current rules."""
     place = findings.screen_path(store, to)
     kept = findings.screen_stored(store, memory.id, to, None, memory.text, memory.size, memory.sha256)
     tree.check_limits(store, to, old_size=None, new_size=kept.size, versions=memory.kept)
@@ -134,7 +137,7 @@ def _places(shown: ReturnPlan, places: Mapping[str, str]) -> dict[str, str]:
 
 
 def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
-    """Return the memories in the trash, by path, and how many others are no longer there."""
+    """Return the requested memories that are in the trash, by path, and how many are no longer in it."""
     wanted = set(thrown.ids) if thrown.entry is None else _thrown_by(store_id, thrown.entry)
     if len(wanted) > plans.MOST:
         raise TooMuch(len(wanted), plans.MOST)
@@ -146,7 +149,7 @@ def _in_trash(store_id: str, thrown: Thrown) -> tuple[list[StoredMemory], int]:
 
 
 def _thrown_by(store_id: str, seq: int) -> set[str]:
-    """Return the memories that an entry put into the trash and that have stayed there since."""
+    """Return the ids of the memories that an entry moved to the trash and that have been there ever since."""
     versions = MemoryVersion.objects.of_entry(store_id, seq).filter(operation=Operation.DELETED, superseded_seq=None)
     return set(versions.values_list("memory_id", flat=True)[: plans.MOST + 1])
 
@@ -156,7 +159,7 @@ def _thrown_by(store_id: str, seq: int) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Occupied:
-    """The paths that are taken by a memory or a directory, and the paths of memories."""
+    """Paths in the store: `taken` by memories or directories, and `memories`, those of memories alone."""
 
     taken: frozenset[str]
     memories: frozenset[str]
@@ -176,7 +179,7 @@ def _occupied(store_id: str, wanted: Iterable[str]) -> _Occupied:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The target paths of the earlier memories in the list, and the directories above those."""
+    """The target paths of the memories before this one in the plan, and the directories above those paths."""
 
     paths: set[str]
     directories: set[str]
@@ -186,7 +189,7 @@ class _Given:
         self.directories.update(paths.ancestors(path))
 
     def has(self, path: str) -> bool:
-        """Return whether an earlier memory will be at a path, above it or under it."""
+        """Return whether an earlier memory of the plan will be at a path, above it or under it."""
         return path in self.paths or path in self.directories or not self.paths.isdisjoint(paths.ancestors(path))
 
 
@@ -206,7 +209,10 @@ def _obstacle(to: str, occupied: _Occupied, given: _Given) -> Obstacle:
 
 
 def _free_path(store_id: str, one: Return, occupied: _Occupied, given: _Given) -> str:
-    """Return a free path beside the obstacle: `/notes/todo-restored.md`; `/a-restored/b.md` if `/a` is in the way."""
+    """Return a free path beside a taken one, such as `/notes/todo-restored.md`.
+
+    If a memory is at the place of a directory above, that directory is renamed: `/a-restored/b.md` if `/a` is a memory.
+    """
     over = [place for place in paths.ancestors(one.to)[1:] if place in occupied.memories or place in given.paths]
     place = over[0] if over else one.to
     rest = one.to[len(place) :]

@@ -1,1 +1,1 @@
-"""Policies, rehearsals and runs."""
+"""Retention policies, rehearsals and runs, and the deletion of old rows."""

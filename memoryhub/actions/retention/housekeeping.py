@@ -15,14 +15,14 @@ LONGEST = timedelta(days=90)
 
 
 def forget_sessions(at: datetime, most: int = 1_000) -> None:
-    """Delete expired browser sessions; Django itself refuses a session after its expiry."""
+    """Delete at most `most` expired browser sessions. Django itself refuses a session after its expiry."""
     with writing():
         old = Session.objects.filter(expire_date__lt=at).order_by("expire_date")[:most]
         Session.objects.filter(pk__in=[session.pk for session in old]).delete()
 
 
 def forget_calls(clock: datetime, most: int = 1_000) -> int:
-    """Delete calls too old to be sent again, in one short transaction; return their number (at most `most`).
+    """Delete at most `most` calls that are too old to be sent again, in one short transaction; return how many.
 
     `clock` is the time of `hub_clock`, which a jump of the computer's clock moves only a little.
     """

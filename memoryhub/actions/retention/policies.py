@@ -1,4 +1,4 @@
-"""Retention policies: saved and deleted, each with an entry that has the settings before and after."""
+"""Retention policies: saved and deleted. Each act's entry has the changed settings before and after."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +21,7 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """The settings of a policy that a person makes; None: the rule does not apply."""
+    """The settings of a policy that a person chooses. None means that the rule does not apply."""
 
     name: str
     pattern: str = ""
@@ -43,7 +43,7 @@ class PolicySettings:
         return asdict(self)
 
     def as_policy(self, store_id: str | None, policy_id: str = "") -> Policy:
-        """Return the settings as a pure rule, to rehearse it before it is saved."""
+        """Return the settings as a pure rule. It can be rehearsed before it is saved."""
         return Policy(policy_id, store_id, **self.as_json())
 
 
@@ -53,22 +53,23 @@ def rules_of(policy: RetentionPolicy) -> Policy:
 
 
 def concerning(store_id: str | None) -> list[Policy]:
-    """Return the saved policies that may apply in a store: its own and the hub's; for None, only the hub's."""
+    """Return the saved policies that may apply in a store: its own and the hub's. For None, return only the hub's."""
     found = RetentionPolicy.objects.concerning(store_id) if store_id else RetentionPolicy.objects.of_hub()
     return [rules_of(policy) for policy in found]
 
 
 def instead_of(policies: list[Policy], policy: Policy) -> list[Policy]:
-    """Return the policies with `policy` added, or in place of the one with its id."""
+    """Return the policies with `policy` in place of the one with its id, or added if there is none."""
     return [*(one for one in policies if one.id != policy.id), policy]
 
 
 def save_policy(
     store_id: str | None, settings: PolicySettings, act: Act, *, policy_id: str | None = None
 ) -> RetentionPolicy:
-    """Create a policy of a store (None: of the hub), or change one's settings; write nothing if nothing changes.
+    """Create a policy, or change the settings of the one with `policy_id`; return it. `store_id` None means the hub.
 
-    Raises ValidationError (by field), RetentionPolicy.DoesNotExist, and NoSuchStore.
+    Without a change, nothing is written. Raises ValidationError (by field), RetentionPolicy.DoesNotExist and
+    NoSuchStore.
     """
     settings = checked(settings)
     with writing():
@@ -88,7 +89,7 @@ def save_policy(
 
 
 def delete_policy(policy_id: str, act: Act) -> None:
-    """Delete a policy; raises RetentionPolicy.DoesNotExist."""
+    """Delete a policy. Raises RetentionPolicy.DoesNotExist."""
     with writing():
         store_id = RetentionPolicy.objects.values_list("store_id", flat=True).get(pk=policy_id)
         locked = tree.lock(store_id, act) if store_id else None
@@ -125,7 +126,7 @@ def _tell(
 
 
 def checked(settings: PolicySettings) -> PolicySettings:
-    """Return the settings as they are stored, with the pattern cleaned; raises ValidationError (by field)."""
+    """Return the settings as they are stored: name and pattern are cleaned. Raises ValidationError (by field)."""
     errors: dict[str, str] = {}
     name, pattern = settings.name.strip(), settings.pattern
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
@@ -149,7 +150,7 @@ def checked(settings: PolicySettings) -> PolicySettings:
 
 
 def sentence_of(error: BadPattern) -> str:
-    """Return a sentence that explains to a person what is wrong with a pattern."""
+    """Return a sentence that tells a person what is wrong with a pattern."""
     return {
         "start": _("A pattern begins with a slash, like “/customers/”."),
         "empty": _("A pattern has no empty names: two slashes follow each other."),

@@ -1,4 +1,4 @@
-"""Rehearsals: exactly what a run would remove and why, what a policy would have removed, and what it will remove."""
+"""Rehearsals: exactly what a run would remove, what a policy would have removed, and what it will remove."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ MOST_EVENTS = 200_000
 
 @dataclass(slots=True)
 class Item:
-    """What is removed, and why: `rule` counts `days` from `since`, and was due at `due_at`.
+    """What is removed and why: by `rule`, `days` after `since`, which was at `due_at`.
 
-    `memory` and `path` are empty for audit entries, `policy` if the default grace ended. `count` is 1 for a memory,
-    else the number of versions or of entries (up to and including `up_to`). Only `with_readers` fills `last_read_by`.
+    `memory` and `path` are empty for audit entries; `policy` is empty for the default grace. `count` is 1 for a memory,
+    else the number of versions, or of entries up to the seq `up_to`. Only `with_readers` sets `last_read_by`.
     """
 
     removal: Removal
@@ -46,7 +46,7 @@ class Item:
 
 
 class Totals(NamedTuple):
-    """The numbers of expired and purged memories, of removed versions and entries, and of their bytes."""
+    """How many memories expire and are purged, how many versions and entries are removed, and their bytes."""
 
     memories: int = 0
     purged: int = 0
@@ -57,7 +57,7 @@ class Totals(NamedTuple):
 
 @dataclass(slots=True)
 class Rules:
-    """The policies and holds that decide about the memories of a store as of a moment."""
+    """The policies and holds that decide about a store's memories at a moment (`store` None: the hub's audit)."""
 
     store: str | None
     at: datetime
@@ -67,7 +67,7 @@ class Rules:
 
     @classmethod
     def of(cls, store_id: str | None, at: datetime, policies: Sequence[Policy] | None = None) -> "Rules":
-        """Return the rules with the saved policies, or with others to try."""
+        """Return the rules with the saved policies, or with `policies` in their place."""
         policies = saved.concerning(store_id) if policies is None else policies
         return cls(store_id, at, policies, Chooser(policies), holds_of(store_id, at) if store_id else Holds())
 
@@ -75,7 +75,7 @@ class Rules:
 def rehearse(store_id: str | None, at: datetime, *, policies: Sequence[Policy] | None = None) -> Iterator[Item]:
     """Yield exactly what a run as of `at` removes, in its order: expired and purged memories, old versions, entries.
 
-    For `store_id` None, only the hub's own chain counts. `policies` replaces the saved ones.
+    For `store_id` None, it yields only entries of the hub's own chain. `policies` are used in place of the saved ones.
     """
     rules = Rules.of(store_id, at, policies)
     purged: set[str] = set()
@@ -102,7 +102,7 @@ def totals(items: Iterable[Item]) -> Totals:
 
 
 def with_readers(store_id: str, items: Sequence[Item]) -> list[Item]:
-    """Return the items, which should be few, with the name of each memory's last reader at that time."""
+    """Return the items with the name of each memory's last reader, as it was then. Call it with few items."""
     read = [item.memory for item in items if item.memory and item.last_read_at is not None]
     seqs = dict(Memory.objects.among(store_id, read).values_list("pk", "last_read_seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs(seq for seq in seqs.values() if seq is not None)
@@ -119,7 +119,7 @@ Row = tuple[Any, ...]
 
 
 def _live(store_id: str) -> Iterator[Row]:
-    """Yield the live memories by path, in pages; nothing stays open between pages."""
+    """Yield the columns `_LIVE` of the live memories, by path. No cursor stays open between pages."""
     after = ""
     while True:
         found: MemoryQuerySet = Memory.objects.live().filter(store_id=store_id, path__gt=after).order_by("path")
@@ -131,7 +131,7 @@ def _live(store_id: str) -> Iterator[Row]:
 
 
 def _expiring(rules: Rules) -> Iterator[Item]:
-    """Yield the memories that expire, by path. Most rows only need the comparisons of `is_due`."""
+    """Yield the memories that expire, by path. Most rows need only the quick comparisons of `is_due`."""
     if not any(policy.expires for policy in rules.policies):
         return
     choose, cutoffs = rules.choose.of, {policy.id: policy.cutoffs(rules.at) for policy in rules.policies}
@@ -152,7 +152,7 @@ def _expiring(rules: Rules) -> Iterator[Item]:
 
 
 def _ending(rules: Rules) -> Iterator[Item]:
-    """Yield the memories whose time in the trash is over, the oldest first."""
+    """Yield the memories whose time in the trash is over. The one that was deleted first comes first."""
     for page in _trash(str(rules.store), rules.at):
         found: list[Item] = []
         for memory, path, deleted_at, expired_by, last_read_at in page:
@@ -169,7 +169,7 @@ def _ending(rules: Rules) -> Iterator[Item]:
 
 
 def _trash(store_id: str, until: datetime) -> Iterator[list[Row]]:
-    """Yield pages of the memories in the trash, in the order of their deletion."""
+    """Yield pages of the memories that are in the trash since `until` or longer, in the order of their deletion."""
     columns = ("pk", "path", "deleted_at", "expired_by", "last_read_at")
     trash = Memory.objects.in_trash().filter(store_id=store_id, deleted_at__lte=until).order_by("deleted_at", "pk")
     rest = trash
@@ -180,7 +180,7 @@ def _trash(store_id: str, until: datetime) -> Iterator[list[Row]]:
 
 
 def _sizes(store_id: str, memories: Sequence[str]) -> dict[str, int]:
-    """Return the bytes of all existing texts of each memory, including those of old versions."""
+    """Return {memory: bytes of all its texts that still exist, those of old versions too}."""
     found: dict[str, int] = {}
     for part in _parts(memories):
         texts = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=part, text_id__isnull=False)
@@ -198,7 +198,7 @@ def _parts(things: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
 
 
 def _pruned(rules: Rules) -> Iterator[Item]:
-    """Yield the old versions to remove, by the path of their memory, without memories that expire in the same run."""
+    """Yield the old versions to remove, by the path of their memory. Memories that expire in this run are left out."""
     if not any(policy.prunes for policy in rules.policies):
         return
     rows: list[tuple[Row, Policy]] = []
@@ -226,7 +226,7 @@ def _pruned_of(rules: Rules, rows: Sequence[tuple[Row, Policy]]) -> Iterator[Ite
 
 
 class Version(NamedTuple):
-    """A memory version with the size of its text."""
+    """A memory version with its text's id and size."""
 
     facts: VersionFacts
     text: str | None
@@ -234,7 +234,7 @@ class Version(NamedTuple):
 
 
 def versions_of(store_id: str, memories: Sequence[str]) -> dict[str, list[Version]]:
-    """Return all versions of these (few) memories, by memory, the oldest first."""
+    """Return {memory: its versions, oldest first}. Call it with few memories."""
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories).order_by("memory_id", "number")
     columns = ("memory_id", "pk", "number", "created_at", "review_state", "text_id", "size")
     rows = found.values_list(*columns).iterator(PAGE) if memories else iter(())
@@ -248,7 +248,7 @@ def versions_of(store_id: str, memories: Sequence[str]) -> dict[str, list[Versio
 
 
 def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item | None:
-    """Return the item of a memory's removed versions, without the memory; None if none is removed."""
+    """Return an item for the versions that a policy removes of one memory; None if it removes none."""
     going = retention_rules.removable(policy, [version.facts for version in versions], at)
     if not going:
         return None
@@ -275,9 +275,9 @@ def prunable(policy: Policy, versions: Sequence[Version], at: datetime) -> Item 
 
 
 def entries_item(rules: Rules, purged: set[str]) -> Item | None:
-    """Return the longest run of oldest entries that are too old and that nothing else needs.
+    """Return an item for the oldest entries that are too old and that nothing needs; None if there are none.
 
-    A hold or a pin keeps all entries. The entry of a version that awaits review stays unless its memory is purged.
+    A hold or a pin keeps all entries. The entry of a version that awaits review stays, unless its memory is purged.
     """
     policy = retention_rules.for_entries(rules.policies)
     if policy is None or policy.paused or policy.keep_entry_days is None or not rules.holds.is_empty:
@@ -305,8 +305,7 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
-    """Return the seq of the last entry, but never the newest, before the first that is younger than `days`, that a call
-    can repeat or that is not counted in the figures."""
+    """Return the last seq up to which all entries are older than `days`, counted in figures, and not repeatable."""
     young = Q(at__gt=retention_rules.earlier(at, days))
     young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
     entries = AuditEntry.objects.of_chain(chain.pk)
@@ -332,7 +331,7 @@ def _before_review(rules: Rules, purged: set[str], last: int) -> int:
 
 
 def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what the policies would have expired in each of the last weeks, had they always been in force."""
+    """Return what policies would have expired in each past week, had they always applied, without held memories."""
     rules = Rules.of(store_id, at, policies)
     going = [policy for policy in rules.policies if policy.expires]
     reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
@@ -346,7 +345,7 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
 
 
 def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies will expire in each coming week if nothing is read or changed, except held memories."""
+    """Return what policies will expire in each coming week if nothing is read or changed, without held memories."""
     rules = Rules.of(store_id, at, policies)
     expires = any(policy.expires for policy in rules.policies)
     rows = _live(store_id) if expires else iter(())
@@ -365,19 +364,19 @@ Events = dict[str, list[datetime]]
 
 
 def _reads(store_id: str) -> Any:
-    """Return (memory, moment) of the newest reads by agents, the newest first."""
+    """Return (memory, moment) of the newest views, newest first. `memory` is None for a view of a directory."""
     found = AuditEntry.objects.of_chain(store_id).of_command("view").newest()
     return found.values_list("memory", "at")[:MOST_EVENTS]
 
 
 def _changes(store_id: str) -> Any:
-    """Return (memory, moment) of the newest versions, the newest first."""
+    """Return (memory, moment) of the newest MOST_EVENTS versions, newest first."""
     found = MemoryVersion.objects.filter(store_id=store_id).order_by("-seq")
     return found.values_list("memory_id", "created_at")[:MOST_EVENTS]
 
 
 def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
-    """Return the moments by memory, and the moment since when they are complete (None: from the beginning)."""
+    """Return ({memory: moments}, the moment since which they are complete, or None if they all are)."""
     events: Events = {}
     count, moment = 0, at
     for memory, moment in found.iterator(PAGE):
@@ -388,7 +387,7 @@ def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
 
 
 def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
-    """Yield the history of every memory, in the trash too, but not of those that are held or pinned now."""
+    """Yield the history of every memory, even of those in the trash, but not of those that are held or pinned now."""
     columns = ("pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at")
     found = Memory.objects.filter(store_id=rules.store).order_by("pk")
     after = ""

@@ -1,4 +1,4 @@
-"""Permanent removals: old versions, purged memories, and the oldest entries of a chain."""
+"""Permanent removals: of old versions, of memories in the trash, and of the oldest entries of a chain."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ MOST_ENTRIES = 1_000
 
 
 class Removed(NamedTuple):
-    """The number and bytes of the removed versions, and the commitments for the entry (`Record.redactions`)."""
+    """How many versions were removed, the bytes of their texts, and commitments for the entry (`Record.redactions`)."""
 
     versions: int
     bytes: int
@@ -42,7 +42,10 @@ class Removed(NamedTuple):
 
 
 def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
-    """Remove versions of a memory, never its newest; a Redaction row takes the place of each one."""
+    """Remove versions of a memory permanently. A Redaction row takes the place of each one.
+
+    Raises ValueError for the memory's newest version.
+    """
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.head_id in ids:
         raise ValueError("the newest version of a memory is never removed")
@@ -55,7 +58,7 @@ def remove_versions(store: Tree, memory_id: str, ids: Sequence[str]) -> Removed:
 
 
 def purge(store: Tree, memory_id: str) -> Removed:
-    """Remove a memory in the trash permanently, with its versions, texts, reviews and findings."""
+    """Remove a memory permanently, with its versions, texts, reviews and findings. Raises ValueError if it is live."""
     memory = Memory.objects.get(store_id=store.store, pk=memory_id)
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
@@ -67,7 +70,7 @@ def purge(store: Tree, memory_id: str) -> Removed:
 
 
 def _remove(store: Tree, memory_id: str, versions: Sequence[MemoryVersion]) -> Removed:
-    """Remove versions, and the texts that no other version has."""
+    """Remove versions of a memory, and the texts that none of its other versions has."""
     forget_answers(store, versions, {version.pk: version.path for version in versions})
     evidence = Evidence(store)
     for version in versions:
@@ -80,7 +83,7 @@ def _remove(store: Tree, memory_id: str, versions: Sequence[MemoryVersion]) -> R
 
 
 def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
-    """Delete those of a memory's texts that no version uses any more, and return their bytes (UTF-8)."""
+    """Delete those of these texts of a memory that no version uses; return their bytes (UTF-8)."""
     versions = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id, text_id__in=texts)
     unused = MemoryText.objects.filter(store_id=store.store, memory_id=memory_id, pk__in=texts)
     unused = unused.exclude(pk__in=set(versions.values_list("text_id", flat=True)))
@@ -93,11 +96,11 @@ def drop_texts(store: Tree, memory_id: str, texts: set[str]) -> int:
 
 
 def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
-    """Remove the oldest entries of a chain up to and including a seq, at most MOST_ENTRIES; return their number.
+    """Remove the oldest entries of a chain up to the seq `up_to`, at most MOST_ENTRIES; return how many.
 
-    The chain then starts at a signed checkpoint. It keeps its newest entry, entries that a call may still repeat or
-    that are not counted in the figures yet, and entries of versions that await review. This is a transaction of its own
-    with its own entry; call it again until it returns 0.
+    The chain then starts at a signed checkpoint. These entries stay: the newest one, those that a call may repeat or
+    that are not counted in the figures yet, and those of versions that await review. The removal is one transaction
+    with one entry; call it again until it returns 0.
     """
     with writing():
         head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head
@@ -116,7 +119,7 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
 
 
 def _removable(row: AuditChain, most: int, at: datetime) -> int:
-    """Return the seq of the last entry, up to `most`, that nothing needs any more, whatever the policy."""
+    """Return the seq of the last entry, up to `most`, that nothing needs any more, whatever the policies say."""
     repeatable = at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1)
     counted = Figures.objects.filter(store_id=row.pk).values_list("seq", flat=True).first()
     last = most if counted is None else min(most, counted)
@@ -128,7 +131,7 @@ def _removable(row: AuditChain, most: int, at: datetime) -> int:
 
 
 def _move_start(row: AuditChain, last: int, act: Act) -> None:
-    """Seal the versions that outlive their entries, and sign the chain's new start."""
+    """Move the chain's start to the entry `last`: seal the versions that outlive their entries, and sign the start."""
     first, key = row.start_seq, settings.MEMORYHUB_AUDIT_KEY
     redactions = Redaction.objects.of_chain(row.pk)
     versions = MemoryVersion.objects.filter(store_id=row.pk).between(first, last)
@@ -159,7 +162,7 @@ def _versions_of(redactions: RedactionQuerySet) -> list[str]:
 
 
 def start_signature(row: AuditChain) -> str:
-    """Return the signature of a chain's start: the last removed entry, the time, and what outlived the entries."""
+    """Return the signature of a chain's start: the last removed entry, the time, and what outlives the entries."""
     at = chain.moment(row.start_at) if row.start_at else None
     values = ["start", row.pk, row.start_seq, row.start_hash, at, row.start_versions]
     seals_too = values if row.start_seals is None else [*values, row.start_seals]
@@ -167,7 +170,7 @@ def start_signature(row: AuditChain) -> str:
 
 
 def _seal(chain_id: str, first: int, last: int) -> None:
-    """Seal the versions whose entry, or whose redaction's entry, was just removed."""
+    """Seal the versions whose entry, or whose redaction's entry, has just been removed."""
     versions = MemoryVersion.objects.filter(store_id=chain_id)
     redacted = Redaction.objects.of_chain(chain_id).filter(
         seq__gt=first, seq__lte=last, number=None, entry_seq__lte=last
@@ -182,7 +185,7 @@ def _seal(chain_id: str, first: int, last: int) -> None:
 
 
 def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: int) -> dict[str, str]:
-    """Return the commitment of each version's newest redaction by an entry up to `last`."""
+    """Return {version: commitment of its newest redaction by an entry up to `last`}."""
     found: dict[str, str] = {}
     redacted = [version for version in versions.values() if version.redacted_seq is not None]
     memories = {version.memory_id for version in redacted}
@@ -193,7 +196,7 @@ def latest_redactions(chain_id: str, versions: dict[str, MemoryVersion], last: i
 
 
 def seal_of(version: MemoryVersion, redaction: str | None) -> str:
-    """Return the seal of a version; `redaction` is the commitment of its newest redaction at the time of the seal."""
+    """Return the seal of a version. `redaction` is the commitment of its newest redaction at that time, or None."""
     values = [
         version.store_id,
         version.pk,

@@ -1,4 +1,4 @@
-"""Checks whether the clock can be trusted for retention runs, by the time of the last check of the policies."""
+"""Checks whether the clock can be trusted for retention runs: it is compared with the last check of the policies."""
 
 from datetime import datetime, timedelta
 
@@ -13,15 +13,15 @@ MOST = timedelta(hours=24)
 def has_moved(at: datetime) -> bool:
     """Return whether the clock differs by more than a day from the last accepted check.
 
-    Before the first check, the newest entry of the audit is used. Later it is not: if the clock was ahead for a while,
-    entries written then stay the newest ones of chains without further acts.
+    Before the first check, it is compared with the audit's newest entry. Later it is not: if the clock was ahead for a
+    while, the entries from that time stay the newest ones of chains without further acts.
     """
     trusted = HubSettings.current().checked_at or newest_entry()
     return trusted is not None and abs(at - trusted) > MOST
 
 
 def newest_entry() -> datetime | None:
-    """Return the latest time among the newest entries of all chains, or None."""
+    """Return the latest time among the newest entries of all chains; None if there are no entries."""
     last = AuditEntry.objects.filter(chain=OuterRef("pk"), seq=OuterRef("last_seq")).values("at")[:1]
     moments = AuditChain.objects.annotate(newest=Subquery(last)).exclude(newest=None)
     found: datetime | None = moments.order_by(F("newest").desc()).values_list("newest", flat=True).first()
@@ -29,6 +29,6 @@ def newest_entry() -> datetime | None:
 
 
 def accept(at: datetime) -> None:
-    """Record that the policies were checked with a clock that can be trusted."""
+    """Record that the policies were checked at this moment, with a clock that can be trusted."""
     with writing():
         HubSettings.objects.update_or_create(pk=1, defaults={"checked_at": at})

@@ -1,4 +1,4 @@
-"""The acts of a run, a few items per transaction: each is checked again under the lock, done and audited."""
+"""The acts of a run, a few items per transaction. Each item is checked again under the lock, done and audited."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,9 +31,10 @@ COUNTERS = {
 
 
 class Skip(Exception):
-    """The item is left as it is; `reason` is `gone`, `deleted`, `restored`, `held`, `read`, `changed` or `policy`.
+    """Raised to leave an item as it is.
 
-    Without a reason nothing is recorded, because the item was done before.
+    `reason` is `gone`, `deleted`, `restored`, `held`, `read`, `changed` or `policy`. Without a reason nothing is
+    recorded, because the item was done before.
     """
 
     def __init__(self, reason: str = "") -> None:
@@ -43,7 +44,10 @@ class Skip(Exception):
 
 @dataclass(slots=True)
 class Progress:
-    """The number of finished items, and of finished versions or entries of the next item."""
+    """How far a transaction came: the finished items, and how much of the next item is done (versions or entries).
+
+    `counters` are the names of the run's columns that were changed.
+    """
 
     done: int = 0
     part: int = 0
@@ -62,21 +66,24 @@ class Work:
     policies: Mapping[str, Policy]
 
     def act(self, policy: Policy | None) -> Act:
-        """Return the act of the policy, or of the hub itself if only the default grace ended."""
+        """Return the policy's act. For None (the default grace ended), return an act of the hub itself."""
         actor = Actor.system("retention")
         if policy is not None:
             actor = Actor(ActorKind.POLICY.value, policy.id, policy.id, policy.name)
         return Act(actor, Door.COMMAND, self.at, group=self.run.pk)
 
     def tree(self, policy: Policy | None) -> Tree:
-        """Return the locked store for another act of the same transaction."""
+        """Return the locked store, prepared for the next act of the same transaction."""
         assert self.store is not None  # only the removal of entries has no store
         self.store = replace(self.store, act=self.act(policy), made=[])
         return self.store
 
 
 def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
-    """Process the next items of a plan inside the transaction that locked the store, and count them in the run."""
+    """Process the next items of a plan and count them in the run; return how far it came.
+
+    Call it inside the transaction that locked the store.
+    """
     begun, progress = perf_counter(), Progress()
     rules = Rules.of(run.store_id, run.at)
     first = list(islice(plan, MOST))
@@ -98,7 +105,7 @@ def do_some(store: Tree | None, run: Run, plan: Plan, at: datetime) -> Progress:
 
 
 def _do(work: Work, item: Item, made: list[RunItem]) -> int | None:
-    """Process an item; if a part of it is left, return how much was done."""
+    """Process an item. If a part of it is left, return how much was done, else None."""
     did = RunItem(
         run_id=work.run.pk,
         removal=item.removal,
@@ -210,7 +217,7 @@ def _row(work: Work, item: Item) -> Memory:
 
 
 def _still_due(work: Work, item: Item, row: Memory, facts: Facts) -> tuple[Policy | None, Due]:
-    """Return the policy and the rule by which an item is still due at the run's moment; otherwise raise Skip."""
+    """Return the policy and the rule by which an item is still due at the run's moment. Raises Skip if it is not."""
     if work.rules.holds.stops_policies(row.pk, row.path):
         raise Skip("held")
     policy = work.rules.choose.of(row.path)
@@ -236,7 +243,7 @@ def _input(work: Work, due: Due, **more: int) -> str:
 
 
 def _count(run: Run, made: Sequence[RunItem]) -> set[str]:
-    """Add the results to the run's counters and return their names."""
+    """Add the results to the run's counters; return the names of the changed columns."""
     names: set[str] = set()
     for did in made:
         name = "skipped" if did.skipped else COUNTERS[Removal(did.removal)]
@@ -247,7 +254,7 @@ def _count(run: Run, made: Sequence[RunItem]) -> set[str]:
 
 
 def _keep(run: Run, made: Sequence[RunItem]) -> None:
-    """Write the items; an item that was written before (in part, or as skipped) is updated."""
+    """Save the results. The row of an item that already has one (done in part, or skipped) is updated."""
     known = RunItem.objects.filter(run_id=run.pk, memory__in=[did.memory for did in made])
     before = {(row.removal, row.memory): row for row in known} if made else {}
     fresh = []

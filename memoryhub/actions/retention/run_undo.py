@@ -1,4 +1,4 @@
-"""Undoes a run: restores the memories that it expired and that are still in the trash to their paths."""
+"""Undoes a run: memories that it expired and that are still in the trash go back to their paths."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +15,9 @@ MOST = 50
 
 
 def restore(run: Run, act: Act) -> int:
-    """Restore what the run expired, in short transactions of one group of entries; return the number of memories.
+    """Restore what the run expired; return how many memories were restored. Raises ToolError for an archived store.
 
-    Raises ToolError for an archived store.
+    This takes several short transactions; their entries are one group.
     """
     store_id, count = str(run.store_id), 0
     for memories in _expired(run):
@@ -29,7 +29,7 @@ def restore(run: Run, act: Act) -> int:
 
 
 def _expired(run: Run) -> Iterator[list[str]]:
-    """Yield lists of the ids of the expired memories."""
+    """Yield the ids of the memories that the run expired, in lists of at most MOST."""
     items = RunItem.objects.filter(run_id=run.pk, removal=Removal.EXPIRE, skipped="").order_by("pk")
     last = 0
     while page := list(items.filter(pk__gt=last).values_list("pk", "memory")[:MOST]):
@@ -63,7 +63,10 @@ def _restore(store_id: str, run: Run, memories: Sequence[str], act: Act) -> int:
 
 
 def _tell(store: Tree, run: Run, back: Sequence[Return], taken: Sequence[Return]) -> None:
-    """Write one entry: the restored memories, and those whose path is taken or whose text was redacted."""
+    """Write one entry.
+
+    It names the restored memories, and those that stay because their path is taken or their text redacted.
+    """
     single = back[0] if len(back) == 1 else None
     told = {
         "run": run.pk,

@@ -1,4 +1,7 @@
-"""Runs of the retention policies: planned with what is due, done in short transactions, stopped, allowed and undone."""
+"""Runs of the retention policies: planned with what is due, and done in short transactions.
+
+People can stop a run, allow one that a guard stopped, and undo one.
+"""
 
 import threading
 from collections import deque
@@ -21,11 +24,11 @@ PEACE = timedelta(days=1)
 
 
 class NothingDue(Exception):
-    """Nothing is due, so no run was made."""
+    """Nothing is due, so no run was created."""
 
 
 class AlreadyOpen(Exception):
-    """A run of the store is still open: `run`."""
+    """Another run of the store (`run`) is still open."""
 
     def __init__(self, run: Run) -> None:
         super().__init__("a run is not over yet")
@@ -33,13 +36,13 @@ class AlreadyOpen(Exception):
 
 
 class NotOpen(Exception):
-    """The run has ended, or is not waiting."""
+    """The run has ended, or is not in the state that the act needs."""
 
 
 def start(store_id: str | None, act: Act, at: datetime) -> Run:
-    """Find what is due and create the run; it runs, or waits because a guard stopped it.
+    """Find what is due and create a run of it; return the run. It waits for a person if a guard stopped it.
 
-    For `store_id` None, it concerns the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
+    `store_id` None means the hub's own audit. Raises NothingDue, AlreadyOpen and NoSuchStore.
     """
     moved = run_clock.has_moved(at)
     run = _start(store_id, act, at, moved)
@@ -79,7 +82,7 @@ def _start(store_id: str | None, act: Act, at: datetime, clock_moved: bool) -> R
 def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
     """Return whether unusually many memories of a store would be removed at once.
 
-    Memories that a run put into the trash were counted then, so they do not count again when they leave the trash.
+    Memories that a run moved to the trash were counted then. They are not counted again when they are purged.
     """
     if store is None:
         return False
@@ -92,7 +95,7 @@ def _many(store: tree.Tree | None, items: Iterable[Item]) -> bool:
 
 
 def step(run_id: str, at: datetime) -> bool:
-    """Process the next items of a run in one short transaction; return whether it is still running."""
+    """Process the next items of a run in one short transaction; return whether the run goes on."""
     run = Run.objects.get(pk=run_id)
     if run.state != RunState.RUNNING:
         return False
@@ -120,9 +123,9 @@ def step(run_id: str, at: datetime) -> bool:
 
 
 def allow(run_id: str, act: Act) -> None:
-    """Let a run that a guard stopped continue; raises NotOpen.
+    """Let a run that a guard stopped go on. Raises NotOpen.
 
-    If the clock was ahead and was corrected, the run continues as of the earlier of both moments.
+    If the clock was ahead and has been corrected, the run goes on as of the earlier moment.
     """
     with writing():
         run, store = _opened(run_id, act, RunState.WAITING)
@@ -139,7 +142,7 @@ def allow(run_id: str, act: Act) -> None:
 
 
 def cancel(run_id: str, act: Act) -> None:
-    """End an open run; what it did stays. Raises NotOpen."""
+    """End an open run. What it has removed stays removed. Raises NotOpen."""
     with writing():
         run, store = _opened(run_id, act, *OPEN)
         told = {"run": run.pk, "state": [run.state, RunState.CANCELLED]}
@@ -150,9 +153,9 @@ def cancel(run_id: str, act: Act) -> None:
 
 
 def undo(run_id: str, act: Act) -> int:
-    """Restore what the run expired and is still in the trash, where the path is free; return the number.
+    """Restore what the run expired and is still in the trash, if the path is free; return how many memories.
 
-    An open run is cancelled first. The entries list what could not be restored (`taken`).
+    An open run is cancelled first. The entries list the memories that could not be restored (`taken`).
     """
     run = Run.objects.get(pk=run_id)
     act = act._replace(group=act.group or ids.new_id(ids.GROUP, act.at))
@@ -162,7 +165,10 @@ def undo(run_id: str, act: Act) -> int:
 
 
 def due_runs(at: datetime) -> list[Run]:
-    """Check every store and the hub's audit, and create runs where something is due."""
+    """Look for due items in every store and in the hub's audit.
+
+    Create runs for those that have some, and return them.
+    """
     moved = run_clock.has_moved(at)
     act = Act(Actor.system("retention"), Door.COMMAND, at)
     made = []
@@ -179,12 +185,12 @@ def due_runs(at: datetime) -> list[Run]:
 
 
 def going_on() -> list[str]:
-    """Return the ids of the running runs, the oldest first."""
+    """Return the ids of the running runs, oldest first."""
     return list(Run.objects.filter(state=RunState.RUNNING).order_by("pk").values_list("pk", flat=True))
 
 
 def _concerned() -> list[str | None]:
-    """Return the stores to which a policy may apply, and None for the hub's own audit."""
+    """Return the ids of the stores to which a policy may apply. None in the list means the hub's own audit."""
     policies = RetentionPolicy.objects.filter(paused=False)
     if policies.filter(store=None).exists():
         return [*MemoryStore.objects.order_by("pk").values_list("pk", flat=True), None]
@@ -192,7 +198,7 @@ def _concerned() -> list[str | None]:
 
 
 def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
-    """Return whether a run is open there, or was cancelled less than PEACE ago."""
+    """Return whether the store's last run is open, or was cancelled less than PEACE ago."""
     last = Run.objects.of_store(store_id).newest().first()
     if last is None or last.state == RunState.DONE:
         return False
@@ -203,7 +209,7 @@ def _is_left_in_peace(store_id: str | None, at: datetime) -> bool:
 
 
 def _locked(store_id: str | None, act: Act) -> tree.Tree | None:
-    """Lock the store and return its tree; for None, lock the hub's chain and return None."""
+    """Lock a store and return its tree. For None, lock the hub's chain and return None."""
     if store_id is not None:
         return tree.lock(store_id, act)
     audit.lock_hub()
@@ -232,7 +238,10 @@ def _tell(store: tree.Tree | None, act: Act, run: Run, command: str, told: dict[
 
 
 class _Plans:
-    """The remaining items of open runs in this process; otherwise they are rehearsed again as of `run.at`."""
+    """The remaining items of open runs, in this process.
+
+    A run that is not known here is rehearsed again as of `run.at`.
+    """
 
     def __init__(self) -> None:
         self.known: dict[str, deque[Item]] = {}

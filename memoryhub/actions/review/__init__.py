@@ -1,1 +1,1 @@
-"""Decisions of reviewers."""
+"""Decisions of reviewers about versions and memories."""

@@ -1,4 +1,4 @@
-"""What people decide about versions by agents (approved, reverted, edited, flagged), and claims of memories."""
+"""What people decide about versions that agents wrote (approved, reverted, edited, flagged), and claims of memories."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,10 @@ MOST = 1000
 
 
 class Decided(Exception):
-    """Someone else decided in the meantime; `review` is the decision (None: there is no such version or decision)."""
+    """Someone else has decided in the meantime.
+
+    `review` is the decision; None if there is no such version or decision.
+    """
 
     def __init__(self, review: Review | None) -> None:
         super().__init__("already decided by someone else")
@@ -32,7 +35,7 @@ class Decided(Exception):
 
 
 class Changed(Exception):
-    """Approving this version would also approve `count` earlier ones, not the number that the person was shown."""
+    """Another number of earlier versions would be approved too than the person saw: now `count`."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} earlier versions would be approved too")
@@ -41,16 +44,17 @@ class Changed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The entry's seq, and the ids of the decided versions in their order."""
+    """The result of a decision: the entry's seq, and the ids of the decided versions."""
 
     seq: int
     versions: tuple[str, ...]
 
 
 def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, note: str) -> None:
-    """Record a decision on (memory, version) ids; versions that await review become reviewed.
+    """Record a decision about some (memory, version) ids.
 
-    Call it inside the transaction of the decision's entry, before that entry is written.
+    Call it in the transaction of the decision's entry, before that entry is written. Versions that await review get the
+    decision's state. REOPENED lets reviewed versions await review again.
     """
     actor = store.act.actor
     by = actor.id if actor.kind == ActorKind.USER else None
@@ -82,10 +86,10 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
 
 
 def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
-    """Approve a version and the memory's `earlier` unreviewed versions; the person was shown that number.
+    """Approve a version and the `earlier` unreviewed versions of its memory, a number that the person saw.
 
-    Raises Decided and Changed, before any write. Decisions that the same person made since then do not count as a
-    change.
+    Raises Decided and Changed, before any write. A difference that comes only from the same person's newer decisions is
+    no change.
     """
     with tree.locked(store_id, act) as store:
         version = _open(store, version_id)
@@ -96,14 +100,17 @@ def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
 
 
 def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | None:
-    """Approve the versions that still await review, with earlier ones of their memories; None if there are none."""
+    """Approve the versions that still await review, and earlier ones of their memories.
+
+    Return None if there are none.
+    """
     with tree.locked(store_id, act) as store:
         waiting = with_earlier(store_id, versions)
         return _approved(store, waiting, None) if waiting else None
 
 
 def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) for the versions that await review, and for the earlier ones approved with them."""
+    """Return (memory, version) of those that await review, and of the earlier ones that are approved with them."""
     last: dict[str, MemoryVersion] = {}
     waiting: dict[str, str] = {}
     for part in in_parts(versions):
@@ -119,7 +126,8 @@ def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]
 def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[str, object]:
     """Mark the memory's unreviewed versions up to `version_id` as reviewed by a person's edit.
 
-    Returns what the edit's entry records of it. If the text stayed the same, the versions are approved.
+    Returns what is added to the input of the edit's entry (an empty dict if there are none). If the edit changed no
+    text, the versions are approved.
     """
     of_memory = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
     version = of_memory.filter(pk=version_id).first() if version_id else None
@@ -135,14 +143,14 @@ def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[
 
 
 def earlier_than(version: MemoryVersion) -> MemoryVersionQuerySet:
-    """Return the unreviewed versions of its memory that are approved together with a version."""
+    """Return the unreviewed versions before this version of its memory that are approved together with it."""
     first = version.number - LOOK_BACK
     of_memory = MemoryVersion.objects.filter(store_id=version.store_id, memory_id=version.memory_id)
     return of_memory.filter(number__gte=first, number__lt=version.number).unreviewed()
 
 
 def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool:
-    """Return whether this person's own last decisions explain the change from `then` to `now` waiting ones."""
+    """Return whether the person's own last decisions explain why `now` earlier versions wait, and not `then`."""
     of_memory = Review.objects.of_memory(version.store_id, version.memory_id).filter(decision__in=STATES)
     first = version.number - LOOK_BACK
     numbers = {"version__number__gte": first, "version__number__lt": version.number}
@@ -157,7 +165,7 @@ def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool
 
 
 def _open(store: Tree, version_id: str) -> MemoryVersion:
-    """Return a version that awaits review; raises Decided."""
+    """Return a version that awaits review. Raises Decided if it does not."""
     version = MemoryVersion.objects.filter(store_id=store.store, pk=version_id).first()
     if version is None or version.review_state != ReviewState.UNREVIEWED:
         raise Decided(last_decision(store.store, version_id))
@@ -165,7 +173,7 @@ def _open(store: Tree, version_id: str) -> MemoryVersion:
 
 
 def last_decision(store_id: str, version_id: str) -> Review | None:
-    """Return the last decision about a version, or None."""
+    """Return the last decision about a version; None if there is none."""
     memory = MemoryVersion.objects.filter(store_id=store_id, pk=version_id).values_list("memory_id", flat=True).first()
     if memory is None:
         return None
@@ -174,17 +182,16 @@ def last_decision(store_id: str, version_id: str) -> Review | None:
 
 
 def _approved(store: Tree, waiting: Sequence[tuple[str, str]], version: MemoryVersion | None) -> Done:
-    """Approve these versions; `version` is the subject of the entry, if the person approved a single one."""
+    """Approve these versions. If the person approved a single one, `version` is that one, and the entry names it."""
     mark(store, waiting, Decision.APPROVED, store.act.note or "")
     versions = tuple(pk for _, pk in waiting)
     return _told(store, "approve", versions, version)
 
 
 def reopen(store_id: str, seq: int, act: Act, *, but: Collection[str] = ()) -> Done | None:
-    """Let the versions that the entry `seq` decided await review again, unless decided since; return None if there are
-    none.
+    """Let the versions that the entry `seq` decided await review again. Return None if there are none.
 
-    Versions of the memories in `but` stay as they are.
+    Versions that were decided again since, and versions of the memories in `but`, stay as they are.
     """
     with tree.locked(store_id, act) as store:
         again = [(memory, version) for memory, version in _decided_by(store_id, seq) if memory not in but]
@@ -195,7 +202,7 @@ def reopen(store_id: str, seq: int, act: Act, *, but: Collection[str] = ()) -> D
 
 
 def _decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
-    """Return (memory, version) for an entry's decisions that no later decision replaced."""
+    """Return (memory, version) of an entry's decisions that no later decision has replaced."""
     there = Review.objects.of_entry(store_id, seq).filter(decision__in=set(STATES) - {Decision.REOPENED})
     found = dict(there.values_list("version_id", "memory_id"))
     later: set[str] = set()
@@ -209,10 +216,10 @@ def _decided_by(store_id: str, seq: int) -> list[tuple[str, str]]:
 
 
 def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = True) -> Done | None:
-    """Set or remove the flag of the memories of these versions.
+    """Flag the memories of these versions, or remove their flags (`flagged` False).
 
-    The review of each memory names its newest version among the given ones. Returns None if no version exists, or if
-    no memory has the flag that is to be removed.
+    Each memory's review names the newest of its given versions. Returns None if there is nothing to do: no version
+    exists, or no memory has the flag to remove.
     """
     with tree.locked(store_id, act) as store:
         newest = _newest(store_id, versions)
@@ -230,7 +237,7 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
 
 
 def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
-    """Return the versions in ascending order of their numbers."""
+    """Return these versions, sorted by number. So the last one of each memory is its newest."""
     found: list[MemoryVersion] = []
     for part in in_parts(sorted(versions)):
         found += MemoryVersion.objects.among(store_id, part)
@@ -238,7 +245,7 @@ def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:
 
 
 def _told(store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersion | None, **more: object) -> Done:
-    """Write the decision's entry, whose input lists the versions."""
+    """Write the entry of a decision. Its input lists the versions; `one` is named by the entry itself."""
     path, memory, version = (one.path, one.memory_id, one.pk) if one else (None, None, None)
     input = audit.to_json({"versions": versions, **more})
     return Done(tree.commit(store, Record(command, path=path, memory=memory, version=version, input=input)), versions)
@@ -248,7 +255,10 @@ def _told(store: Tree, command: str, versions: tuple[str, ...], one: MemoryVersi
 
 
 def claim(store_id: str, memory_id: str, user: User, at: datetime) -> Claim:
-    """Mark a memory as being reviewed by a person for five minutes; return the valid claim, which can be another's."""
+    """Claim a memory for review by a person, for five minutes.
+
+    Return the valid claim, which can be another person's.
+    """
     standing = Claim.objects.open(at).filter(store_id=store_id, memory_id=memory_id).select_related("by").first()
     if standing and (standing.by_id != user.pk or standing.expires_at - at > CLAIM * 0.8):
         return standing

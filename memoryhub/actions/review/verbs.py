@@ -1,7 +1,7 @@
-"""The decisions about a version by an agent: each verb with its state, words, icon and key.
+"""The decisions about a version that an agent wrote: each verb with its state, words, icon and key.
 
-The inbox's buttons, keys and bulk form and the badges of versions use this table. `web.review.acts` has what each verb
-does, `actions.core.commands` has its entry.
+The buttons, keys and bulk form of the inbox and the badges of versions use this table. `web.review.acts` says what each
+verb does; `actions.core.commands` has the words of its entry.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ WHO = Role.CURATOR
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One decision; `name` is its entry's command, `state` the version's new state (None: it concerns the memory).
+    """One decision. `name` is the command of its entry, `state` the version's new state.
 
-    `ask` and `did` return its words for a count; without them the verb is not for several versions. `by` follows a
-    person's name, and `badge` is shown at the version. With `is_answer`, the verb ends the wait for a review and can be
-    taken back.
+    `state` is None if the decision concerns the memory. `ask` and `did` return the words for a count; a verb without
+    them is not for several versions. The words in `by` follow a person's name. `badge` is shown at the version. A verb
+    with `is_answer` answers the request for a review, and can be taken back.
     """
 
     name: str

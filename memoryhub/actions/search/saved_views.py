@@ -1,7 +1,7 @@
-"""Filters that people save under a name.
+"""Filters of pages that people save under a name.
 
-Sharing a view with the members of a store is an act on that store: it, and each later change of the shared view, is an
-entry in the store's chain. Views that a person does not share are private and make no entries.
+A view that is shared with the members of a store has entries in the store's chain: one for the sharing, and one for
+each later change. Views that are not shared make no entries.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from memoryhub.models import MemoryStore, SavedView, User
 
 
 class NameTaken(Exception):
-    """The person already has a view with this name for this page."""
+    """The person already has a view with this name for the page."""
 
 
 class NoSuchView(Exception):
@@ -28,7 +28,7 @@ class NoSuchView(Exception):
 def save(
     owner: User, store: MemoryStore | None, page: str, name: str, query: str, act: Act, *, is_shared: bool = False
 ) -> SavedView:
-    """Save the query of a page; a shared view needs a store. Raises NameTaken."""
+    """Save the query of a page as a view, and return the view. A shared view needs a store. Raises NameTaken."""
     with writing():
         if is_shared:
             if store is None:
@@ -48,7 +48,7 @@ def save(
 
 
 def rename(view_id: str, name: str, act: Act) -> None:
-    """Rename a view; raises NameTaken and NoSuchView."""
+    """Rename a view. Raises NameTaken and NoSuchView."""
     with writing():
         view, store = _locked(view_id, act)
         if view.name == name:
@@ -60,7 +60,7 @@ def rename(view_id: str, name: str, act: Act) -> None:
 
 
 def delete(view_id: str, act: Act) -> SavedView:
-    """Delete a view and return it; raises NoSuchView."""
+    """Delete a view and return it. Raises NoSuchView."""
     with writing():
         view, store = _locked(view_id, act)
         if store:
@@ -70,7 +70,7 @@ def delete(view_id: str, act: Act) -> SavedView:
 
 
 def _locked(view_id: str, act: Act) -> tuple[SavedView, Tree | None]:
-    """Return the current view, and its locked store if the view is shared."""
+    """Return the current view, and its locked store if the view is shared (else None). Raises NoSuchView."""
     found = SavedView.objects.filter(pk=view_id)
     view = found.first()
     if view is None:
@@ -84,7 +84,7 @@ def _locked(view_id: str, act: Act) -> tuple[SavedView, Tree | None]:
 
 @contextmanager
 def _name_of_its_own(name: str) -> Iterator[None]:
-    """Raise NameTaken if the person already has a view with this name for the page, even from another window."""
+    """Raise NameTaken if saving inside fails because the person has such a view, perhaps from another window."""
     try:
         with transaction.atomic():
             yield

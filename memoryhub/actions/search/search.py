@@ -1,6 +1,6 @@
-"""Searches the memories of a store for a key: bounded time, partial results, and one audit entry.
+"""Searches the memories of a store for a key. Each search takes a limited time and makes one audit entry.
 
-The texts have no index: their folded forms are compared, as on the search page, so that both databases find the same. A
+The texts have no index. Their folded forms are compared, as on the search page, so that both databases find the same. A
 key may read every text, so nothing is masked.
 """
 
@@ -30,12 +30,12 @@ _WORD = re.compile(r'"([^"]*)"|(\S+)')
 
 
 class BadQuery(ValueError):
-    """The query cannot be searched for; the message says why."""
+    """The query cannot be searched; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A matching line, counted from 1; the `text` of a long line begins at its column `start`."""
+    """A line with a match; `number` counts from 1. Of a long line, `text` is the part that begins at column `start`."""
 
     number: int
     text: str
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A matching memory; `more` is the number of further matching lines."""
+    """A memory that matches. `more` is the number of matching lines that are not in `lines`."""
 
     memory: Memory
     in_path: Sequence[Span]
@@ -55,14 +55,17 @@ class Match:
 
 @dataclass(slots=True)
 class Found:
-    """A part of the matches, by path; the search continues after the path `goes_on` (None: this is the end)."""
+    """The matches that were found in time, by path.
+
+    The search goes on after the path `goes_on`; None if it is complete.
+    """
 
     matches: list[Match] = field(default_factory=list)
     goes_on: str | None = None
 
 
 def words_of(query: str) -> tuple[str, ...]:
-    """Return the folded words of a query, each phrase in double quotes as one word; raises BadQuery."""
+    """Return the folded words of a query. A phrase in double quotes is one word. Raises BadQuery."""
     if len(query) > LONGEST_QUERY:
         raise BadQuery(f"`query` must have at most {LONGEST_QUERY} characters.")
     typed = ((match[2] if match[1] is None else match[1]).strip() for match in _WORD.finditer(query))
@@ -83,10 +86,10 @@ def search(
     limit: int,
     after: str | None = None,
 ) -> Found:
-    """Return the memories under a directory (the API's form of its path) with all words in their path or text.
+    """Return the memories under a directory that have all words in their path or text.
 
-    There may be fewer than `limit`, even none, although more follow. Raises BadQuery, and the errors of
-    `api_requests.on_store`.
+    `directory` is a path without a final slash (`""`: the whole store). There may be fewer than `limit` matches, even
+    none, although more follow. Raises BadQuery, and the errors of `api_requests.on_store`.
     """
     words = words_of(query)
     let_others()
@@ -118,7 +121,7 @@ def _look(store_id: str, words: Sequence[str], directory: str, limit: int, after
 
 
 def _texts(store_id: str, directory: str, after: str | None) -> Iterator[tuple[Memory, str]]:
-    """Yield the live memories under a directory after a path, by path, with their texts, read a few at a time."""
+    """Yield (memory, text) of the live memories under a directory after a path, sorted by path, a few per query."""
     memories = Memory.objects.under(directory).filter(store_id=store_id).order_by("path")
     size = FIRST_ROWS
     while True:
@@ -135,7 +138,7 @@ def _texts(store_id: str, directory: str, after: str | None) -> Iterator[tuple[M
 
 
 def _some(rows: Sequence[Memory]) -> list[str]:
-    """Return the ids of the first memories' texts, as many as one query reads."""
+    """Return the ids of the texts of the first memories, as many as one query should read."""
     ids: list[str] = []
     size = 0
     for memory in rows:

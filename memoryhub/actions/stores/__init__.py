@@ -1,1 +1,1 @@
-"""Acts on memory stores."""
+"""Acts on memory stores: create, edit, archive and delete."""

@@ -1,4 +1,7 @@
-"""What keys do with memory stores through the API: create, edit, archive and delete, each act in the store's chain."""
+"""What keys do with memory stores through the API: create, edit, archive and delete.
+
+Each act has an entry in its chain.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +23,7 @@ MOST_PAIRS = 16
 
 
 def create_store(asked: Asked, settings: StoreSettings, metadata: Mapping[str, str]) -> MemoryStore:
-    """Create an empty store with the limits of the hub."""
+    """Create an empty store and return it. The hub's limits apply to it."""
     return together(lambda: _create(asked, settings, metadata), asked.caller.key)
 
 
@@ -37,9 +40,9 @@ def _create(asked: Asked, settings: StoreSettings, metadata: Mapping[str, str]) 
 def edit_store(
     store_id: str, asked: Asked, changes: Mapping[str, str], metadata: Mapping[str, str | None]
 ) -> MemoryStore:
-    """Change a store's name, description and metadata pairs (None removes a pair).
+    """Change a store's name, description and metadata pairs (None removes a pair), and return the store.
 
-    Without a change nothing is written. Raises ToolError for an archived store and for too many pairs.
+    Without a change, nothing is written. Raises ToolError for an archived store and for too many pairs.
     """
     told = Record("edit_store", input=audit.to_json({**changes, **({"metadata": metadata} if metadata else {})}))
     return asking.on_store(store_id, asked, told, lambda store: _edit(store, changes, metadata))
@@ -67,12 +70,12 @@ def _patched(pairs: Mapping[str, str], patch: Mapping[str, str | None]) -> dict[
 
 
 def archive_store(store_id: str, asked: Asked) -> MemoryStore:
-    """Archive a store; do nothing if it is archived."""
+    """Archive a store and return it. Do nothing if it is already archived."""
     return asking.on_store(store_id, asked, Record("archive_store"), lambda store: _archive(store, True))
 
 
 def unarchive_store(store_id: str, asked: Asked) -> MemoryStore:
-    """Unarchive a store; do nothing if it is not archived."""
+    """Unarchive a store and return it. Do nothing if it is not archived."""
     return asking.on_store(store_id, asked, Record("unarchive_store"), lambda store: _archive(store, False))
 
 
@@ -82,7 +85,7 @@ def _archive(store: Tree, archived: bool) -> tuple[MemoryStore, Record | None]:
 
 
 def delete_store(store_id: str, asked: Asked) -> None:
-    """Delete a store with its memories and versions; raises ToolError while it has a legal hold."""
+    """Delete a store with its memories and versions. Raises ToolError if anything in it has a legal hold."""
     asking.on_store(store_id, asked, Record(delete.COMMAND), lambda store: (None, delete.delete(store)))
 
 

@@ -1,4 +1,4 @@
-"""Deletes a memory store: it is hidden at once, its rows are deleted in batches, and its closed audit stays."""
+"""Deletes a memory store. It is hidden at once, and its rows are deleted in batches later; its closed audit stays."""
 
 from django.db import models
 
@@ -44,9 +44,9 @@ HEAVY: tuple[tuple[type[models.Model], str], ...] = (
 
 
 def delete(store: Tree) -> Record:
-    """Delete a locked store and return the record of its last entry, for the caller to commit.
+    """Mark a locked store as deleted; return the record of its last entry, which the caller commits.
 
-    Raises ToolError while anything in it has a legal hold.
+    Raises ToolError if anything in it has a legal hold.
     """
     held = sql.one(sql.LEGAL_HOLDS, store.store, store.now)
     if held is not None:
@@ -61,13 +61,13 @@ def delete(store: Tree) -> Record:
 
 
 def delete_store(store_id: str, *, act: Act) -> int:
-    """Delete a store and return the seq of the entry that closes its chain; raises ToolError and tree.NoSuchStore."""
+    """Delete a store; return the seq of the entry that closes its chain. Raises ToolError and tree.NoSuchStore."""
     with tree.locked(store_id, act) as store:
         return tree.commit(store, delete(store))
 
 
 def _place(store_id: str, memory: str | None, path: str | None) -> str:
-    """Return the path of a hold, or of its memory."""
+    """Return the path that a hold covers: its own, or that of its memory."""
     if memory is None:
         return path or ""
     return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")
@@ -77,13 +77,13 @@ def _place(store_id: str, memory: str | None, path: str | None) -> str:
 
 
 def deleted_stores() -> list[str]:
-    """Return the deleted stores that still have rows, the first deleted first."""
+    """Return the ids of deleted stores that still have rows; the store that was deleted first comes first."""
     gone = MemoryStore.every.filter(deleted_at__isnull=False)
     return list(gone.order_by("deleted_at", "pk").values_list("pk", flat=True))
 
 
 def step(store_id: str) -> bool:
-    """Delete the next rows of a deleted store in one short transaction; return whether more can be deleted now.
+    """Delete the next rows of a deleted store in one short transaction; return whether to call this again at once.
 
     The store's own row is deleted last, after its webhooks got all their events.
     """
@@ -103,7 +103,7 @@ def step(store_id: str) -> bool:
 
 
 def _told(store_id: str) -> bool:
-    """Return whether all events of the store were sent to its webhooks, or never can be."""
+    """Return whether the store's webhooks have got all its events, or cannot get any more."""
     if not Webhook.objects.filter(store_id=store_id, paused_at=None).exists():
         return True
     if Delivery.objects.filter(webhook__store=store_id, state=DeliveryState.WAITING).exists():

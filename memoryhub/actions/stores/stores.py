@@ -1,4 +1,4 @@
-"""Memory stores: created, edited, archived; each act is an entry in the store's own chain."""
+"""Memory stores: how people create, edit and archive them. Each act has an entry in the store's own chain."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from memoryhub.models import Directory, Door, MemoryStore, Role, User
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """The settings of a store that a person makes; a limit of None means the hub's limit."""
+    """The settings of a store that a person chooses. A limit of None means that the hub's limit applies."""
 
     name: str
     description: str = ""
@@ -31,7 +31,7 @@ class StoreSettings:
         return cls(store.name, store.description, store.overwrite_on_create, limits)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings by column."""
+        """Return {column: value} of the settings."""
         own = {"name": self.name, "description": self.description, "overwrite_on_create": self.overwrite_on_create}
         return own | {column: self.limits.get(column) for column in COLUMNS}
 
@@ -45,7 +45,10 @@ def create_store(
     admin: User | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> MemoryStore:
-    """Create an empty store with its root directory and its chain; `admin` becomes its admin."""
+    """Create an empty store with its root directory and its chain, and return it.
+
+    `admin` gets the role of an admin in it.
+    """
     act = Act(actor, door, at)
     with writing():
         store = add_store(settings, metadata or {}, at)
@@ -58,7 +61,7 @@ def create_store(
 
 
 def add_store(settings: StoreSettings, metadata: Mapping[str, str], at: datetime) -> MemoryStore:
-    """Add the rows of an empty store; the caller adds its chain and the first entry."""
+    """Add the rows of an empty store and return it. The caller adds its chain and the first entry."""
     store = MemoryStore.objects.create(
         id=ids.new_id(ids.MEMORY_STORE, at),
         created_at=at,
@@ -85,7 +88,10 @@ def edit_store(
     at: datetime,
     only: Collection[str] | None = None,
 ) -> None:
-    """Change a store's settings, all or `only` these; the entry lists the changed ones, before and after."""
+    """Change all settings of a store, or `only` these; the entry lists the changed ones, before and after.
+
+    Without a change, nothing is written. Raises ToolError for an archived store.
+    """
     after = {name: value for name, value in settings.as_json().items() if only is None or name in only}
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         before = StoreSettings.of(MemoryStore.objects.get(pk=store.pk)).as_json()  # not what the person saw
@@ -98,7 +104,10 @@ def edit_store(
 
 
 def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door, at: datetime) -> None:
-    """Archive a store (reads and deletes stay possible) or unarchive it; write nothing if nothing changes."""
+    """Archive or unarchive a store.
+
+    An archived one can be read, and its memories deleted. Without a change, write nothing.
+    """
     with tree.locked(store.id, Act(actor, door, at)) as locked:
         record = archiving(locked, archived)
         if record is not None:
@@ -106,7 +115,7 @@ def set_archived(store: MemoryStore, archived: bool, *, actor: Actor, door: Door
 
 
 def archiving(store: Tree, archived: bool) -> Record | None:
-    """Archive a locked store or unarchive it; return the record, or None if nothing changes."""
+    """Archive or unarchive a locked store. Return the record for its entry, or None if nothing changes."""
     if store.archived == archived:
         return None
     MemoryStore.objects.filter(pk=store.store).update(archived_at=store.at if archived else None, updated_at=store.at)

@@ -1,1 +1,1 @@
-"""Exports and imports."""
+"""Exports and imports of memories."""

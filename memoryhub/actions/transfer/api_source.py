@@ -1,4 +1,4 @@
-"""Reads the memories of another store through the memory_stores API: Anthropic's own, or another hub's."""
+"""Reads the memories of another store through the memory_stores API of Anthropic or of another hub."""
 
 import hashlib
 import time
@@ -34,7 +34,7 @@ _WHY = {
 
 
 class Source(NamedTuple):
-    """The store to read, and the key to use; `private` also allows plain http and private network addresses."""
+    """The store to read, and the key to use. `private` also allows plain http and addresses in private networks."""
 
     url: str
     store: str
@@ -43,9 +43,9 @@ class Source(NamedTuple):
 
 
 def of_store(source: Source, *, history: bool = True, told: Callable[[int], None] = lambda count: None) -> Brought:
-    """Return the store's memories, with their versions if the key may read them; raises Refused.
+    """Return the store's memories, with their versions if `history` is set. Raises Refused.
 
-    The key is used, but not stored. `told` is called with the number of memories and versions so far.
+    The key is used, but not stored. `told` is called with the number of memories and versions that were read so far.
     """
     try:
         target = outgoing.check(source.url, private=source.private)
@@ -75,7 +75,7 @@ def of_store(source: Source, *, history: bool = True, told: Callable[[int], None
 
 
 def _client(anthropic: Any, target: outgoing.Target) -> Any:
-    """Return an HTTP client that connects only to the checked address, whatever the name resolves to now.
+    """Return an HTTP client that connects only to the checked address, even if the name now leads to another one.
 
     It follows no redirects, uses no proxy from the environment, and limits the size and the time of answers.
     """
@@ -165,7 +165,7 @@ def _memories(live: dict[str, Any], versions: dict[str, list[Any]]) -> Iterator[
 
 
 def _versions(rows: Iterable[Any]) -> Iterator[BundledVersion]:
-    """Yield versions, the oldest first; numbers start at 2 if older versions, whose number is unknown, were removed."""
+    """Yield versions, oldest first. If older ones were removed, their number is unknown, and the numbers begin at 2."""
     number = 0
     for row in rows:
         number += 1 if number or row.operation == "created" else 2
@@ -192,7 +192,7 @@ def _utc(at: datetime) -> datetime:
 
 
 def _sum(memories: Iterable[BundledMemory]) -> str:
-    """Return the SHA-256 of all memories and versions that were read."""
+    """Return a SHA-256 over all memories and versions that were read."""
     whole = hashlib.sha256()
     for memory in memories:
         for version in memory.versions:

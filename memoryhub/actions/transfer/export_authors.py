@@ -1,4 +1,4 @@
-"""The authors of the versions in an export: the API's form of an actor, and the name that they had then."""
+"""The authors of the versions in an export: an actor in the API's form, and the name that the actor had then."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,10 @@ from memoryhub.transfer.bundle import Author
 
 
 class Authors:
-    """The authors of a store; `find` loads those of some versions with a few queries for all of them."""
+    """The authors of a store's versions.
+
+    `find` loads those of some versions, with a few queries; then `of` returns them.
+    """
 
     def __init__(self, store_id: str) -> None:
         self.store = store_id
@@ -29,20 +32,20 @@ class Authors:
             self._labels.update({job.pk: job.actors for job in Import.objects.filter(store_id=self.store, pk__in=jobs)})
 
     def of(self, version: MemoryVersion) -> Author | None:
-        """Return a version's author; None if the entry that made the version was removed."""
+        """Return the author of a version that was given to `find`; None if the version's entry was removed."""
         if version.origin is None:
             return self._entries.get(version.seq)
         return self._imported(version.origin)
 
     def _imported(self, origin: dict[str, Any]) -> Author:
-        """Return an imported version's author in the original store."""
+        """Return the author that an imported version has in its original store."""
         id = str(origin.get("id") or "")
         labels = self._labels.get(str(origin.get("import")), {})
         return Author(str(origin.get("type") or ""), id, str(labels.get(id) or ""))
 
 
 def _author(kind: str, id: str | None, session: str | None, label: str | None) -> Author:
-    """Return the author of an entry; the type is "" for the hub itself."""
+    """Return the author of an entry. The type is an empty text for the hub itself."""
     name = label or ""
     if kind == ActorKind.USER:
         name = name.partition("@")[0]  # the label of a person without a name is an e-mail address; export no domain

@@ -1,4 +1,4 @@
-"""Writes the audit entry of an export before its first byte is sent."""
+"""Writes the audit entry of an export of entries or of a table, before the first byte is sent."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,10 +12,10 @@ from memoryhub.models import HUB, Door, MemoryStore
 def export_audit(
     chains: Sequence[str], filter: str, format: str, *, actor: Actor, door: Door, at: datetime
 ) -> tuple[str, int]:
-    """Record an export of audit entries, and return the (chain, seq) of the record.
+    """Record an export of audit entries; return the (chain, seq) of the record.
 
-    It is in the chain of the exported store if there is exactly one, else in the hub's; `filter` is the person's own
-    text.
+    The record is in the chain of the exported store, if there is exactly one, else in the hub's chain. `filter` is the
+    text that the person typed.
     """
     act = Act(actor, door, at)
     told = {"chains": list(chains), "filter": filter, "format": format}
@@ -28,7 +28,7 @@ def export_audit(
 
 
 def export_table(store_id: str | None, table: str, format: str, act: Act, **told: object) -> int:
-    """Record an export of another table in the chain of its store, else in the hub's; return the entry's seq."""
+    """Record an export of a table, and return the entry's seq. It is in the store's chain; for None, in the hub's."""
     record = Record("export_table", input=audit.to_json({"table": table, "format": format, **told}))
     if store_id is None:
         with writing():

@@ -1,4 +1,4 @@
-"""Reads the rows of an export as of its entry, a few at a time, and with no database cursor open in between."""
+"""Reads the rows of an export as of its entry, a few at a time. No database cursor is open in between."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -28,7 +28,7 @@ Cover = Callable[[Collection[MemoryVersion]], object]
 
 
 class Current(NamedTuple):
-    """The last version of a memory, the memory's current or last path, and whether it is in the trash."""
+    """A memory in an export: its last version, its id, its path (or last path), and whether it is in the trash."""
 
     version: str
     memory: str
@@ -38,7 +38,7 @@ class Current(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The part of a store, as of the entry `seq`, to export: all of it, or some directories and memories."""
+    """The part of a store to export, as of the entry `seq`: all of it, or some directories and memories."""
 
     store: str
     seq: int
@@ -52,27 +52,27 @@ class Scope:
 
 
 class Rows:
-    """Reads a scope. `cover` masks texts; `proofs` adds the values that the audit's verification needs."""
+    """Reads the rows of a scope. `cover` masks texts; with `proofs`, rows have the values that a verification needs."""
 
     def __init__(self, scope: Scope, *, cover: Cover | None = None, proofs: bool = False) -> None:
         self.scope, self.cover, self.proofs = scope, cover, proofs
         self.authors = Authors(scope.store)
 
     def heads(self) -> Iterator[WrittenVersion]:
-        """Yield the newest versions of the live memories; within a directory in the order of their paths."""
+        """Yield the newest versions of the live memories. Within a directory they are sorted by path."""
         for part in _parts(self.current(trash=False), PART):
             by_id = {version.pk: version for version in self._of_ids([one.version for one in part])}
             yield from self._written([by_id[one.version] for one in part if one.version in by_id], part)
 
     def histories(self) -> Iterator[WrittenVersion]:
-        """Yield every version of every memory, grouped by memory, the oldest first."""
+        """Yield every version of every memory, memory by memory, oldest first."""
         for part in _parts(self.current(trash=self.scope.with_trash), PART):
             for few in self._few_versions(part):
                 for versions in self._history(few):
                     yield from self._written(versions, few)
 
     def in_order(self, *, history: bool) -> Iterator[WrittenVersion]:
-        """Yield versions in the order in which they were made, each with the previous path of its memory."""
+        """Yield versions in the order in which they were made. With `history`, each has its memory's previous path."""
         wanted = None if self.scope.is_whole else {one.memory for one in self.current(trash=history)}
         rows = MemoryVersion.objects.filter(store_id=self.scope.store, seq__lte=self.scope.seq)
         if not history:
@@ -89,7 +89,7 @@ class Rows:
             yield from self._written(versions, ())
 
     def current(self, *, trash: bool) -> Iterator[Current]:
-        """Yield the memories of the scope: live ones by path, then those in the trash."""
+        """Yield the memories of the scope: live ones by path; then, with `trash`, those in the trash."""
         then = self._then()
         for directory in self.scope.directories:
             yield from _current(then.exclude(operation=Operation.DELETED).under(directory))
@@ -103,7 +103,10 @@ class Rows:
                 yield from map(_as_current, _flat(_pages(deleted.filter(path=None), "seq", "id", BRIEF)))
 
     def entries(self) -> Iterator[Told]:
-        """Yield every audit entry up to the export's own; `seals` has what its digest covers of the sealed rows."""
+        """Yield every audit entry up to the export's own.
+
+        `seals` has the hashes of its seals, which its digest covers.
+        """
         entries = AuditEntry.objects.of_chain(self.scope.store)
         after = 0
         while page := list(entries.between(after + 1, self.scope.seq).oldest()[:PART]):
@@ -115,25 +118,28 @@ class Rows:
             after = page[-1].seq
 
     def redactions(self) -> Iterator[Told]:
-        """Yield the redactions that these entries recorded."""
+        """Yield the redactions that entries up to the export's own recorded."""
         told = Redaction.objects.of_chain(self.scope.store).filter(seq__lte=self.scope.seq)
         yield from map(_columns, _flat(_pages(told, "seq", "id", BRIEF)))
 
     def _then(self) -> MemoryVersionQuerySet:
-        """Return the version of each memory that was the newest as of the entry, deletions included."""
+        """Return the version of each memory that was its newest as of the entry; it may be a deletion."""
         seq = self.scope.seq
         newest = Q(superseded_seq=None) | Q(superseded_seq__gt=seq)
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
 
     def _of_memories(self, ids: Collection[str]) -> MemoryVersionQuerySet:
-        """Return the live ones of some memories; `+ 0` keeps SQLite from scanning all versions of the store by seq."""
+        """Return the versions that were the newest of these memories, if they were live.
+
+        `+ 0` keeps SQLite from scanning all versions of the store by seq.
+        """
         seq = self.scope.seq
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=ids)
         found = found.annotate(made=F("seq") + 0).filter(made__lte=seq).exclude(operation=Operation.DELETED)
         return found.filter(Q(superseded_seq=None) | Q(superseded_seq__gt=seq))
 
     def _few_versions(self, part: list[Current]) -> Iterator[list[Current]]:
-        """Yield the memories in groups with at most PART versions in all; a memory with more is a group of its own."""
+        """Yield groups of memories with at most PART versions together. A memory with more versions is one group."""
         ids = [one.memory for one in part]
         counts = dict(Memory.objects.among(self.scope.store, ids).values_list("pk", "version_count"))
         group: list[Current] = []
@@ -149,7 +155,10 @@ class Rows:
             yield group
 
     def _history(self, few: list[Current]) -> Iterator[list[MemoryVersion]]:
-        """Yield versions page by page, memories in the given order; each page starts where the last one ended."""
+        """Yield lists of all versions of some memories, in the order of the memories.
+
+        A memory alone has several lists.
+        """
         order = {one.memory: place for place, one in enumerate(few)}
         found = MemoryVersion.objects.filter(store_id=self.scope.store, memory_id__in=list(order))
         found = found.annotate(made=F("seq") + 0).filter(made__lte=self.scope.seq).select_related("text")
@@ -204,7 +213,7 @@ def _is_redacted(version: MemoryVersion) -> bool:
 
 
 def _old_path(version: MemoryVersion) -> str | None:
-    """Return the previous path in a row from `_with_old_path`; None if the memory did not exist."""
+    """Return the previous path in a row of `_with_old_path`; None if the memory did not exist or was deleted."""
     is_there = getattr(version, "old_operation", None) not in (None, Operation.DELETED)
     return getattr(version, "old_path", None) if is_there else None
 
@@ -236,7 +245,7 @@ def _plain(value: Any) -> object:
 
 
 def _with_old_path(found: MemoryVersionQuerySet) -> MemoryVersionQuerySet:
-    """Add `old_path` and `old_operation`: the path and the operation of the memory's previous version."""
+    """Add `old_path` and `old_operation`: path and operation of the memory's previous version."""
     before = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"), memory_id=OuterRef("memory_id"), number__lt=OuterRef("number")
     ).order_by("-number")
@@ -254,7 +263,7 @@ def _as_current(version: MemoryVersion) -> Current:
 
 
 def _pages(rows: Any, first: str, second: str, size: int) -> Iterator[list[Any]]:
-    """Yield pages in the order of two columns, with no open cursor during a slow download."""
+    """Yield pages in the order of two columns. No cursor is open during a slow download."""
     ordered = rows.order_by(first, second)
     beyond = Q()
     while page := list(ordered.filter(beyond)[:size]):

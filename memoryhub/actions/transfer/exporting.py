@@ -1,4 +1,4 @@
-"""Exports of a memory store, a directory or a selection: first the audit entry is written, then the bytes follow."""
+"""Exports of a memory store, a directory or a selection. The audit entry is written first; then the bytes follow."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -24,9 +24,9 @@ TYPES = {"zip": "application/zip", "jsonl": "application/jsonl", "git": "applica
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to export: one of FORMATS, of a selection or else of a directory (`""`: the whole store).
+    """What to export, and in which form: a selection, or a directory (`path`; `""` is the whole store).
 
-    With `masked`, the values that pages mask are masked, and the audit is left out.
+    With `masked`, the values that pages mask are masked too, and the audit is left out.
     """
 
     form: str
@@ -37,13 +37,13 @@ class Wanted:
 
     @property
     def audit(self) -> bool:
-        """Return whether the export includes the audit."""
+        """Return whether the export contains the audit."""
         return self.form == "jsonl" and self.history and not self.masked and not self.path and self.chosen is None
 
 
 @dataclass(slots=True)
 class Export:
-    """An export whose entry is written; `counts` grows while `body` is read."""
+    """An export whose entry has been written. `counts` grows while `body` is read."""
 
     wanted: Wanted
     scope: Scope
@@ -63,7 +63,10 @@ class Export:
         return TYPES[self.wanted.form]
 
     def body(self, cover: Cover | None = None) -> Iterator[bytes]:
-        """Yield the bytes; `cover` masks the texts of rows and is required if `masked` is set."""
+        """Yield the bytes.
+
+        `cover` masks the texts of rows; an export with `masked` needs it, else ValueError is raised.
+        """
         if self.wanted.masked and cover is None:
             raise ValueError("a masked export needs to know what to mask")
         rows = Rows(self.scope, cover=cover, proofs=self.wanted.audit)
@@ -103,7 +106,7 @@ class Export:
             yield row
 
     def _proof(self) -> Told:
-        """Return the chain's start, and its head after the export's entry."""
+        """Return the start of the chain, and its head as of the export's entry."""
         row = AuditChain.objects.get(pk=self.scope.store)
         last = AuditEntry.objects.of_chain(self.scope.store).get(seq=self.scope.seq)
         return {
@@ -118,13 +121,16 @@ class Export:
         }
 
     def _changed(self) -> bool:
-        """Return whether something was redacted or removed since the entry, so that rows can be of two moments."""
+        """Return whether anything was redacted or removed since the export's entry.
+
+        Then its rows may not fit together.
+        """
         redacted = Redaction.objects.of_chain(self.scope.store).filter(seq__gt=self.scope.seq).exists()
         return redacted or _start_of(self.scope.store) != self.start
 
 
 def begin(store_id: str, wanted: Wanted, act: Act) -> Export:
-    """Write the entry of an export, whose size is not limited.
+    """Write the entry of an export and return the export. Its size is not limited.
 
     Raises NotDone if there is nothing to export, and tree.NoSuchStore.
     """
@@ -135,7 +141,7 @@ def begin(store_id: str, wanted: Wanted, act: Act) -> Export:
 
 
 def prepared(store: Tree, wanted: Wanted) -> tuple[Export, Record]:
-    """Return the export and the entry that the caller commits; raises NotDone."""
+    """Return the export and the record that the caller commits. Raises NotDone if there is nothing to export."""
     if wanted.chosen is not None:
         found = selected(store.store, wanted.chosen, most=None) if wanted.chosen.everything_in is None else None
         if found is None:
@@ -158,7 +164,10 @@ def _scope_of(store: Tree, items: Iterable[Item]) -> Scope:
 
 
 def _record(wanted: Wanted, items: Iterable[Item]) -> Record:
-    """Return a record with path and memory of a single item, else with the first paths and the totals."""
+    """Return the record of an export: path and memory of a single item.
+
+    Its input has the first paths and the totals.
+    """
     items = list(items)
     one = items[0] if len(items) == 1 else None
     told = {
@@ -210,5 +219,5 @@ def _start_of(chain_id: str) -> int:
 
 
 def directory_of(path_prefix: str) -> str:
-    """Return the directory of a path prefix: `/notes/` and `/notes` are equal, `/` and `""` mean the whole store."""
+    """Return the directory that a path prefix means: `/notes` for `/notes/` and `/notes`, `""` (the store) for `/`."""
     return path_prefix.rstrip("/")

@@ -1,4 +1,4 @@
-"""Makes the items of an import from the memories that were read."""
+"""Makes the items of an import from the memories that a source has."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
-    """Return a memory's item: its newest text, and its versions unless it is only a text at a path."""
+    """Return the item of a memory: its newest text and its versions. A plain text at a path has no versions."""
     last = next((one for one in reversed(memory.versions) if one.content is not None), None)
     content = last.content if last else None
     encoded = (content or "").encode()
@@ -46,12 +46,15 @@ def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
 
 
 def kept_text(told: str) -> str:
-    """Return a text without characters that databases refuse: unpaired surrogates, and NUL on PostgreSQL."""
+    """Return a text that databases accept, at most LONGEST_KEPT characters.
+
+    Unpaired surrogates and NUL, which databases refuse, are replaced.
+    """
     return _UNKEPT.sub("\ufffd", told[:LONGEST_KEPT])
 
 
 def _told(version: BundledVersion, place: str) -> dict[str, Any]:
-    """Return a version in the form of its item's history."""
+    """Return a version as the `history` of an item has it."""
     author = version.author
     return {
         "id": version.id,
@@ -66,7 +69,10 @@ def _told(version: BundledVersion, place: str) -> dict[str, Any]:
 
 
 def author_id(author: Author) -> str:
-    """Return an author's id if it looks like one, else a digest of id and label: no e-mail address is stored."""
+    """Return an author's id if it has the form of an id, else a digest of id and label.
+
+    So no e-mail address is stored.
+    """
     if author.id and all(c.isalnum() or c in "_-.:" for c in author.id):
         return author.id
     named = f"{author.id}\0{author.label}".encode("utf-8", "surrogatepass")
@@ -74,6 +80,6 @@ def author_id(author: Author) -> str:
 
 
 def labels(memories: Iterable[BundledMemory]) -> dict[str, str]:
-    """Return the authors' names by their ids."""
+    """Return {author id: name} of the authors of all versions."""
     authors = {version.author for memory in memories for version in memory.versions if version.author}
     return {author_id(author): author.label for author in sorted(authors, key=lambda one: (one.id, one.label))}

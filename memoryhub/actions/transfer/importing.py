@@ -1,6 +1,7 @@
-"""Imports: uploaded, previewed, chosen, started, run in short transactions, cancelled, and deleted after a time.
+"""Imports: uploaded, previewed, chosen, started, run in short transactions, cancelled, and forgotten after some time.
 
-The store does not change before `start`; then each memory is one entry `import`, imported completely or not at all.
+The store does not change before `start`. Then each memory has one entry `import`, and is imported completely or not at
+all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,11 +41,11 @@ MOST_OPEN = 20
 
 
 class NotOpen(Exception):
-    """The import has ended, or is not in the required state."""
+    """The import has ended, or is not in the state that the act needs."""
 
 
 class Brought(NamedTuple):
-    """The result of reading some bytes, their name for people, and their SHA-256 (a directory's: of its texts)."""
+    """What was read from a source, the source's name for people, and its SHA-256 (for a directory: of the texts)."""
 
     read: Read
     name: str
@@ -52,7 +53,7 @@ class Brought(NamedTuple):
 
 
 def bounds() -> Bounds:
-    """Return the limits of an import from the settings."""
+    """Return the limits of an import, from the settings."""
     return Bounds(**settings.MEMORYHUB_IMPORT)
 
 
@@ -60,11 +61,11 @@ def bounds() -> Bounds:
 
 
 def prepare(store_id: str, brought: Brought, place: str, act: Act) -> Import:
-    """Store what was read, to be imported under the directory `place`, for a preview that `step` makes.
+    """Store what was read, to be imported under the directory `place`. Return the import; `step` makes its preview.
 
-    It is written in short transactions, because long ones block the tool calls of every store on SQLite. In the end all
-    of it is stored, with its entry, or nothing. Raises ToolError for an archived store and an invalid place, Refused if
-    MOST_OPEN imports are open or someone cancelled this one in the meantime, and NoSuchStore.
+    It is written in short transactions, because long ones block the tool calls of every store on SQLite. In the end,
+    all of it is stored, with an entry, or nothing. Raises ToolError for an archived store and an invalid place, and
+    NoSuchStore. Raises Refused if MOST_OPEN imports are open, or if someone has cancelled this one in the meantime.
     """
     place = "" if place.strip("/ ") == "" else paths.from_tool(paths.to_tool(place.rstrip("/")))
     job = _arriving(store_id, brought, place, act)
@@ -104,7 +105,7 @@ def _arriving(store_id: str, brought: Brought, place: str, act: Act) -> Import:
 
 
 def _pieces(items: Iterable[ImportItem]) -> Iterator[list[ImportItem]]:
-    """Yield as many items at once as are written quickly; an item with a long history may exceed the limit alone."""
+    """Yield lists of items, each as many as are written quickly. An item with a long history may be too large alone."""
     piece: list[ImportItem] = []
     size = 0
     for item in items:
@@ -127,7 +128,7 @@ def _add(job: Import, items: Sequence[ImportItem]) -> None:
 
 
 def _require_arriving(job: Import) -> None:
-    """Lock the import's row; raise Refused if an erasure or a person has ended the import."""
+    """Lock the import's row. Raise Refused if an erasure or a person has ended the import."""
     rows = Import.objects.select_for_update().filter(pk=job.pk, state=ImportState.ARRIVING)
     if not rows.values_list("pk", flat=True):
         raise Refused("It was cancelled while it was being read.")
@@ -156,7 +157,7 @@ def _arrived(job: Import, brought: Brought, act: Act) -> None:
 
 
 def _drop(import_id: str) -> None:
-    """Delete an incomplete upload, of which there is no entry and no page."""
+    """Delete an incomplete upload. It has no entry and no page."""
     items = ImportItem.objects.filter(job_id=import_id, job__state=ImportState.ARRIVING).order_by("number")
     while numbers := list(items.values_list("number", flat=True)[:MOST_ITEMS]):
         with writing():
@@ -169,7 +170,10 @@ def _drop(import_id: str) -> None:
 
 
 def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None) -> int:
-    """Set the choice of these items of a preview (None: all conflicts) and return their number; raises NotOpen."""
+    """Set the choice of these items of a preview, if it is allowed for them; return how many. Raises NotOpen.
+
+    `numbers` None means all conflicts.
+    """
     with writing():
         job = Import.objects.filter(pk=import_id).first()
         if job is None or job.state != ImportState.PREVIEW:
@@ -185,7 +189,7 @@ def choose(import_id: str, choice: str, numbers: Sequence[int] | None = None) ->
 
 
 def start(import_id: str, act: Act) -> None:
-    """Start a previewed import; raises NotOpen, ToolError (an archived store) and NoSuchStore."""
+    """Start an import that was previewed. Raises NotOpen, NoSuchStore, and ToolError for an archived store."""
     store_id = _store_of(import_id)
     with tree.locked(store_id, act) as store:
         job = Import.objects.get(pk=import_id)
@@ -212,7 +216,7 @@ def start(import_id: str, act: Act) -> None:
 
 
 def cancel(import_id: str, act: Act) -> None:
-    """End an open import; what it imported stays. Raises NotOpen and NoSuchStore."""
+    """End an open import. What it has imported stays. Raises NotOpen and NoSuchStore."""
     with tree.locked(_store_of(import_id), act) as store:
         job = Import.objects.get(pk=import_id)
         if job.state not in OPEN:
@@ -226,7 +230,7 @@ def cancel(import_id: str, act: Act) -> None:
 
 
 def step(import_id: str, at: datetime) -> bool:
-    """Process the next items of an import in one short transaction; return whether work is left."""
+    """Process the next items of an import in one short transaction; return whether to call this again."""
     job = Import.objects.filter(pk=import_id).first()
     if job is None or job.state not in AT_WORK:
         return False
@@ -250,7 +254,7 @@ def step(import_id: str, at: datetime) -> bool:
 
 
 def versions_of(import_id: str) -> list[str]:
-    """Return the ids of the versions that an import has made so far, by its entries."""
+    """Return the ids of the versions that an import has made so far, in the order of its entries."""
     store_id = _store_of(import_id)
     made = ImportItem.objects.filter(job_id=import_id, seq__isnull=False).order_by("seq")
     found: list[str] = []
@@ -261,12 +265,12 @@ def versions_of(import_id: str) -> list[str]:
 
 
 def running() -> list[str]:
-    """Return the ids of the imports that the background works on, the oldest first."""
+    """Return the ids of the imports on which the background works, oldest first."""
     return list(Import.objects.filter(state__in=AT_WORK).order_by("pk").values_list("pk", flat=True))
 
 
 def _look(store: tree.Tree, job: Import) -> None:
-    """Preview the next items."""
+    """Find out what the next items would do, and save it."""
     items = _few(job)
     preview.look(store, job, items)
     for item in items:
@@ -280,7 +284,7 @@ def _look(store: tree.Tree, job: Import) -> None:
 
 
 def _looked(job: Import, act: Act) -> Looked:
-    """Screen the texts of the next items before the store is locked: long histories take seconds."""
+    """Screen the texts of the next items before the store is locked, because long histories take seconds."""
     with tree.locked(job.store_id, act) as store:
         rules = store.ruling
     items = [item for item in _few(job) if item.choice != SKIP and item.found != REFUSED]
@@ -288,7 +292,7 @@ def _looked(job: Import, act: Act) -> Looked:
 
 
 def _few(job: Import) -> list[ImportItem]:
-    """Return the next items with their texts, as many as delay tool calls only briefly; read with one query."""
+    """Return the next items with their texts, as many as delay tool calls only briefly."""
     chosen: list[int] = []
     versions = size = 0
     sizes = _next(job).values_list("number", "choice", "version_count", "size")
@@ -302,12 +306,15 @@ def _few(job: Import) -> list[ImportItem]:
 
 
 def _save(items: Sequence[ImportItem], fields: list[str]) -> None:
-    """Save columns of existing items in one statement: single updates would cost more than everything else."""
+    """Save columns of existing items in one statement.
+
+    An update for each item would take longer than all other work.
+    """
     ImportItem.objects.bulk_create(items, update_conflicts=True, unique_fields=["job", "number"], update_fields=fields)
 
 
 def _run(store: tree.Tree, job: Import) -> None:
-    """Import the next memories."""
+    """Import the next memories. For an archived store, end the import as failed."""
     if store.archived:
         job.problem = results.store_archived()
         _end(job, ImportState.FAILED, store.at)
@@ -327,14 +334,14 @@ def _next(job: Import) -> Any:
 
 
 def _end(job: Import, state: ImportState, at: datetime) -> None:
-    """End an import: delete its texts, and keep its result for each memory."""
+    """End an import: delete its texts, and keep the result for each memory."""
     job.state, job.ended_at = state, at
     job.save(update_fields=["state", "ended_at", "problem"])
     ImportItem.objects.filter(job_id=job.pk).update(content=None, history=[])
 
 
 def empty_all(store_id: str, at: datetime) -> int:
-    """Cancel every open import of a locked store, because its texts may contain what is erased; return their number."""
+    """Cancel every open import of a locked store, because its texts may contain what is erased; return how many."""
     jobs = Import.objects.filter(store_id=store_id, state__in=OPEN)
     for job in jobs:
         _end(job, ImportState.CANCELLED, at)
@@ -342,9 +349,9 @@ def empty_all(store_id: str, at: datetime) -> int:
 
 
 def forget_previews(at: datetime) -> int:
-    """Cancel previews that were not started in time, and return their number.
+    """Cancel previews that were not started in time; return how many were found.
 
-    Uploads older than ARRIVES belong to a process that ended; they are deleted.
+    Uploads older than ARRIVES were left by a process that ended, and are deleted.
     """
     left = Import.objects.filter(state=ImportState.ARRIVING, created_at__lt=at - ARRIVES)
     for import_id in list(left.values_list("pk", flat=True)[:100]):

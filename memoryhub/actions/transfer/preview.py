@@ -1,4 +1,4 @@
-"""The preview of an import: whether each memory is new, in the trash, the same, in conflict, or refused."""
+"""The preview of an import: each memory is new, in the trash, the same, in conflict, or refused."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -22,7 +22,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def look(store: Tree, job: Import, items: Sequence[ImportItem]) -> None:
-    """Set `found`, `choice`, `reason` and `met` (the version in conflict) of the next items, without saving them."""
+    """Set `found`, `choice`, `reason` and `met` (the version in conflict) of these items, without saving them."""
     there = _there(store.store, [item.path for item in items])
     known = _known({item.memory for item in items if item.memory})
     earlier = ImportItem.objects.filter(job_id=job.pk, number__lt=items[0].number, found=NEW) if items else None
@@ -67,13 +67,13 @@ def _look_at(
 
 
 def require_path(path: str) -> None:
-    """Raise ToolError if no memory can be at a path."""
+    """Raise ToolError if no memory can be at this path, or if the path is not in its stored form."""
     if paths.from_tool(paths.to_tool(path), creates=True) != path or not path:
         raise ToolError(results.path_not_allowed(paths.to_tool(path), "it is not written as paths are stored"))
 
 
 def require_free(store: Tree, path: str) -> None:
-    """Raise ToolError if a directory is at a memory's path, or a memory above it."""
+    """Raise ToolError if a directory is at the path, or a memory is above it."""
     if sql.one(sql.DIRECTORY_AT, store.store, path):
         raise ToolError(results.already_exists(path))
     above = tree.memory_above(store, path)
@@ -82,7 +82,10 @@ def require_free(store: Tree, path: str) -> None:
 
 
 def _require_texts(store: Tree, item: ImportItem) -> None:
-    """Check every text like a write: put masked kinds into the item's `reason`; raise ToolError for a blocked kind."""
+    """Check every text of an item like a write, and put the masked and flagged kinds into its `reason`.
+
+    Raises ToolError for a blocked kind and for a limit.
+    """
     limits.check_versions(store.limits, item.path, len(item.history))
     masked: set[str] = set()
     flagged: set[str] = set()
@@ -100,7 +103,7 @@ def _require_texts(store: Tree, item: ImportItem) -> None:
 
 
 def texts_of(item: ImportItem) -> Iterable[tuple[str, str]]:
-    """Return (path, text) for each different text that an item would store."""
+    """Return (path, text) of each different text that an item would store."""
     if not item.history:
         return [(item.path, item.content or "")]
     found = {told["content"]: told["path"] or item.path for told in item.history if told["content"] is not None}
@@ -113,7 +116,7 @@ def is_deleted(item: ImportItem) -> bool:
 
 
 def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:
-    """Return the live memories at these paths, by path."""
+    """Return {path: the live memory there} for these paths."""
     found: dict[str, Memory] = {}
     for part in in_parts(sorted(set(at))):
         rows = (
@@ -126,7 +129,7 @@ def _there(store_id: str, at: Sequence[str]) -> dict[str, Memory]:
 
 
 def _known(ids: set[str]) -> dict[str, str]:
-    """Return the store of each memory that this hub has, by its id."""
+    """Return {memory id: store id} of those memories that this hub has."""
     found: dict[str, str] = {}
     for part in in_parts(sorted(ids)):
         found |= dict(Memory.objects.filter(pk__in=part).values_list("pk", "store_id"))

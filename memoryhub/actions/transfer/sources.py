@@ -1,4 +1,4 @@
-"""The sources of an import: uploaded bytes, a file or stream, or a directory on the hub's own machine."""
+"""The sources of an import: uploaded bytes, a file, a stream, or a directory on the hub's machine."""
 
 import hashlib
 import mmap
@@ -23,13 +23,13 @@ BLOCK = 1024 * 1024
 def of_bytes(
     data: Data, name: str, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
 ) -> Brought:
-    """Read an archive, JSON Lines, a git stream or one text; raises Refused."""
+    """Read an archive, JSON Lines, a git stream or one text from bytes. Raises Refused."""
     read = recognition.read(data, name, bounds or importing.bounds(), only_memory_files, exclude)
     return Brought(read, name, hashlib.sha256(data).hexdigest())
 
 
 def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
-    """Read a file like `of_bytes`, without loading it as a whole; no one else may write to the file in the meantime."""
+    """Read a file as `of_bytes` does, without loading all of it. No one else may write to the file in the meantime."""
     if not os.fstat(file.fileno()).st_size:
         return of_bytes(b"", name, **how)
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -37,7 +37,7 @@ def of_file(file: IO[bytes], name: str, **how: Any) -> Brought:
 
 
 def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Brought:
-    """Read a pipe, or a file that others may write, like `of_bytes`, by way of a temporary file."""
+    """Read a pipe, or a file that others may write to, as `of_bytes` does. It is copied to a temporary file first."""
     with tempfile.TemporaryFile() as file:
         left = bounds.packed + 1
         while left and (block := stream.read(min(left, BLOCK))):
@@ -49,7 +49,7 @@ def of_stream(stream: IO[bytes], name: str, *, bounds: Bounds, **how: Any) -> Br
 def of_directory(
     root: Path, *, only_memory_files: bool = False, exclude: Exclude = DEFAULT, bounds: Bounds | None = None
 ) -> Brought:
-    """Read the texts of a directory without following links; raises Refused and OSError."""
+    """Read the texts of a directory, without following links. Raises Refused and OSError."""
     bounds, texts, left, size = bounds or importing.bounds(), {}, [], 0
     for place, path in _walk(root, exclude):
         mode = path.lstat().st_mode
@@ -75,7 +75,7 @@ def of_directory(
 
 
 def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
-    """Yield (place, path) of everything but directories, in the order of names, without what is excluded."""
+    """Yield (place, path) of everything that is not a directory, sorted by name. Excluded names are left out."""
     for directory, directories, names in os.walk(root):
         above = Path(directory)
         links = [name for name in directories if (above / name).is_symlink()]
@@ -93,7 +93,7 @@ def _walk(root: Path, exclude: Exclude) -> Iterator[tuple[str, Path]]:
 
 
 def _content(path: Path, most: int) -> bytes:
-    """Return at most `most` + 1 bytes of a file; a link that just replaced the file is not followed."""
+    """Return at most `most` + 1 bytes of a file. If a link has just replaced the file, OSError is raised."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as opened:
         return opened.read(most + 1)

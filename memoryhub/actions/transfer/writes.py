@@ -1,4 +1,4 @@
-"""Writes one memory of an import to a locked store: plain, with its history, over another text, or beside it."""
+"""Writes one memory of an import to a locked store: as a new one, with its history, over another text, or beside it."""
 
 import hashlib
 import re
@@ -35,16 +35,16 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Brought(NamedTuple):
-    """The outcome of an item, and its entry's record if there is one."""
+    """The outcome of an item, and the record for its entry (None: no entry)."""
 
     outcome: str
     record: Record | None = None
 
 
 def bring(store: Tree, job: Import, item: ImportItem) -> None:
-    """Import an item as chosen, with its own entry; if a rule of the store forbids it, refuse the whole item.
+    """Import an item as chosen, with its own entry. If a rule of the store forbids it, the whole item is refused.
 
-    The outcome is set on the item, which is not saved.
+    The outcome is set on the item; the caller saves it.
     """
     _fresh(store)
     before = store.memories, store.total_bytes
@@ -64,7 +64,7 @@ def bring(store: Tree, job: Import, item: ImportItem) -> None:
 
 
 def _fresh(store: Tree) -> None:
-    """Reset the tree as before an act, since each memory is an act of its own."""
+    """Reset what the tree has noted of an act, because each memory is a separate act."""
     store.made, store.changed, store.kept_out, store.overridden = [], [], [], []
     store.clean, store.asks, store.reason = None, False, None
 
@@ -83,7 +83,7 @@ def _bring(store: Tree, job: Import, item: ImportItem) -> _Brought:
 
 
 def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> _Brought:
-    """Import a memory whose path is taken: beside the other memory, or as its newest version."""
+    """Import a memory whose path is taken: beside the other memory, or as the other memory's newest version."""
     if current.content == item.content:
         return _Brought(SAME)
     if item.choice == BESIDE:
@@ -97,7 +97,7 @@ def _over(store: Tree, job: Import, item: ImportItem, current: StoredMemory) -> 
 
 
 def beside(store: Tree, path: str) -> str:
-    """Return a free path like `/a (imported).md` for a memory whose own path is taken."""
+    """Return a free path such as `/a (imported).md` for a memory whose own path is taken."""
     directory, name = paths.parent(path), paths.name(path)
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")
     for number in range(1, 1000):
@@ -146,7 +146,7 @@ def _new(store: Tree, job: Import, item: ImportItem, path: str) -> Record:
 
 
 def _with_history(store: Tree, job: Import, item: ImportItem, path: str) -> Record:
-    """Write a memory with all its versions, at a free path or in the trash."""
+    """Write a memory with all its versions, at a free path or in the trash; return the record."""
     history = _numbered(item.history)
     last = history[-1]
     if last["path"] is not None:
@@ -159,14 +159,17 @@ def _with_history(store: Tree, job: Import, item: ImportItem, path: str) -> Reco
 
 
 def _numbered(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the versions with the source's numbers, unless too many other versions are missing between them."""
+    """Return the versions with their numbers at the source.
+
+    If too many versions are missing between them, renumber them.
+    """
     if history[-1]["number"] - len(history) <= MOST_GAPS:
         return [dict(told) for told in history]
     return [{**told, "number": number} for number, told in enumerate(history, 1)]
 
 
 class _History:
-    """Writes the versions of one memory, the oldest first; all of them belong to one entry, the import's."""
+    """Writes the versions of one memory, oldest first. All of them belong to the same entry, that of the import."""
 
     def __init__(self, store: Tree, job: Import, item: ImportItem, path: str) -> None:
         self.store, self.job, self.item, self.path = store, job, item, path
@@ -180,7 +183,7 @@ class _History:
         self.last: MemoryVersion | None = None
 
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
-        """Return the memory's id and the version ids to keep: only ids that this hub does not have and never had."""
+        """Return the memory's id and those version ids to keep. Ids that this hub has, or ever had, are not kept."""
         own = item.memory or ""
         versions = {told["id"] for told in item.history if told["id"] and _VERSION_ID.fullmatch(told["id"])}
         taken: set[str | None] = set()
@@ -196,7 +199,7 @@ class _History:
         return own if is_free else ids.new_id(ids.MEMORY, self.store.at), frozenset(versions - taken)
 
     def look(self, history: Sequence[dict[str, Any]]) -> None:
-        """Check every rule of a write before anything is written."""
+        """Check every rule that a write has to follow, before anything is written."""
         if self.path:
             self.place = findings.screen_path(self.store, self.path)
         for told in history:
@@ -211,7 +214,7 @@ class _History:
     # -------------------------------------------------------------------------------------------- versions
 
     def version(self, told: dict[str, Any]) -> None:
-        """Add the next version, and before it the ones that the source has removed."""
+        """Add the next version. Before it, add those that are missing at the source."""
         first = self.last.number + 1 if self.last else 1
         for number in range(first, told["number"]):
             self._gone(number)
@@ -245,12 +248,12 @@ class _History:
         )
 
     def _moment(self, at: str | None) -> datetime:
-        """Return the source's moment; a moment in the future or before 1970 becomes now."""
+        """Return a moment of the source. A moment in the future or before 1970 becomes the moment of the import."""
         moment = datetime.fromisoformat(at) if at else self.store.at
         return moment if _EARLIEST <= moment <= self.store.at else self.store.at
 
     def _text(self, version: MemoryVersion, content: str) -> None:
-        """Set a version's text; share the previous version's row if the text is the same."""
+        """Set a version's text. If the previous version has the same text, they share its row."""
         encoded = content.encode()
         version.size, version.sha256 = len(encoded), hashlib.sha256(encoded).hexdigest()
         if self.last is not None and self.last.text_id and self.last.sha256 == version.sha256:
@@ -266,7 +269,7 @@ class _History:
         version.text_id = text.pk
 
     def _redact(self, version: MemoryVersion) -> None:
-        """Mark a version as redacted by this import, because its text is redacted at the source."""
+        """Mark a version as redacted by this import, because it was redacted at the source."""
         version.path, version.redacted_at, version.redacted_seq = None, self.store.at, self.store.seq
         version.redacted_by = self.store.act.actor.id
         if version.operation != Operation.DELETED:
@@ -287,7 +290,7 @@ class _History:
         self.store.made.append(Version(version.pk, version.commitment))
 
     def _gone(self, number: int) -> None:
-        """Add a version that retention removed at the source, as if it had been removed here."""
+        """Record a version that was removed at the source, as if it had been removed here."""
         version = self._row(
             {"id": None, "number": number, "operation": "modified", "path": "", "at": None, "author": None}
         )
@@ -331,11 +334,11 @@ class _History:
         return record._replace(redactions=redactions)
 
     def _with_text(self) -> MemoryVersion:
-        """Return the version whose text the memory has: its newest, or the last one before its deletion."""
+        """Return the version whose text the memory has: its newest one, or the last one before its deletion."""
         return next(version for version in reversed(self.versions) if version.operation != Operation.DELETED)
 
     def _note(self) -> None:
-        """Store the findings of the newest text, then of older texts, each text once."""
+        """Record the findings in the newest text, and then in older texts, each text once."""
         noted: set[str] = set()
         for version, screened in self._newest_first():
             if version.text_id in noted:

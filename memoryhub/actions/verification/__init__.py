@@ -1,1 +1,1 @@
-"""Verification of the audit, and its checkpoints."""
+"""The verification of the audit, and its checkpoints."""

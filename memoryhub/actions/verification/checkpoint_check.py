@@ -1,4 +1,4 @@
-"""Compares the checkpoint files with the entries: reads each line once, in order, for all chains together."""
+"""Compares the checkpoint files with the entries. Each line is read once, in order, for all chains together."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,8 +18,9 @@ LINES = 1_000
 class Checked:
     """What the files say about the chains.
 
-    `chains` are the chains that they name, `files` the problems of the files themselves, `absent` the numbers of the
-    oldest segments if those are kept elsewhere, and `problems` the first wrong entry of each chain (seq, sentence).
+    `chains` are the ids of the chains in the files. `files` are the problems of the files themselves. `absent` are the
+    numbers of the oldest segments, if these are kept elsewhere. `problems` has the first wrong entry of each chain, as
+    (seq, sentence).
     """
 
     chains: set[str] = field(default_factory=set)
@@ -29,7 +30,7 @@ class Checked:
 
 
 def check(path: Path, only: str | None = None, archive: Path | None = None) -> Checked:
-    """Check every line, or those of one chain. Not in a snapshot, which could lack entries of new checkpoints."""
+    """Check every line, or only those of one chain. Do not call it in a snapshot, which may lack the newest entries."""
     found, files = Checked(), checkpoint_reading.Files(path, archive)
     lines = iter(files)
     while part := list(islice(lines, LINES)):

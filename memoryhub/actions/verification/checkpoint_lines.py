@@ -1,8 +1,8 @@
-"""The lines of the checkpoint files: JSON objects, each signed with the audit key together with its place in its file.
+"""The lines of the checkpoint files: JSON objects. Each is signed with the audit key, together with its place.
 
 A file is a numbered segment. Its lines are numbered from 1, so a missing line leaves a gap. From the second segment on,
-the first line is an Opening; the last line of a full segment is a Closing. Lines without segment and number come from
-an older version of the hub and come before all others in segment 1.
+the first line is an Opening. The last line of a full segment is a Closing. Lines without segment and number come from
+an older version of the hub; they are before all others in segment 1.
 """
 
 import hmac
@@ -18,7 +18,7 @@ LONGEST = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The head of a chain at a moment; `key` names the audit key."""
+    """The head of a chain at a moment. `key` is the name of the audit key."""
 
     at: str
     chain: str
@@ -29,7 +29,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The SHA-256 of the whole previous segment file, and how many of its checkpoints are repeated below."""
+    """A segment's first line: the SHA-256 of the previous segment's file, and how many of its checkpoints follow."""
 
     previous: str
     heads: int
@@ -38,7 +38,10 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """The SHA-256 of all lines before it; its line number shows how many there must be."""
+    """The last line of a full segment: the SHA-256 of all lines before it.
+
+    Its line number shows how many there must be.
+    """
 
     sha256: str
     key: str
@@ -46,7 +49,7 @@ class Closing:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line from a file; `segment` and `number` are None in the oldest format."""
+    """A line from a file. `segment` and `number` are None in the oldest format."""
 
     what: Checkpoint | Opening | Closing
     segment: int | None
@@ -54,7 +57,7 @@ class Line:
 
 
 def written(what: Checkpoint | Opening | Closing, segment: int, number: int) -> bytes:
-    """Return a line, with its place and its signature, as bytes."""
+    """Return a line as bytes, with its place and its signature."""
     fields = {**asdict(what), "segment": segment, "line": number}
     return (json.dumps({**fields, "mac": _mac(fields)}) + "\n").encode()
 

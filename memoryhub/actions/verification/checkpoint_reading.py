@@ -1,7 +1,7 @@
 """Reads the checkpoint files: every segment once, in bounded memory, from the oldest line to the newest.
 
-A line that was changed, moved or removed is a problem of the files. Only a copy of the live file shows that its last
-lines are missing. The oldest segments may be kept elsewhere: they count as absent, which is no problem.
+A line that was changed, moved or removed is a problem of the files. If the last lines of the live file are missing,
+only a copy of it shows that. The oldest segments may be kept elsewhere: they count as absent, which is no problem.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from memoryhub.actions.verification.checkpoint_lines import LONGEST, Checkpoint,
 
 
 class Placed(NamedTuple):
-    """A checkpoint with its file and the number of its line there."""
+    """A checkpoint, the name of its file, and the number of its line there."""
 
     file: str
     line: int
@@ -27,7 +27,7 @@ class Placed(NamedTuple):
 
 @dataclass(slots=True)
 class _File:
-    """The reading state of one file; `before` is the SHA-256 of the previous segment, if that was read."""
+    """How far one file has been read. `before` is the SHA-256 of the previous segment; None if that was not read."""
 
     segment: int
     before: str | None
@@ -39,7 +39,7 @@ class _File:
     problem: str = ""
 
     def take(self, text: bytes) -> Line | None:
-        """Parse the next line; `problem` keeps the fault of the first wrong line."""
+        """Check the next line and return it, or None if it cannot be read. `problem` keeps the first fault."""
         self.place += 1
         line = checkpoint_lines.parsed(text)
         fault = self._fault(line, text)
@@ -74,10 +74,10 @@ class _File:
 
 
 class Files:
-    """The live file at `path` with its segments, including those in the directory `archive`.
+    """The live file at `path` and its segments, with those in the directory `archive`.
 
-    Iterate over it to read the files; then `problems` has the first fault of each file, and `absent` the numbers of the
-    oldest segments, which are in neither directory.
+    Iterate over it to read the files. Afterwards, `problems` has the first fault of each file. `absent` has the numbers
+    of the oldest segments, if they are in neither directory.
     """
 
     def __init__(self, path: Path, archive: Path | None = None) -> None:
@@ -102,7 +102,7 @@ class Files:
         self._look_for_later(number, there)
 
     def _live(self) -> tuple[BufferedReader, int] | None:
-        """Return the live file and its current size; later lines may be half written."""
+        """Return the live file and its size now, or None if it is missing. Lines written later may be incomplete."""
         try:
             with checkpoints.locked(self.path, shared=True):
                 stream = self.path.open("rb")
@@ -115,7 +115,7 @@ class Files:
         return archived | checkpoints.segments(self.path)
 
     def _segments(self, end: int, there: dict[int, Path]) -> Iterator[Placed]:
-        """Read the segments before number `end`; a gap between two existing segments is a problem."""
+        """Read the segments with numbers below `end`. A gap between two existing segments is a problem."""
         oldest = min(there, default=end)
         for number in range(1, end):
             if number in there:
@@ -142,7 +142,7 @@ class Files:
             self.problems.append(f"{path} {file.problem}")
 
     def _look_for_later(self, number: int, there: dict[int, Path]) -> None:
-        """Report later segments; only the closed live file may already have its second name."""
+        """Report segments that are newer than the live file. A closed live file may already have its second name."""
         for later in sorted(one for one in there if one >= number):
             last = self._last
             is_same = later == number and last is not None and last.is_closed
@@ -151,7 +151,7 @@ class Files:
 
 
 def _segment_in(stream: BufferedReader) -> int | None:
-    """Return the number of a file's segment from its first line, or None if the line cannot be read."""
+    """Return the number of a file's segment, from its first line. Return None if the line cannot be read."""
     first = checkpoint_lines.parsed(stream.readline(LONGEST))
     stream.seek(0)
     return None if first is None else first.segment or 1

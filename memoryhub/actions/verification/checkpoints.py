@@ -1,11 +1,11 @@
 """Writes the checkpoint files: the head of each audit chain at some moments, kept outside the database.
 
-Only they reveal that the end of the audit was removed, or that an old copy of the database was put in place.
+Nothing else reveals that the end of the audit was removed, or that the database was replaced by an old copy.
 
-Lines are appended to the live file. A full file is closed and renamed to a numbered segment; the next live file begins
-with the newest checkpoint of every chain, so that it reveals removals without the segments. The process may crash
-after any step: when the next checkpoint is written, half a line at the end of a file is dropped, and a closed file that
-was not renamed yet is renamed.
+Lines are appended to the live file. A full file is closed and renamed to a numbered segment. The next live file begins
+with the newest checkpoint of every chain, so that it reveals removals without the segments. The process may crash after
+any step. When the next checkpoint is written, half a line at the end of a file is dropped, and a closed file that was
+not renamed yet is renamed.
 """
 
 import errno
@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Known:
-    """What a process has written: the last seq of each chain, and its last line (segment, number).
+    """What a process has written: the last seq of each chain, and the place (segment, number) of its last line.
 
-    It continues the numbering from that line even if the file has lost it: the gap shows the loss.
+    The process continues the numbering from that line even if the file has lost it. The gap shows the loss.
     """
 
     heads: dict[str, int] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Known:
 
 @dataclass(slots=True)
 class _End:
-    """The end of the live file: its segment, the number of its last line, its bytes, and whether it is closed."""
+    """The end of the live file: its segment, its last line's number, its size in bytes, and whether it is closed."""
 
     segment: int
     number: int = 0
@@ -54,7 +54,10 @@ class _End:
 
 
 def append(path: Path, at: datetime, known: Known | None = None) -> int:
-    """Append the heads that moved since `known`, update `known`, and return their number."""
+    """Append the heads that have moved since `known`, and update `known`; return how many lines were written.
+
+    A new file gets the heads of all chains.
+    """
     known = known or Known()
     heads = list(AuditChain.objects.order_by("id"))
     moved = [head for head in heads if head.last_seq != known.heads.get(head.id, 0)]
@@ -72,19 +75,22 @@ def append(path: Path, at: datetime, known: Known | None = None) -> int:
 
 
 def segment_of(path: Path, number: int) -> Path:
-    """Return the path of a full segment."""
+    """Return the path of the full segment with this number."""
     return path.with_name(f"{path.stem}-{number:06}{path.suffix}")
 
 
 def segments(path: Path) -> dict[int, Path]:
-    """Return the full segments beside a live file, by their numbers."""
+    """Return {number: path} of the full segments beside a live file."""
     named = {file.stem.rpartition("-")[2]: file for file in path.parent.glob(f"{path.stem}-*{path.suffix}")}
     return {int(number): file for number, file in sorted(named.items()) if number.isdecimal()}
 
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
-    """Lock the checkpoint files against other processes; a reader needs no right to create the lock's file."""
+    """Lock the checkpoint files against other processes.
+
+    A reader (`shared`) who cannot open the lock's file goes without.
+    """
     try:
         descriptor = os.open(path.with_suffix(".lock"), os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
@@ -103,7 +109,7 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 def _ready(path: Path, known: Known) -> _End:
-    """Finish what a crash interrupted, close the live file if it is full, and return its end."""
+    """Finish what a crash interrupted and close the live file if it is full; return the end of the live file."""
     end = _end_of(path)
     if end.size and not end.is_closed and _is_full(path, end):
         _close(path, end)
@@ -131,7 +137,7 @@ def _end_of(path: Path) -> _End:
 
 
 def _without_half_line(path: Path) -> int:
-    """Remove an incomplete last line, which a crash can leave, and return the file's size."""
+    """Remove an incomplete last line, which a crash can leave; return the file's size afterwards."""
     try:
         with path.open("r+b") as stream:
             size = end = stream.seek(0, os.SEEK_END)
@@ -158,7 +164,7 @@ def _append(path: Path, end: _End, made: list[Checkpoint]) -> None:
 
 
 def _append_whole(path: Path, text: bytes) -> None:
-    """Append the whole text or nothing: half a line, from a full disk, would raise an alarm."""
+    """Append the whole text or nothing: half a line, after a full disk, would raise an alarm."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         before = os.fstat(descriptor).st_size
@@ -185,7 +191,7 @@ def _is_full(path: Path, end: _End) -> bool:
 
 
 def _close(path: Path, end: _End) -> None:
-    """Write the closing line of the live file, unless another file has the segment's name."""
+    """Write the closing line of the live file, unless another file has the name of the segment."""
     if segment_of(path, end.segment).exists():
         logger.warning("%s is there, and %s is not closed: it goes on growing", segment_of(path, end.segment), path)
         return
@@ -194,7 +200,10 @@ def _close(path: Path, end: _End) -> None:
 
 
 def _begin_next(path: Path, number: int) -> _End:
-    """Keep the closed live file as segment `number` and begin the next one; safe to repeat after a crash."""
+    """Keep the closed live file as segment `number`, begin the next file and return its end.
+
+    It can be repeated after a crash.
+    """
     full = segment_of(path, number)
     if path.exists() and path.stat().st_size:
         _keep_aside(path, full)
@@ -210,7 +219,7 @@ def _begin_next(path: Path, number: int) -> _End:
 
 
 def _keep_aside(path: Path, full: Path) -> None:
-    """Give the file its second name, so that at every moment at least one of both names exists."""
+    """Give the live file its second name. So at every moment the file has at least one of both names."""
     try:
         os.link(path, full)
     except FileExistsError:
@@ -225,9 +234,9 @@ def _keep_aside(path: Path, full: Path) -> None:
 
 
 def _newest(full: Path) -> list[Checkpoint]:
-    """Return the newest checkpoint of each chain, in the order of the chains.
+    """Return the newest checkpoint of each chain, in the order of the chains' ids.
 
-    An earlier one with a higher seq, or with the same seq and another hash, is kept too, before the newest.
+    Before it, the one with the highest seq is kept too, if that differs in seq or hash.
     """
     most: dict[str, Checkpoint] = {}
     last: dict[str, Checkpoint] = {}
@@ -267,7 +276,7 @@ def _write(path: Path, blocks: Iterable[bytes]) -> None:
 
 
 def _keep_names(path: Path) -> None:
-    """Flush the directory's list of files to the disk."""
+    """Write the directory's list of names to the disk."""
     descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Recomputes the values derived from versions and entries: heads, counters, reads and superseding versions."""
+"""Computes again what follows from versions and entries: heads, counters, reads, and what superseded versions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,10 @@ from memoryhub.protocol import paths
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """A memory's newest version, in the columns that a memory repeats; a deletion has the deleted text."""
+    """A memory's newest version, with the columns that the memory's row repeats.
+
+    A deletion has the text that was deleted.
+    """
 
     memory_id: str
     id: str
@@ -38,7 +41,7 @@ class _Head:
 
 
 def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
-    """Yield (seq, sentence) for each wrong derived value; nothing for a chain without a store."""
+    """Yield (seq, sentence) for each wrong derived value. A chain without a store has none."""
     store = MemoryStore.objects.filter(pk=store_id).first()
     if store is None:
         return
@@ -53,9 +56,9 @@ def derived_problems(store_id: str) -> Iterator[tuple[int, str]]:
 def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> Iterator[tuple[int, str]]:
     """Yield (seq, problem) for each version that is not superseded by the next version of its memory.
 
-    Fills `heads` with the newest version of each memory, and `counts` with the number of its versions. If retention
-    removed the next version, the redaction in its place has the expected seq. If retention removed that too, together
-    with the oldest entries, the recorded seq cannot be checked and is accepted.
+    Fills `heads` with each memory's newest version, and `counts` with how many versions it has. If retention removed
+    the next version, the redaction in its place has the expected seq. If retention removed that redaction too, with the
+    oldest entries, the stored seq cannot be checked and is accepted.
     """
     columns = ("superseded_seq", *_Head.__slots__)
     expected: dict[str, tuple[str, int | None, int]] = {}
@@ -79,20 +82,23 @@ def _superseding(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -
 
 
 def _removed(store_id: str) -> dict[tuple[str, int], int]:
-    """Return the seq that made each version that retention removed, by memory and number."""
+    """Return {(memory, number): seq of the entry that made the version} of the versions that retention removed."""
     rows = Redaction.objects.of_chain(store_id).removed().values_list("memory", "number", "entry_seq")
     return {(str(memory), number or 0): seq for memory, number, seq in rows}
 
 
 def _start(store_id: str) -> int:
-    """Return the seq of the last entry that retention removed; 0 if there is none."""
+    """Return the seq of the last entry that retention removed; 0 if it removed none."""
     return AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
 
 
 def _next_seq(
     last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, told: int | None
 ) -> int | None:
-    """Return the seq that supersedes the version `last`; `head` is the next version that still exists."""
+    """Return the seq that must supersede the version `last`. `head` is the next version that still exists.
+
+    `told` is the stored seq.
+    """
     if head.number == last.number + 1:
         return head.seq
     gone = removed.get((last.memory_id, last.number + 1))
@@ -125,7 +131,7 @@ def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> I
 
 
 def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
-    """Check when memories were made and last read, as far as the first version and the read's entry still exist."""
+    """Yield wrong times of creations and last reads, as far as the first version and the read's entry exist."""
     own = Memory.objects.filter(store_id=store_id)
     first = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("pk")).order_by("number")
     made = own.filter(removed_versions=0).annotate(made_at=Subquery(first.values("created_at")[:1]))
@@ -140,7 +146,10 @@ def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
-    """Return whether a memory's reads fit the entries. Removed entries may have recorded further, earlier reads."""
+    """Return whether a memory's reads fit the entries.
+
+    Entries that were removed may have been further, earlier reads.
+    """
     if not start:
         return (memory.read_count, memory.last_read_seq) == (count, last)
     return memory.read_count >= count and (

@@ -1,8 +1,8 @@
-"""Audit filters, and a search of one chain whose work is bounded in a store of any size.
+"""The filters of the audit, and a search in one chain. A search does a limited amount of work in a store of any size.
 
-A single filter reads its own index. With several filters, the rarest one selects the entries to check, one batch at a
-time; a filter without an index is checked entry by entry. A search ends when it has enough results or has checked
-enough entries, and reports how far it came.
+A single filter with an index reads that index. With several filters, the rarest one selects the entries to check, batch
+by batch. A filter without an index is checked entry by entry. A search ends when it has enough results or has checked
+enough entries, and says how far it came.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ Seqs = Callable[[int, int, int], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Matching entries, in order; `reached` is the last seq checked if the search ended early, else None."""
+    """The matching entries, in order.
+
+    If the search ended early, `reached` is the last seq that it checked, else None.
+    """
 
     entries: list[AuditEntry]
     reached: int | None = None
@@ -42,7 +45,8 @@ class Look:
 class Search:
     """The filters; None matches anything. A `path` with a final slash matches everything under it.
 
-    An entry is about a path if it names the path, or made a memory version there; a move is about both of its paths.
+    An entry is about a path if it names the path, or if it made a memory version there. A move is about both of its
+    paths.
     """
 
     author: str | None = None
@@ -56,11 +60,17 @@ class Search:
     end: datetime | None = None
 
     def first(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True) -> list[AuditEntry]:
-        """Return the newest (or oldest) matching entries of one chain between two seqs, without a bound on the work."""
+        """Return the first `limit` matching entries of a chain between two seqs, newest or oldest first.
+
+        The work is not limited.
+        """
         return self.look(chain, low, high, limit, newest=newest, most=high - low + 1).entries
 
     def look(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True, most: int = MOST) -> Look:
-        """Return the newest (or oldest) matching entries of one chain between two seqs, checking at most `most`."""
+        """Return the first `limit` matching entries of a chain between two seqs, newest or oldest first.
+
+        Check at most `most`.
+        """
         entries = AuditEntry.objects.of_chain(chain)
         if self.start is not None or self.end is not None:
             first, last = entries.seqs_near(self.start, self.end)
@@ -74,12 +84,12 @@ class Search:
         return _Looking(self, chain, entries, indexed, newest).look(low, high, limit, most)
 
     def _count(self) -> int:
-        """Return the number of filters, without the time range, which limits every search."""
+        """Return how many filters are set. The time range is not counted, because it limits every search."""
         filters = (self.author, self.session, self.command, self.path, self.door, self.ok, self.memory)
         return sum(value is not None for value in filters)
 
     def _indexed(self, entries: AuditEntryQuerySet) -> list[AuditEntryQuerySet]:
-        """Return the entries that match each filter with an index in the order of seq."""
+        """Return the matching entries of each filter that has an index in the order of seq."""
         found = [
             entries.of_session(self.session) if self.session is not None else None,
             entries.by_author(self.author) if self.author is not None else None,
@@ -92,7 +102,10 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """A filter that selects the entries to check; `indexed` is None for a path, which needs no second check."""
+    """The filter that selects the entries to check.
+
+    `indexed` is None for a path, which is not checked a second time.
+    """
 
     seqs: Seqs
     indexed: AuditEntryQuerySet | None
@@ -126,7 +139,10 @@ class _Looking:
         return Look(found)
 
     def _lead(self, low: int, high: int, size: int) -> tuple[_Lead, Sequence[int]]:
-        """Return the rarest filter and its first batch: the batch that ends, or that covers the longest range."""
+        """Return the rarest filter and its first batch.
+
+        It is the filter whose first batch is its last, or goes furthest.
+        """
         leads = [_Lead(_of_index(each, self.newest), each) for each in self.indexed]
         path = self.search.path
         if path is not None and not path.endswith("/"):
@@ -139,7 +155,7 @@ class _Looking:
         return min(firsts, key=lambda first: _nearness(first[1], size, self.newest))
 
     def _matching(self, lead: _Lead, seqs: Sequence[int]) -> AuditEntryQuerySet:
-        """Return the entries of a batch that match all filters; the other indexes are asked first."""
+        """Return the entries of a batch that match all filters. The filters with an index are asked first."""
         for each in self.indexed:
             if each is not lead.indexed and seqs:
                 seqs = list(each.of_seqs(seqs).values_list("seq", flat=True))
@@ -159,7 +175,10 @@ class _Looking:
 
 
 def _about(found: AuditEntryQuerySet, chain: str, path: str) -> AuditEntryQuerySet:
-    """Keep entries that name the path or made a version there; one without a single memory may have made several."""
+    """Return those entries that name the path or made a version there.
+
+    An entry without one memory may have made several.
+    """
     named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(F("new_path"), path)
     versions = MemoryVersion.objects.filter(store_id=chain, seq=OuterRef("seq")).about(path)
     several = Q(memory=None) | Q(path=None)
@@ -167,14 +186,14 @@ def _about(found: AuditEntryQuerySet, chain: str, path: str) -> AuditEntryQueryS
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
-    """Return a sort key: smallest for a complete first batch, then smaller the further the batch reaches."""
+    """Return a key to sort by: a first batch that is complete comes first, then the one that goes furthest."""
     if len(seqs) < size:
         return False, len(seqs)
     return True, seqs[-1] if newest else -seqs[-1]
 
 
 def _of_chain(chain: str, newest: bool) -> Seqs:
-    """Return the seqs of every entry of a chain."""
+    """Return a function that gives the seqs of every entry of a chain."""
     last = AuditChain.objects.filter(pk=chain).values_list("last_seq", flat=True).first() or 0
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
@@ -185,7 +204,7 @@ def _of_chain(chain: str, newest: bool) -> Seqs:
 
 
 def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
-    """Return the seqs that match a filter, from its index alone."""
+    """Return a function that gives the seqs of the entries of a filter, from its index alone."""
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
         found = entries.between(low, high).in_order(newest=newest)
@@ -195,7 +214,7 @@ def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
 
 
 def _of_path(chain: str, path: str, newest: bool) -> Seqs:
-    """Return the seqs of entries that name a path, or that brought a memory there or removed it from there."""
+    """Return a function that gives the seqs of entries that name a path, or that moved a memory there or away."""
     named = _of_index(AuditEntry.objects.of_chain(chain).at_path(path), newest)
     versions = MemoryVersion.objects.filter(store_id=chain).at(path)
 
@@ -211,14 +230,17 @@ def _of_path(chain: str, path: str, newest: bool) -> Seqs:
 def _versions(
     versions: MemoryVersionQuerySet, low: int, high: int, count: int, newest: bool
 ) -> Iterable[tuple[int, int | None]]:
-    """Return (seq, superseded_seq) of versions at one path: the next ones between two seqs, and the one before them."""
+    """Return (seq, superseded_seq) of versions at one path: the next ones between two seqs, and the last one before."""
     columns, order = ("seq", "superseded_seq"), versions.order_by("-seq" if newest else "seq")
     found = list(order.filter(seq__gte=low, seq__lte=high).values_list(*columns)[:count])
     return found + list(versions.order_by("-seq").filter(seq__lt=low).values_list(*columns)[:1])
 
 
 def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
-    """Return the seqs of entries about anything under a directory; None if there are too many to sort."""
+    """Return a function that gives the seqs of entries about anything under a directory.
+
+    None if there are too many entries to sort.
+    """
     tables: tuple[QuerySet[Any], ...] = (
         AuditEntry.objects.of_chain(chain).beneath(path),
         MemoryVersion.objects.filter(store_id=chain).under(path),

@@ -1,7 +1,7 @@
-"""Records why entries that checkpoints name are missing from the database, as after a restore.
+"""Records why entries that checkpoints name are missing from the database, for example after a restore.
 
-The record is an audited act in the hub's own chain. It names, for each chain, the last existing entry and the last
-entry in a checkpoint. It explains the checkpoints between these two that are older than the act.
+The record is an act with an entry in the hub's chain. For each chain, it names the last entry that exists and the last
+entry in a checkpoint. It explains those checkpoints between both that are older than the act.
 """
 
 import json
@@ -23,7 +23,10 @@ COMMAND = "accept_missing"
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A chain whose entries after `kept` up to `last` are missing; `reason` and `at` are those of the act."""
+    """A chain whose entries after `kept`, up to `last`, are missing.
+
+    `reason` and `at` are those of the act that accepted it.
+    """
 
     chain: str
     kept: int
@@ -47,7 +50,7 @@ def accepted(chain_id: str) -> list[Missing]:
 
 
 def all_accepted() -> list[Missing]:
-    """Return the accepted gaps of every chain, from the hub's entries."""
+    """Return the accepted gaps of all chains, read from the hub's entries."""
     entries = AuditEntry.objects.of_chain(HUB).of_command(COMMAND).that_ended(True).oldest()
     found = []
     for input, at in entries.values_list("input", "at"):
@@ -58,7 +61,7 @@ def all_accepted() -> list[Missing]:
 
 
 def find(path: Path) -> list[Missing]:
-    """Return the chains with unexplained checkpoints whose entries are missing or differ."""
+    """Return the chains for which unexplained checkpoints name entries that are missing or different."""
     explained = all_accepted()
     wrong: dict[str, tuple[int, int]] = {}
     for placed in checkpoint_reading.Files(path):
@@ -70,7 +73,7 @@ def find(path: Path) -> list[Missing]:
 
 
 def accept(path: Path, reason: str, act: Act) -> Sequence[Missing]:
-    """Record why entries are missing, and return the gaps; write nothing if there are none."""
+    """Record why entries are missing, and return the gaps. If there are none, write nothing."""
     found = find(path)
     if found:
         told = {"reason": reason, "chains": [[one.chain, one.kept, one.last] for one in found]}
@@ -87,12 +90,15 @@ def _is_there(checkpoint: Checkpoint) -> bool:
 
 
 def _kept(chain_id: str, first_wrong: int) -> int:
-    """Return the last entry before the first wrong checkpoint; later entries may have been written after the loss."""
+    """Return the last entry before the first wrong checkpoint.
+
+    Entries after that may have been written after the loss.
+    """
     head = AuditChain.objects.filter(pk=chain_id).values_list("last_seq", flat=True).first() or 0
     return min(head, first_wrong - 1)
 
 
 def is_gone(chain_id: str) -> bool:
-    """Return whether a chain is missing as a whole, and that was accepted."""
+    """Return whether a whole chain is missing, and a person has accepted that."""
     there = AuditChain.objects.filter(pk=chain_id).exists() or AuditEntry.objects.of_chain(chain_id).exists()
     return not there and any(one.kept == 0 for one in accepted(chain_id))

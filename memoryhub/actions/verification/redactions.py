@@ -1,4 +1,4 @@
-"""Compares redactions with their entries and with what is now in the redacted places."""
+"""Compares redactions with their entries, and with what the redacted places contain now."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -11,11 +11,12 @@ from memoryhub.models import AuditEntry, MemoryVersion, Operation, Redaction
 
 @dataclass(slots=True)
 class Redacted:
-    """The redactions that concern a range of entries.
+    """The redactions that matter for a range of entries.
 
-    `told` has the redactions that these entries recorded. The others concern what the entries and their versions
-    contain: `removed` has, by seq, the versions whose rows were removed; `of_version` and `of_field` have the newest
-    redaction of each; `gone` has the ids of redacted or removed versions that the entries showed.
+    `told` has, by seq, the redactions that these entries recorded. The other fields concern what these entries and
+    their versions contained. `removed` has, by seq, the redactions in place of removed versions. `of_version` and
+    `of_field` have the newest redaction of a version or a field. `gone` has the ids of redacted or removed versions
+    that the entries showed.
     """
 
     told: dict[int, list[Redaction]] = field(default_factory=lambda: defaultdict(list))
@@ -30,7 +31,7 @@ class Redacted:
 
 
 def between(chain_id: str, first: int, last: int) -> Redacted:
-    """Return the redactions for the entries between two seqs, both included."""
+    """Return the redactions that matter for the entries from `first` to `last`, both included."""
     found, rows = Redacted(), Redaction.objects.of_chain(chain_id)
     for row in rows.filter(seq__gte=first, seq__lte=last).order_by("pk"):
         found.told[row.seq].append(row)
@@ -45,9 +46,9 @@ def between(chain_id: str, first: int, last: int) -> Redacted:
 
 
 def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], there: Collection[MemoryVersion]) -> None:
-    """Add the redacted or removed versions that the entries showed to `gone`; `there` are those with a row.
+    """Add to `gone` the redacted or removed versions that the entries showed. `there` are the versions that have a row.
 
-    The versions of a deleted store have no rows: only the redactions say which of them were redacted before.
+    The versions of a deleted store have no rows; only the redactions say which of them were redacted before.
     """
     found.gone |= {version.pk for version in there if version.redacted_seq is not None}
     present = {version.pk for version in there}
@@ -59,21 +60,21 @@ def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], the
 
 
 def commitments(found: Redacted, seq: int, versions: Iterable[MemoryVersion]) -> list[str]:
-    """Return the commitments in an entry's digest: of its versions, even removed ones, and of its redactions."""
+    """Return the commitments in an entry's digest: of its versions, even of removed ones, and of its redactions."""
     made = {version.pk: version.commitment for version in versions}
     made |= {str(row.version): row.original or "" for row in found.removed[seq]}
     return [made[id] for id in sorted(made)] + [row.commitment for row in found.told[seq]]
 
 
 def told_problems(found: Redacted, seq: int) -> Iterator[str]:
-    """Yield the problems of the redactions that replace removed versions of an entry."""
+    """Yield a sentence for each removed version of an entry whose redaction was changed."""
     for row in found.removed[seq]:
         if not fits(row, []):
             yield f"the removal of version {row.version} was changed"
 
 
 def version_problems(version: MemoryVersion, row: Redaction) -> Iterator[str]:
-    """Yield the problems of a redacted version."""
+    """Yield a sentence for each problem of a redacted version. `row` is its newest redaction."""
     name = f"version {version.pk}"
     if version.salt is not None or version.redacted_seq != row.seq:
         yield f"{name} is not redacted as entry {row.seq} tells"
@@ -90,7 +91,7 @@ def version_problems(version: MemoryVersion, row: Redaction) -> Iterator[str]:
 
 
 def fits(row: Redaction, now: Sequence[object]) -> bool:
-    """Return whether a redaction's commitment fits the values that are there now."""
+    """Return whether a redaction's commitment fits the values that the place has now."""
     try:
         return chain.redaction_commitment(row.salt, values_of(row, now)) == row.commitment
     except ValueError:

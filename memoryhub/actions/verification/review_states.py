@@ -1,4 +1,4 @@
-"""Recomputes the review decisions about versions from their entries."""
+"""Computes the decisions about versions again from their entries, and compares them with the reviews."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Decided:
 
 
 def states(store_id: str) -> dict[str, str]:
-    """Return the review state of each version that has a decision, by its id."""
+    """Return {version id: review state} of the versions about which there is a decision."""
     found: dict[str, str] = {}
     for version, decision in _before(store_id).values_list("version_id", "decision"):
         if state := STATES.get(Decision(decision)):
@@ -41,7 +41,7 @@ def states(store_id: str) -> dict[str, str]:
 
 
 def _before(store_id: str) -> Any:
-    """Return the reviews whose entries retention removed; nothing else is left to check them against."""
+    """Return the reviews whose entries retention removed. Nothing else is left to check them against."""
     start = AuditChain.objects.filter(pk=store_id).values_list("start_seq", flat=True).first() or 0
     return Review.objects.filter(store_id=store_id, seq__lte=start).order_by("seq", "pk")
 
@@ -82,7 +82,10 @@ def problems(store_id: str) -> Iterator[tuple[int, str]]:
 
 
 def decisions(store_id: str) -> Iterator[Decided]:
-    """Yield every effective decision in a store, in the order of the entries; a decided version stays decided."""
+    """Yield every decision in a store that had an effect, in the order of the entries.
+
+    A version that is already decided cannot be decided again before it is reopened.
+    """
     state: dict[str, ReviewState] = {}
     for version, decision in _before(store_id).values_list("version_id", "decision"):
         if after := STATES.get(Decision(decision)):
@@ -109,7 +112,7 @@ def _changes(before: ReviewState, decision: Decision) -> bool:
 
 
 def _versions(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return (memory, version) for the versions of an entry's decision; only versions by agents need a review."""
+    """Return (memory, version) of the versions that an entry decided. Only versions that agents wrote need a review."""
     named = told.get("reviewed" if entry.command == "edit" else "versions", ())
     if "reverted" in told:
         named = _reverted(store_id, entry.seq, told)
@@ -120,7 +123,10 @@ def _versions(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> list[tu
 
 
 def _reverted(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    """Return the ids that an entry reverted; if it has only a digest, those of its reviews that match it."""
+    """Return the ids of the versions that an entry reverted.
+
+    If the entry has only a digest of the ids, its reviews are used, if they match the digest; else what it undid.
+    """
     named = told["reverted"]
     if not isinstance(named, dict):
         return named or ()
@@ -130,7 +136,7 @@ def _reverted(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
 
 
 def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, str, str | None]]:
-    """Return (memory, id, state) of the versions among these that are older than an entry."""
+    """Return (memory, version, state) of those versions that are older than an entry."""
     found: list[tuple[str, str, str | None]] = []
     for part in in_parts(versions):
         rows = MemoryVersion.objects.among(store_id, part).filter(seq__lt=seq)
@@ -142,7 +148,7 @@ def _known(store_id: str, versions: Iterable[str], seq: int) -> list[tuple[str, 
 
 
 def _known_once(store_id: str, versions: Iterable[str]) -> list[tuple[str, str, str | None]]:
-    """Return (memory, id, state) of removed versions that have a review."""
+    """Return (memory, version, state) of those versions that were removed and have a review."""
     reviews = Review.objects.filter(store_id=store_id, version_id__in=versions)
     gone = reviews.exclude(version_id__in=MemoryVersion.objects.filter(store_id=store_id).values("pk"))
     return [

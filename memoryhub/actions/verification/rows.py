@@ -1,4 +1,4 @@
-"""Checks that rows are byte for byte as the hub writes them, and that versions match their commitments."""
+"""Checks that rows are byte for byte as the hub writes them, and that versions fit their commitments."""
 
 import hashlib
 import re
@@ -26,7 +26,10 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 def reraise_refusal(error: Exception) -> None:
-    """Raise a DatabaseError again, unless a stored value caused it: a refused query says nothing about a row."""
+    """Raise a DatabaseError again, unless a stored value caused it.
+
+    A query that was refused says nothing about a row.
+    """
     is_of_a_value = isinstance(error, DataError) or "Could not decode to UTF-8" in str(error)
     if isinstance(error, DatabaseError) and not is_of_a_value:
         raise error
@@ -34,13 +37,13 @@ def reraise_refusal(error: Exception) -> None:
 
 @lru_cache
 def _raw_columns(model: type[models.Model]) -> list[str]:
-    """Return the columns in which different bytes can mean the same value: JSON, and on SQLite also times and flags."""
+    """Return the columns in which different bytes can have the same value: JSON; on SQLite also times and flags."""
     names = _JSON if connection.vendor == "postgresql" else {*_JSON, *_TIMES, *_FLAGS}
     return sorted(names & {field.name for field in model._meta.get_fields()})
 
 
 def readable(model: type[Row]) -> models.QuerySet[Row]:
-    """Return a query for the table's rows, with the bytes of those columns as text."""
+    """Return a query for a table's rows. Each column of `_raw_columns` is there a second time, as text (`raw_…`)."""
     raw = {f"raw_{name}": Cast(name, models.TextField()) for name in _raw_columns(model)}
     found: models.QuerySet[Row] = models.QuerySet(model).annotate(**raw)
     return found
@@ -51,7 +54,7 @@ def written_as_read(row: models.Model) -> bool:
 
 
 def _as_written(name: str, value: Any) -> str | None:
-    """Return the text that the hub writes for a value of one of those columns."""
+    """Return the text that the hub writes for a value of a column of `_raw_columns`."""
     if name in _JSON:
         return to_json(value)
     if value is None:
@@ -60,7 +63,7 @@ def _as_written(name: str, value: Any) -> str | None:
 
 
 def content_of(version: MemoryVersion) -> str | None:
-    """Return a version's text; None if it has none or the text's row is missing."""
+    """Return a version's text. None if it has none, or if the text's row is missing."""
     try:
         return version.text.content if version.text else None
     except MemoryText.DoesNotExist:
@@ -68,7 +71,7 @@ def content_of(version: MemoryVersion) -> str | None:
 
 
 def content_problems(version: MemoryVersion, redaction: Redaction | None) -> Iterator[str]:
-    """Yield the problems of a version's path and text, and of its redaction marks."""
+    """Yield a sentence for each problem of a version's path and text, and of its marks of a redaction."""
     name = f"version {version.id}"
     if redaction is not None:
         yield from redactions.version_problems(version, redaction)

@@ -1,4 +1,4 @@
-"""The start of a chain without its oldest entries: its signature, and the versions that outlived their entries."""
+"""The start of a chain that has lost its oldest entries: its signature, and the versions that outlived them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,10 @@ from memoryhub.models import AuditChain, MemoryVersion, Redaction
 
 @dataclass(slots=True)
 class Start:
-    """The last removed entry (seq 0: none), its hash, and each memory's highest version number up to it."""
+    """The last removed entry of a chain: its seq (0: none) and its hash.
+
+    `numbers` has each memory's last number up to it.
+    """
 
     row: AuditChain | None
     seq: int
@@ -30,7 +33,10 @@ class Start:
         return cls(row, row.start_seq, row.start_hash or "")
 
     def problems(self, reviewed: Mapping[str, str]) -> Iterator[str]:
-        """Yield the problems of the start and fill `numbers`; `reviewed` has the states of the decided versions."""
+        """Yield a sentence for each problem of the start, and fill `numbers`.
+
+        `reviewed` has the review states by version.
+        """
         row = self.row
         if row is None:
             return
@@ -47,7 +53,7 @@ class Start:
             yield from self._sealed(row, reviewed)
 
     def _sealed(self, row: AuditChain, reviewed: Mapping[str, str]) -> Iterator[str]:
-        """Yield the problems of the versions that outlived their entries."""
+        """Yield a sentence for each problem of the versions that outlived their entries."""
         there = []
         redactions = _newest(row.pk, self.seq)
         versions = readable(MemoryVersion).filter(store_id=row.pk, seq__lte=self.seq).select_related("text")
@@ -72,7 +78,10 @@ class Start:
 
 
 def _newest(chain_id: str, start: int) -> dict[str, tuple[Redaction | None, Redaction | None]]:
-    """Return, for each version made before the start, its newest redaction up to the start and its newest of all."""
+    """Return {version:
+
+    (its newest redaction up to the start, its newest redaction)} of versions from before the start.
+    """
     found: dict[str, tuple[Redaction | None, Redaction | None]] = {}
     rows = Redaction.objects.of_chain(chain_id).filter(entry_seq__lte=start, number=None, field=None)
     for row in rows.order_by("seq", "pk"):

@@ -1,4 +1,4 @@
-"""Verifies the audit: every entry, every version that it made, and everything that is derived from them."""
+"""Verifies the audit: every entry, every version that it made, and everything that follows from them."""
 
 import itertools
 import json
@@ -44,7 +44,7 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A wrong entry (seq None: the chain as a whole), with a sentence that explains it."""
+    """What is wrong with an entry, as a sentence. `seq` is None if it concerns the chain as a whole."""
 
     chain: str
     seq: int | None
@@ -55,7 +55,7 @@ class Problem:
 
 
 def chains(known: set[str]) -> list[str]:
-    """Return every chain that exists or existed at a checkpoint (`known`)."""
+    """Return the ids of all chains: those that exist, and those in checkpoints (`known`)."""
     named = (AuditChain.objects.values_list("id"), MemoryStore.objects.values_list("id"), _sealing())
     return sorted(known.union(*({id for (id,) in rows} for rows in named)))
 
@@ -65,7 +65,7 @@ def _sealing() -> "QuerySet[Seal, tuple[str]]":
 
 
 def verify(chain_id: str, checkpoint_file: Path | None = None) -> tuple[int, Problem | None]:
-    """Return how many entries of a chain are right, and its first problem; the hub may write in the meantime.
+    """Return how many entries of a chain are right, and its first problem or None. The hub may write in the meantime.
 
     Raises DatabaseError if the database refuses to answer.
     """
@@ -98,7 +98,7 @@ def _verified(chain_id: str) -> tuple[int, Problem | None]:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Recorded losses of a chain: the counts of redacted values, removed versions and removed oldest entries."""
+    """How much of a chain was removed with a record: redacted values, removed versions, and removed oldest entries."""
 
     values: int
     versions: int
@@ -113,7 +113,7 @@ class Removed:
 
 
 def removed(chain_id: str) -> Removed:
-    """Return how much of a chain was removed with a record, as far as redactions and the start still show it."""
+    """Return how much of a chain was removed with a record, as far as its redactions and its start still show it."""
     rows = Redaction.objects.of_chain(chain_id)
     versions = rows.removed().count()
     start = AuditChain.objects.filter(pk=chain_id).values_list("start_seq", flat=True).first()
@@ -121,7 +121,7 @@ def removed(chain_id: str) -> Removed:
 
 
 class _Verification:
-    """Walks one chain from its first entry to its last."""
+    """Walks through one chain, from its first entry to its last."""
 
     def __init__(self, chain_id: str) -> None:
         self.chain, self.chunk = chain_id, CHUNK
@@ -135,7 +135,7 @@ class _Verification:
         self.reviewed = _reviewed(chain_id)
 
     def problems(self) -> Iterator[int | Problem]:
-        """Yield every problem in order and, after each batch of entries, how many have been verified."""
+        """Yield every problem in order; after each batch of entries, yield how many entries have been verified."""
         for what in self._problems_of_start():
             yield Problem(self.chain, None, what)
         while entries := self._entries():
@@ -163,7 +163,7 @@ class _Verification:
         yield from self._problems_of_end()
 
     def _problems_of_end(self) -> Iterator[Problem]:
-        """Report if the chain is closed without a deletion of its store, or the other way round."""
+        """Yield a problem if the chain is closed without a deletion of its store, or not closed after one."""
         last = AuditEntry.objects.filter(chain=self.chain, seq=self.seq).values_list("command", "ok", "at").first()
         deleted_at = last[2] if last and last[:2] == (delete.COMMAND, True) else None
         if deleted_at != self.closed:
@@ -178,7 +178,10 @@ class _Verification:
             yield "it was changed: what outlived its entries is not written as the hub writes it"
 
     def _entries(self) -> list[tuple[AuditEntry, list[MemoryVersion]]] | None:
-        """Return the next entries with their versions; near a broken row one at a time, and None at that row."""
+        """Return the next entries with their versions.
+
+        Near a broken row, return one at a time, and None at that row.
+        """
         try:
             with transaction.atomic():
                 after = readable(AuditEntry).filter(chain=self.chain, seq__gt=self.seq)
@@ -193,7 +196,7 @@ class _Verification:
         return [(entry, made.get(entry.seq, [])) for entry in entries]
 
     def _problems_of(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
-        """Yield the problems of an entry, including values that the hub never writes."""
+        """Yield a sentence for each problem of an entry. A value that the hub never writes is a problem too."""
         try:
             yield from self._entry(entry, versions)
         except UNREADABLE as error:
@@ -201,7 +204,7 @@ class _Verification:
             yield "it was changed: it, or what it made or showed, is not written as the hub writes it"
 
     def _versions(self, entries: Sequence[AuditEntry]) -> dict[int, list[MemoryVersion]]:
-        """Return the versions of some entries, by seq, and load the seals, texts and redactions for their checks."""
+        """Return {seq: versions} of some entries, and load the seals, texts and redactions for their checks."""
         found = readable(MemoryVersion).filter(store_id=self.chain, seq__gte=entries[0].seq, seq__lte=entries[-1].seq)
         self.sealed = _sealed(self.chain, entries[0].seq, entries[-1].seq)
         made = defaultdict(list)
@@ -236,13 +239,16 @@ class _Verification:
             yield "the governing rows that it changed are not those that it names"
 
     def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
-        """Return whether the rows of other chains that a deleted store's entry sealed are those in its digest."""
+        """Return whether the entry's digest fits its seals.
+
+        Only seals of other chains' rows are checked: the store is deleted.
+        """
         found = self.sealed[entry.seq]
         at_home = all(seal.home == self.chain for seal in found)
         return at_home or chain.digest(map(seals.member, found)) == entry.digest
 
     def _made(self, entry: AuditEntry, versions: list[MemoryVersion]) -> Iterator[str]:
-        """Yield the problems of an entry's versions."""
+        """Yield a sentence for each problem of an entry's digest and of its versions."""
         commitments = redactions.commitments(self.redacted, entry.seq, versions)
         if chain.digest([*commitments, *map(seals.member, self.sealed[entry.seq])]) != entry.digest:
             yield "the versions that it made, or what it redacted or governs, are not those that it names"
@@ -256,7 +262,7 @@ class _Verification:
             yield from self._version(version, entry)
 
     def _numbered(self, seq: int, versions: Sequence[MemoryVersion]) -> list[tuple[str, int, str]]:
-        """Return (memory, number, id) of an entry's versions, even removed ones, in the order of numbers."""
+        """Return (memory, number, id) of an entry's versions, even of removed ones, sorted by memory and number."""
         removed = [(row.memory or "", row.number or 0, row.version or "") for row in self.redacted.removed[seq]]
         return sorted([*((version.memory_id, version.number, version.id) for version in versions), *removed])
 
@@ -281,14 +287,17 @@ class _Verification:
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
-        """Return whether an answer was deleted with its store's texts, or with the removed call that it repeats."""
+        """Return whether an answer is gone with its deleted store's texts, or with a removed entry that it repeats."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None
         return bool(self.closed) or (repeats_a_removed and (entry.replay_of or 0) <= self.start.seq)
 
     def _answer_is_gone(self, entry: AuditEntry, redacted: set[str]) -> bool:
-        """Return whether an answer was not stored, and its source was redacted or removed, so that it is lost."""
+        """Return whether an answer can no longer be rendered.
+
+        It was not stored, and its source was redacted or removed.
+        """
         if entry.message is not None or "message" not in entry.commitments:
             return False
         if redacted & {"path", "new_path"} or (entry.version or "") in self.redacted.gone:
@@ -300,7 +309,10 @@ class _Verification:
         return first is not None and "message" not in first.salts
 
     def _answer(self, entry: AuditEntry) -> str | None:
-        """Return the original answer: stored, taken from the repeated call, or rendered again."""
+        """Return the answer that was given: stored, that of the repeated call, or rendered again.
+
+        None if there was none.
+        """
         if entry.message is not None:
             try:
                 answer = json.loads(entry.message)
@@ -329,7 +341,7 @@ class _Verification:
 
 
 def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
-    """Return the seals of a range of entries, by seq, in the order of their digest."""
+    """Return {seq: seals} of a range of entries, in the order that their digests use."""
     found = defaultdict(list)
     for seal in seals.in_order(Seal.objects.of_chain(chain_id).filter(seq__gte=first, seq__lte=last)):
         found[seal.seq].append(seal)
@@ -337,7 +349,7 @@ def _sealed(chain_id: str, first: int, last: int) -> dict[int, list[Seal]]:
 
 
 def _reviewed(chain_id: str) -> dict[str, str]:
-    """Return the review states from the entries; if they cannot be read, the walk through the entries reports that."""
+    """Return {version: review state} from the entries; empty if they cannot be read, which the walk then reports."""
     try:
         with transaction.atomic():
             return review_states.states(chain_id)
@@ -347,7 +359,7 @@ def _reviewed(chain_id: str) -> dict[str, str]:
 
 
 def _ordered(fields: Iterable[str]) -> list[str]:
-    """Return the committed fields among these, in the order in which the hub writes them."""
+    """Return those fields that have commitments, in the order in which the hub writes them."""
     return [field for field in chain.COMMITTED if field in fields]
 
 

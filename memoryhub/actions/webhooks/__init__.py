@@ -1,1 +1,1 @@
-"""Webhooks and their deliveries."""
+"""Acts on webhooks, and their deliveries."""

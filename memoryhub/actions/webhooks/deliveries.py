@@ -1,7 +1,7 @@
-"""Makes webhook deliveries from committed audit entries, in short transactions in the background.
+"""Makes webhook deliveries from committed audit entries, in the background, in short transactions.
 
-The audit is the outbox: no act writes anything for a webhook. A cursor per chain has the last entry that was read. It
-moves in the transaction that creates the deliveries, so that none is lost or created twice.
+No act writes anything for a webhook: deliveries are made from the audit. Each chain has a cursor with the last entry
+that was read. The cursor moves in the transaction that creates the deliveries, so that none is lost or created twice.
 """
 
 import json
@@ -47,7 +47,7 @@ ROWS_IN_A_HURRY = 96
 
 
 class Wants(NamedTuple):
-    """An active webhook, of a store or (None) of all stores, with its events."""
+    """An active webhook and its events. `store` is None for a webhook of all stores."""
 
     id: str
     store: str | None
@@ -56,9 +56,9 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Skip existing entries, runs and imports that only this webhook would read: it gets only newer ones.
+    """Let a webhook get only newer events: skip what exists now and no other webhook still has to read.
 
-    Call it in the transaction that creates or resumes the webhook.
+    This concerns entries, runs and imports. Call it in the transaction that creates or resumes the webhook.
     """
     active = Webhook.objects.active()
     if active.filter(store=None).exists():
@@ -83,8 +83,8 @@ def begin(store_id: str | None) -> None:
 def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
     """Create the deliveries of new entries in at most `most` transactions; return whether all entries were read.
 
-    Each `turn` starts with another of the chains that have new entries, so that a busy chain does not delay the others.
-    In a hurry, each transaction creates more deliveries.
+    `turn` says with which of the chains with new entries to start, so that a busy chain does not delay the others. With
+    `hurry`, each transaction creates more deliveries.
     """
     wanting = _wanting()
     if not wanting:
@@ -110,7 +110,7 @@ def _wanting() -> list[Wants]:
 
 
 def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
-    """Return (chain, last read entry, last entry) for chains with a webhook that were not read to their end."""
+    """Return (chain, last entry that was read, last entry) of chains that have a webhook and unread entries."""
     read = WebhookCursor.objects.filter(chain=OuterRef("pk")).values("seq")
     chains = AuditChain.objects.exclude(pk=HUB)
     if all(wants.store is not None for wants in wanting):
@@ -120,9 +120,10 @@ def _behind(wanting: Sequence[Wants]) -> list[tuple[str, int, int]]:
 
 
 def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetime, most: int) -> int:
-    """Read the next entries of a chain; return the last one read, or `seq` if another process or a change was first.
+    """Read the next entries of a chain, and create their deliveries; return the last entry that was read.
 
-    Everything is read, and the events are made, before any lock.
+    Returns `seq` if another process was first, or if a webhook has changed. Everything is read, and the events are
+    made, before any lock.
     """
     mine = [wants for wants in wanting if wants.store in (None, chain)]
     end = _end(chain, seq, min(last, seq + ENTRIES), max(1, most // max(1, len(mine))))
@@ -149,7 +150,7 @@ def _read(chain: str, seq: int, last: int, wanting: Sequence[Wants], at: datetim
 
 
 def _moved(chain: str, seq: int, end: int) -> bool:
-    """Move the cursor; return False if it is no longer at `seq`."""
+    """Move the cursor to `end`. Return False if it is no longer at `seq`."""
     cursor = WebhookCursor.objects.filter(chain=chain)
     if cursor.filter(seq=seq).update(seq=end):
         return True
@@ -163,7 +164,7 @@ def _moved(chain: str, seq: int, end: int) -> bool:
 
 
 def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
-    """Add a delivery for which no other delivery waits. Call it in a transaction."""
+    """Add a delivery that is sent without waiting for other deliveries; return it. Call it in a transaction."""
     (row,) = _rows([(webhook.pk, event)], at)
     row.aside = True
     row.save(force_insert=True)
@@ -171,7 +172,10 @@ def add(webhook: Webhook, event: Event, at: datetime) -> Delivery:
 
 
 def _rows(events: Sequence[tuple[str, Event]], at: datetime) -> list[Delivery]:
-    """Return deliveries to webhooks; their ids have the order of the events, even if the clock is set back."""
+    """Return unsaved deliveries to webhooks.
+
+    Their ids are in the order of the events, even if the clock is set back.
+    """
     newest = {webhook: _newest(webhook, at) for webhook in {webhook for webhook, _ in events}}
     rows = []
     for position, (webhook, event) in enumerate(events):
@@ -197,7 +201,7 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _prepared(events: Sequence[tuple[str, Event]], at: datetime) -> tuple[list[Delivery], list[str]]:
-    """Return the deliveries, and the waiting webhooks whose earlier deliveries are all `aside`."""
+    """Return the deliveries, and the ids of waiting webhooks whose other deliveries that wait are all `aside`."""
     if not events:
         return [], []
     rows = _rows(events, at)
@@ -208,7 +212,7 @@ def _prepared(events: Sequence[tuple[str, Event]], at: datetime) -> tuple[list[D
 
 
 def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> None:
-    """Save the deliveries; a webhook without other waiting deliveries is due now."""
+    """Save the deliveries. A webhook that has no other delivery to send in order is due now."""
     if rows:
         Delivery.objects.bulk_create(rows, batch_size=ROWS)
         webhooks = Webhook.objects.filter(pk__in={row.webhook_id for row in rows})
@@ -216,7 +220,7 @@ def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> Non
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due: the first one in order, or one that is `aside`."""
+    """Return when a webhook's next delivery is due, or None: the first one in order, or one that is `aside`."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
     aside = waiting.filter(aside=True).order_by("next_at", "id").values_list("next_at", flat=True).first()
@@ -227,14 +231,17 @@ def next_of(webhook_id: str) -> datetime | None:
 
 
 def _end(chain: str, seq: int, end: int, most: int) -> int:
-    """Return the last entry to read, so that there are at most `most` versions; at least the next entry."""
+    """Return the last entry to read now, so that the entries made at most `most` versions.
+
+    At least one entry is read.
+    """
     made = MemoryVersion.objects.filter(store_id=chain, seq__gt=seq).order_by("seq")
     last = made.values_list("seq", flat=True)[most : most + 1].first()
     return end if last is None else min(end, max(last - 1, seq + 1))
 
 
 def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
-    """Yield the entries of successful acts, without views and repeated calls."""
+    """Yield the entries of successful acts, except views and repeated calls."""
     found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).oldest()
     found = found.filter(ok=True, replay_of=None).exclude(command="view")
     input = Case(When(command__in=_TELLING, then=F("input")), output_field=CharField())
@@ -268,7 +275,7 @@ def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entr
 
 
 def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
-    """Return the versions that each entry made, by seq, compared with their previous versions."""
+    """Return {seq: the versions that the entry made}. Each one is compared with its previous version."""
     before = MemoryVersion.objects.filter(
         store_id=chain, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
     )
@@ -286,7 +293,7 @@ def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
 
 
 def _findings(chain: str, after: int, end: int, versions: Mapping[int, Sequence[Made]]) -> dict[int, list[Found]]:
-    """Return the findings of each entry, by seq."""
+    """Return {seq: the findings of the entry}."""
     memories = {made.memory for listed in versions.values() for made in listed}
     found: dict[int, list[Found]] = {}
     for part in in_parts(sorted(memories)):
@@ -305,13 +312,13 @@ def _told(input: str) -> dict[str, Any]:
 
 
 def _named(told: Mapping[str, Any] | None) -> list[str]:
-    """Return the versions that an entry's input lists; none if it has only their number."""
+    """Return the ids of the versions that an entry's input lists; empty if it has only their number."""
     versions = (told or {}).get("versions")
     return [str(version) for version in versions] if isinstance(versions, list) else []
 
 
 def _memories(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the memory of each version that the entries list, by version id."""
+    """Return {version id: memory id} of the versions that the entries list."""
     named = {version for told in inputs.values() for version in _named(told)}
     found: dict[str, str] = {}
     for part in in_parts(sorted(named)):
@@ -323,7 +330,7 @@ def _memories(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[str, 
 
 
 def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
-    """Create the deliveries for retention runs and imports whose state has changed since their last delivery."""
+    """Create the deliveries for retention runs and imports whose state has changed since the last look. Return True."""
     key = settings.MEMORYHUB_AUDIT_KEY
     for jobs in (Run.objects, Import.objects):
         stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})

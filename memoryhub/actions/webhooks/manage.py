@@ -1,4 +1,4 @@
-"""What people do with webhooks; each act is an entry in the chain of their store, or of the hub."""
+"""What people do with webhooks. Each act has an entry in the chain of the webhook's store, or of the hub."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ class UnknownEvent(Exception):
 
 
 class NoSuchWebhook(Exception):
-    """The webhook was deleted in the meantime."""
+    """The webhook does not exist, or was deleted in the meantime."""
 
 
 class IsPaused(Exception):
@@ -44,7 +44,7 @@ class IsPaused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """The settings of a webhook that a person makes."""
+    """The settings of a webhook that a person chooses."""
 
     name: str
     url: str
@@ -56,7 +56,10 @@ class WebhookSettings:
         return cls(webhook.name, webhook.url, tuple(webhook.events), webhook.may_be_private)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings for the audit, without the address's query, which may contain a receiver's secret."""
+        """Return the settings for the audit.
+
+        The address has no query there, because it may contain a receiver's secret.
+        """
         return {
             "name": self.name,
             "url": without_query(self.url),
@@ -72,7 +75,7 @@ def without_query(url: str) -> str:
 
 @contextmanager
 def place(store_id: str | None, act: Act) -> Iterator[Tell]:
-    """Lock the webhook's store, or the hub, and yield a function that writes the entry; raises tree.NoSuchStore."""
+    """Lock a webhook's store (None: the hub); yield a function that writes the entry. Raises tree.NoSuchStore."""
     if store_id is not None:
         with tree.locked(store_id, act) as store:
             yield lambda record: tree.commit(store, record)
@@ -86,7 +89,7 @@ def place(store_id: str | None, act: Act) -> Iterator[Tell]:
 
 
 def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> Webhook:
-    """Create a webhook of a store, or (None) of the hub for all stores, for events from now on.
+    """Create a webhook of a store (None: of the hub, for all stores) and return it. It gets events from now on.
 
     Raises outgoing.Refused, UnknownEvent, TooManyWebhooks and tree.NoSuchStore.
     """
@@ -110,7 +113,10 @@ def create_webhook(store_id: str | None, wanted: WebhookSettings, act: Act) -> W
 
 
 def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
-    """Change a webhook's settings; return whether anything changed. Waiting deliveries go to the new address."""
+    """Change a webhook's settings; return whether anything changed. Waiting deliveries go to the new address.
+
+    Raises outgoing.Refused, UnknownEvent and NoSuchWebhook.
+    """
     _check(wanted)
     with _of(webhook_id, act) as (webhook, tell):
         before, after = WebhookSettings.of(webhook).as_json(), wanted.as_json()
@@ -129,7 +135,7 @@ def edit_webhook(webhook_id: str, wanted: WebhookSettings, act: Act) -> bool:
 
 
 def pause(webhook_id: str, act: Act) -> bool:
-    """Pause a webhook: deliveries keep waiting, later events are not sent. Return whether it was active."""
+    """Pause a webhook. Its deliveries keep waiting; later events are never sent. Return whether it was active."""
     with _of(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is not None:
             return False
@@ -139,7 +145,7 @@ def pause(webhook_id: str, act: Act) -> bool:
 
 
 def resume(webhook_id: str, act: Act) -> bool:
-    """Resume a webhook: send what waits at once, and events from now on. Return whether it was paused."""
+    """Resume a webhook: what waits is sent at once, and events from now on are sent. Return whether it was paused."""
     with _of(webhook_id, act) as (webhook, tell):
         if webhook.paused_at is None:
             return False
@@ -159,7 +165,7 @@ def resume(webhook_id: str, act: Act) -> bool:
 
 
 def rotate(webhook_id: str, act: Act) -> Webhook:
-    """Give a webhook a new secret; for a day both secrets sign."""
+    """Give a webhook a new secret and return the webhook. For a day, both secrets sign."""
     with _of(webhook_id, act) as (webhook, tell):
         before = webhook.generation
         _change(webhook, generation=before + 1, previous_until=act.at + schedule.ROTATION)
@@ -168,7 +174,7 @@ def rotate(webhook_id: str, act: Act) -> Webhook:
 
 
 def delete_webhook(webhook_id: str, act: Act) -> None:
-    """Delete a webhook; the background then deletes its deliveries, even waiting ones."""
+    """Delete a webhook. The background then deletes its deliveries, even those that wait."""
     with _of(webhook_id, act) as (webhook, tell):
         _change(webhook, deleted_at=act.at)
         _tell(tell, "delete_webhook", webhook, {"state": [WebhookSettings.of(webhook).as_json(), None]})
@@ -178,7 +184,7 @@ def delete_webhook(webhook_id: str, act: Act) -> None:
 
 
 def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
-    """Return the secrets that are valid at a moment, the current one first."""
+    """Return the secrets that are valid at a moment; the current one is first."""
     generations = [webhook.generation]
     if webhook.previous_until is not None and webhook.previous_until > at:
         generations.append(webhook.generation - 1)
@@ -187,7 +193,7 @@ def secrets_of(webhook: Webhook, at: datetime) -> list[str]:
 
 
 def reveal(webhook_id: str, act: Act) -> str:
-    """Return the current secret, and record who saw it."""
+    """Return the webhook's current secret, and record who saw it."""
     with _of(webhook_id, act) as (webhook, tell):
         _tell(tell, "reveal_webhook", webhook, {"generation": webhook.generation})
     return secrets_of(webhook, act.at)[0]
@@ -197,7 +203,7 @@ def reveal(webhook_id: str, act: Act) -> str:
 
 
 def send_test(webhook_id: str, act: Act) -> Delivery:
-    """Create a delivery of a test event; raises IsPaused."""
+    """Create a delivery of a test event and return it. Raises IsPaused."""
     with _of(webhook_id, act) as (webhook, tell):
         _require_active(webhook)
         seq = _tell(tell, "test_webhook", webhook, {})
@@ -210,7 +216,10 @@ def send_test(webhook_id: str, act: Act) -> Delivery:
 
 
 def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
-    """Send a delivery again now, in any state, with the same event id; False if it is unknown. Raises IsPaused."""
+    """Send a delivery again now, whatever its state, with the same event id. Raises IsPaused.
+
+    Returns False if the webhook has no such delivery.
+    """
     with _of(webhook_id, act) as (webhook, tell):
         _require_active(webhook)
         found = Delivery.objects.filter(webhook=webhook, pk=delivery_id)
@@ -223,9 +232,9 @@ def replay(webhook_id: str, delivery_id: str, act: Act) -> bool:
 
 
 def replay_failed(webhook_id: str, since: datetime, act: Act) -> int:
-    """Send failed deliveries since a moment again, the oldest first; return their number (at most MOST_REPLAYED).
+    """Send again the deliveries that were created since a moment and failed, oldest first; return how many.
 
-    Raises IsPaused.
+    At most MOST_REPLAYED are sent. Raises IsPaused.
     """
     with _of(webhook_id, act) as (webhook, tell):
         _require_active(webhook)
@@ -249,7 +258,10 @@ def _again(webhook: Webhook, deliveries: Any, at: datetime) -> None:
 
 @contextmanager
 def _of(webhook_id: str, act: Act) -> Iterator[tuple[Webhook, Tell]]:
-    """Lock the webhook's store or the hub, and yield the current webhook; raises NoSuchWebhook."""
+    """Lock a webhook's store or the hub; yield the current webhook and a function that writes the entry.
+
+    Raises NoSuchWebhook.
+    """
     found = Webhook.objects.filter(pk=webhook_id).values_list("store_id").first()
     if found is None:
         raise NoSuchWebhook

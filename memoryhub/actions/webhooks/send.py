@@ -1,4 +1,4 @@
-"""Sends to webhooks: claims what is due, sends it outside of any transaction, and stores the result."""
+"""Sends to webhooks: claims the due deliveries, sends them outside of any transaction, and stores the results."""
 
 import json
 import random
@@ -25,7 +25,7 @@ Rest = Callable[[float, bool], None]
 
 
 def no_rest(_: float, __: bool) -> None:
-    """Continue at once, without a pause."""
+    """Do nothing: continue at once, without a pause."""
 
 
 def always() -> bool:
@@ -41,7 +41,7 @@ sent again."""
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One delivery to send; `attempts` counts its tries since it was last reset, `tries` counts all of them."""
+    """One delivery to send. `tries` counts all its tries; `attempts` counts those since it was last reset."""
 
     webhook: str
     delivery: str
@@ -60,13 +60,16 @@ Result = tuple[Message, Answer, datetime]
 
 
 def due(at: datetime, most: int = 100) -> list[tuple[str, bool]]:
-    """Return (webhook, whether it has been failing) for webhooks with due deliveries, the longest wait first."""
+    """Return (webhook, whether it is failing) of webhooks with due deliveries; the one that waits longest is first."""
     rows = Webhook.objects.due(at).values_list("pk", "failing_since")[:most]
     return [(webhook, failing is not None) for webhook, failing in rows]
 
 
 def claim(webhook_id: str, at: datetime, most: int = IN_ONE_GO) -> list[Message]:
-    """Return the next deliveries of a webhook; no one else sends to it during the lease."""
+    """Return the next deliveries of a webhook; empty if it is not due.
+
+    No other process sends to it during the lease.
+    """
     if not together(lambda: _lease(webhook_id, at)):
         return []
     with my_turn():
@@ -113,7 +116,7 @@ def _give_back(webhook_id: str) -> None:
 
 
 def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
-    """Return deliveries in order from the oldest, if that one is due; otherwise due ones that are `aside`."""
+    """Return deliveries in order from the oldest, if that one is due; if not, return due ones that are `aside`."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = list(waiting.filter(aside=False).order_by("id")[:most])
     beyond = at + schedule.NO_WAIT_IS_LONGER
@@ -124,7 +127,10 @@ def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
 
 
 def send(message: Message, sender: Sender, at: datetime) -> Answer:
-    """Send a message; RuntimeError inside a transaction, where others would wait for the receiver."""
+    """Send a message and return the answer.
+
+    RuntimeError inside a transaction, where others would wait for the receiver.
+    """
     if is_open():
         raise RuntimeError("a webhook is being sent inside a transaction")
     body = message.payload
@@ -133,7 +139,7 @@ def send(message: Message, sender: Sender, at: datetime) -> Answer:
 
 
 def settle(results: Sequence[Result], chance: Callable[[], float] = random.random) -> None:
-    """Store the results of some tries of one webhook, and when it is due next."""
+    """Store the results of some tries of one webhook, and when the webhook is due next."""
     together(lambda: _settle(results, chance))
 
 
@@ -183,7 +189,10 @@ def _write_delivered(messages: Sequence[tuple[Message, datetime]]) -> None:
 def _write_failed(
     message: Message, answer: Answer, at: datetime, chance: Callable[[], float], *, give_up: bool
 ) -> None:
-    """Store a failed try; without `give_up` the delivery keeps waiting until the webhook is resumed."""
+    """Store a failed try.
+
+    Without `give_up`, the delivery waits until the webhook is resumed, even after its last try.
+    """
     attempts = message.attempts + 1
     after = schedule.after_failure(attempts, answer.status, answer.retry_after, at, chance, aside=message.aside)
     values: dict[str, Any] = {"attempts": attempts, "aside": after.aside}
@@ -206,7 +215,7 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
 
 
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
-    """Return why an answer pauses an active webhook, or None; time in which the hub was stopped does not count."""
+    """Return why an answer pauses an active webhook, or None. Time in which the hub did not run does not count."""
     if webhook.paused_at is not None or answer.is_delivered:
         return None
     if answer.status == 410:
@@ -215,7 +224,7 @@ def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
 
 
 def _pause(webhook: Webhook, why: Pause, at: datetime) -> None:
-    """Pause a webhook as an act of the hub; a deleted store's chain is closed and gets no entry."""
+    """Pause a webhook as an act of the hub. The closed chain of a deleted store gets no entry."""
     Webhook.objects.filter(pk=webhook.pk).update(paused_at=at, paused_for=why)
     told = {"webhook": webhook.pk, "name": webhook.name, "state": ["active", "paused"], "for": why.value}
     try:
@@ -237,8 +246,8 @@ def work(
 ) -> int:
     """Send the due deliveries of one webhook, one after the other, about `most` of them; return the number of tries.
 
-    After a failure, the due deliveries are read again. `rest` is called with the seconds of each try and whether many
-    wait; `may_go_on` is called before each claim except the first.
+    After a failure, the due deliveries are read again. `rest` is called with the seconds of each try, and with whether
+    many deliveries wait. `may_go_on` is called before each claim except the first; False ends the work.
     """
     tries = 0
     while tries < most and (not tries or may_go_on()) and (messages := claim(webhook_id, clock())):
@@ -256,9 +265,9 @@ def work(
 
 
 def forget(at: datetime, most: int = 1_000) -> int:
-    """Delete old deliveries, those of deleted webhooks, and then these webhooks, in one short transaction.
+    """Delete old deliveries and deliveries of deleted webhooks, at most `most`; return how many rows were deleted.
 
-    Returns the number of deleted rows (deliveries: at most `most`).
+    If there are none, the deleted webhooks themselves are deleted. This is one short transaction.
     """
     old = Q(created_at__lt=at - KEPT)
     deleted = list(Webhook.every.filter(deleted_at__isnull=False).values_list("pk", flat=True))
