@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PAGE, AUDIT = 1.5, 1.2
-"""How many times a page in the large store may cost what it costs in the small one."""
+"""The highest allowed ratio of a page's cost in the large store to its cost in the small one."""
 KEYSTROKE, SEARCH, BLAME = 10.0, 40.0, 10.0
-"""Bounds as multiples of the trivial page; for blame, of the plain page of the same memory."""
+"""The highest allowed ratios to the cost of the trivial page or, for blame, of the memory's plain page."""
 LONGEST_SEARCH = 0.3
 """The longest time in seconds of any request of a search."""
 

@@ -33,7 +33,7 @@ _GOES_ON = re.compile(r'hx-get="([^"]*)" hx-trigger="load')
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 SIZES = {"small": (1_000, 10_000, 20_000), "large": (100_000, 1_000_000, 2_000_000)}
 FOLLOWED, WARM = 40, 2
-"""How many of a page's further requests are made, and at which request of the page they are made."""
+"""How many further requests of a page are made, and at which measurement of the page this is done."""
 
 
 class Hub:

@@ -20,7 +20,7 @@ DAYS = 90
 HANDBOOK, TYPICAL, MOVED = "/handbook.md", "/reference/typical.md", "/reference/moved.md"
 HANDBOOK_VERSIONS = 500
 NEEDLES = (("quokka", 5), ("axolotl", 3), ("pangolin", 3))
-"""Rare words and how many memories have them: live memories, only old versions, only the trash."""
+"""Rare words, and how many memories have them: in their text, only in old versions, or only in the trash."""
 RARE = 60
 
 

@@ -11,7 +11,7 @@ ID_OF = {
     "user_actor": "user_id",
     "service_account_actor": "service_account_id",
 }
-"""The key of the id in the API's form, by type of actor."""
+"""{type of actor: the key that its id has in the API's form}."""
 
 
 def typed(kind: str | None, id: str | None, session: str | None) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from django.core.checks import CheckMessage, Error, Info, Warning as Concern
 from memoryhub import private_files
 
 OWN = "memoryhub"
-"""The tag of the hub's own check. Django's own checks, of code, need not run before every command."""
+"""The tag of the hub's own check. Only this check runs before a command; Django's checks of the code need not."""
 
 WRONG_DATABASE = "DATABASE_URL is not the address of a database that the hub runs on."  # which may hold a password
 RIGHT_DATABASE = "For example postgres://user:password@host:5432/name, or sqlite:////path/to/memoryhub.sqlite3."

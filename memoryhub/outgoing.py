@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 Resolver = Callable[[str, int], Sequence[str]]
-"""A function of host and port that returns the IP addresses; raises OSError."""
+"""A function that returns the IP addresses of a host and port. Raises OSError."""
 
 LONGEST_URL = 2_000
 HIGH_PORTS = 1024
-"""Below this port only the scheme's default port is allowed: the others belong to other protocols."""
+"""Of the ports below this one, only the scheme's default port is allowed; all others belong to other protocols."""
 
 USER_AGENT = "MemoryHub-Webhooks/1"
 

@@ -1,4 +1,4 @@
-"""Django's settings; values that differ between installations come from the environment."""
+"""Django's settings. Values that differ between installations come from the environment."""
 
 import fcntl
 import logging
@@ -24,11 +24,15 @@ USES_A_HUB = Path(sys.argv[0]).name == "manage.py" and sys.argv[1:2] not in (["s
 
 
 MEMORYHUB_ABSENT_SECRETS: list[str] = []
-"""The secrets that a command did not find and replaced by random ones, which are not the hub's."""
+"""The variables of secrets that a command did not find. Their values are random; they are not the hub's secrets."""
 
 
 def kept_secret(variable: str, file_name: str) -> str:
-    """Return an environment variable's value, or a secret that is created once in the data directory (mode 0600)."""
+    """Return the value of an environment variable or, without it, the secret in a file of the data directory.
+
+    A start of the hub creates a missing file (mode 0600). A command that needs an existing hub gets a random secret in
+    its place, and the variable is listed in MEMORYHUB_ABSENT_SECRETS.
+    """
     if value := os.environ.get(variable):
         return value
     path = DATA_DIR / file_name
@@ -50,7 +54,7 @@ def kept_secret(variable: str, file_name: str) -> str:
 
 
 def make_secret(path: Path) -> None:
-    """Create a file with a new secret unless it exists; safe if several processes do so at once."""
+    """Create a file with a new secret, unless the file exists. Several processes may do so at once."""
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
@@ -66,7 +70,7 @@ def make_secret(path: Path) -> None:
 
 
 def parts_of(url: str) -> SplitResult:
-    """Return the parts of a URL, all empty for an invalid one, which a system check reports."""
+    """Return the parts of a URL. For an invalid URL all parts are empty; a system check reports it."""
     try:
         return urlsplit(url)
     except ValueError:
@@ -74,7 +78,8 @@ def parts_of(url: str) -> SplitResult:
 
 
 def database_of(url: str) -> dict[str, Any]:
-    """Return Django's settings for a database URL; the dummy backend for a wrong one, which a system check reports."""
+    """Return Django's settings for the URL of a database. For a wrong URL it is the dummy backend; a system check
+    reports it."""
     try:
         database = dict(dj_database_url.parse(url)) if "," not in parts_of(url).netloc else _with_several_hosts(url)
     except (ValueError, KeyError):
@@ -86,7 +91,8 @@ def database_of(url: str) -> dict[str, Any]:
 
 
 def _with_several_hosts(url: str) -> dict[str, Any]:
-    """Return the settings for a URL such as postgres://user@one:5432,two/name, whose hosts are tried in this order."""
+    """Return Django's settings for a URL with several hosts, such as postgres://user@one:5432,two/name. The hosts are
+    tried in this order."""
     parts = parts_of(url)
     user, at, hosts = parts.netloc.rpartition("@")
     named = [host.rpartition(":")[::2] if ":" in host else (host, "") for host in hosts.split(",")]
@@ -98,12 +104,12 @@ def _with_several_hosts(url: str) -> dict[str, Any]:
 
 
 def words(variable: str, default: str = "") -> list[str]:
-    """Return a comma-separated environment variable as a list."""
+    """Return the words of an environment variable, which are separated by commas."""
     return [word.strip() for word in os.environ.get(variable, default).split(",") if word.strip()]
 
 
 def limit_of(variable: str, default: int) -> int | None:
-    """Return a limit from the environment, None for `none`; for an invalid value the default, and a system check
+    """Return a limit from the environment; None for `none`. For an invalid value it is the default; a system check
     reports it."""
     value = os.environ.get(variable) or str(default)
     if value == "none":

@@ -1,4 +1,5 @@
-"""Checks before the hub is served or a command writes: data directory, database and secrets belong to this hub."""
+"""Checks before the hub is served or a command writes: do the data directory, the database and the secrets belong
+together?"""
 
 import fcntl
 import os
@@ -29,7 +30,8 @@ class NotStarted(CommandError):
 
 
 def before_migrating() -> None:
-    """Prepare the start of `serve`: private files, a lock on the data directory, and a known database schema.
+    """Prepare a start of `serve`: make private files private, lock the data directory, and refuse an unknown database
+    schema.
 
     Raises NotStarted.
     """
@@ -41,23 +43,24 @@ def before_migrating() -> None:
 
 
 def after_migrating() -> None:
-    """Check that the secrets belong to this database, before anything else is written; raises NotStarted."""
+    """Check that the secrets are those of this database, before anything else is written. Raises NotStarted."""
     require_own_secrets()
     installation.keep_marks()
     private_files.tighten()
 
 
 def line_for_commands() -> str:
-    """Return the line to type in another shell before a command; empty if commands find the hub without it."""
+    """Return the line to type in another shell before a command; "" if commands find the hub without it."""
     if not os.environ.get("MEMORYHUB_DATA_DIR"):
         return ""
     return f"In another shell, before a command:  export MEMORYHUB_DATA_DIR={shlex.quote(str(settings.DATA_DIR))}"
 
 
 class HubCommand(BaseCommand):
-    """A command on an existing hub, with the secrets that it `needs`: a command that writes needs the audit key.
+    """A command on an existing hub. `needs` names the secrets it needs; a command that writes needs the audit key.
 
-    It exits with the code `not_done` if the directory, the database, a secret or the output kept it from its work.
+    It exits with the code `not_done` if it could not work because of the directory, the database, a secret or the
+    output.
     """
 
     requires_system_checks: Any = (checks.OWN,)
@@ -97,7 +100,8 @@ class HubCommand(BaseCommand):
 
 
 def _drop_output() -> None:
-    """Flush the output if possible and discard the rest, so that the process does not fail again when it exits."""
+    """Write out the waiting output if possible, and discard it otherwise. So the process does not fail again when it
+    exits."""
     descriptor = os.open(os.devnull, os.O_WRONLY)
     try:
         sys.stdout.flush()
@@ -108,7 +112,7 @@ def _drop_output() -> None:
 
 
 def require_address() -> None:
-    """Raise NotStarted if DATABASE_URL is not the address of a database."""
+    """Raise NotStarted if DATABASE_URL is not the URL of a database."""
     if connection.settings_dict["ENGINE"] == "django.db.backends.dummy":
         raise NotStarted(f"{checks.WRONG_DATABASE} {checks.RIGHT_DATABASE}")
 
@@ -143,7 +147,8 @@ def lock() -> None:
 
 
 def require_hub() -> None:
-    """Raise NotStarted if SQLite's file does not exist: opening it would create an empty one."""
+    """Raise NotStarted if SQLite's file does not exist or is empty. Opening a missing file would create an empty
+    one."""
     file = private_files.database_file()
     if file is None or (file.is_file() and file.stat().st_size):
         return
@@ -157,9 +162,10 @@ def require_hub() -> None:
 
 
 def require_known_schema(*, for_command: bool = False) -> None:
-    """Raise NotStarted if a newer program migrated the database: this one would write rows that it misunderstands.
+    """Raise NotStarted if a newer program migrated the database. This program would misunderstand the tables and write
+    wrong rows.
 
-    Commands also refuse an older database, such as one restored from a backup: they do not migrate it, `serve` does.
+    A command also refuses an older database, such as one restored from a backup. Only `serve` migrates it.
     """
     loader = MigrationLoader(connection)
     known = set(loader.disk_migrations or ())
@@ -176,7 +182,8 @@ def require_known_schema(*, for_command: bool = False) -> None:
 
 
 def require_own_secrets(needed: Collection[str] = FILES) -> None:
-    """Raise NotStarted, with name and file, if a secret is missing or is not the hub's."""
+    """Raise NotStarted if a needed secret is missing, or is not that of the hub. The message names the secret and its
+    file."""
     for name in needed:
         if name in settings.MEMORYHUB_ABSENT_SECRETS:
             raise NotStarted(f"{settings.DATA_DIR / FILES[name]} is not there, and {name} is not set. {ONE_FOR_ALL}")

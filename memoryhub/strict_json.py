@@ -1,4 +1,4 @@
-"""Strict JSON: text that two parsers could read differently is refused."""
+"""Strict JSON. A text that two parsers could read differently is refused."""
 
 import json
 import math
@@ -19,10 +19,11 @@ class Malformed(ValueError):
 
 
 def loads(body: bytes) -> Any:
-    """Return the value of a UTF-8 JSON text; raises Malformed.
+    """Return the value of a JSON text in UTF-8. Raises Malformed.
 
     Refused are a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to infinity, integers of more
-    than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. Escaped unpaired surrogates and NUL pass: see `doubtful`.
+    than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. Escaped NULs and escaped unpaired surrogates are
+    accepted: use `doubtful` for these.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("The body starts with a byte order mark.")
@@ -39,7 +40,7 @@ def loads(body: bytes) -> Any:
 
 
 def may_be_doubtful(body: bytes) -> bool:
-    """Return whether the bytes could contain what `doubtful` searches for; a quick test before the slow one."""
+    """Return whether `doubtful` could be true for the value of these bytes. This test is quick; `doubtful` is slow."""
     return b"\\u" in body and bool(_DOUBTFUL_ESCAPE.search(body.decode("utf-8", "replace")))
 
 

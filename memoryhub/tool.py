@@ -14,7 +14,8 @@ from memoryhub.models import Door
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A valid `tool_use` block; `token` and `digest` (of its input) show whether it has run before."""
+    """A valid `tool_use` block. By its `token`, and the `digest` of its input, it is seen whether the block has run
+    before."""
 
     id: str
     input: dict[str, Any]
@@ -23,13 +24,13 @@ class ToolUse:
 
     @classmethod
     def of(cls, id: str, input: dict[str, Any], token: str | None = None) -> "ToolUse":
-        """Return the block with its own id as token, unless the request brings a token."""
+        """Return the block. Without a token from the request, the block's id is its token."""
         return cls(id, input, id if token is None else token, calls.digest_of_input(input))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to a block, and the store's usage after it; `replayed` if the block had run before."""
+    """The answer to a block, and the store's usage after it. `replayed`: the block had run before."""
 
     tool_use_id: str
     content: str
@@ -58,11 +59,12 @@ def execute(
     door: Door = Door.TOOL,
     counts: int = 1,
 ) -> ToolResult:
-    """Run one block on a store, for a key that reaches it, in its own transaction with its own audit entry.
+    """Run one block on a store that the caller's key reaches, in its own transaction with its own audit entry. Return
+    the result.
 
-    `session` is the agent's name for its run; `elapsed` returns the microseconds since the call arrived. Every outcome
-    of the tool, errors included, is a result. `counts` is as in `calls.call`. Raises `calls.TokenReused`,
-    `calls.TooManyCalls` and `tree.NoSuchStore`.
+    An error of the tool is a result too. `session` is the agent's name for its run. `elapsed` returns the microseconds
+    since the call arrived. `counts` is as in `calls.call`. Raises `calls.TokenReused`, `calls.TooManyCalls` and
+    `tree.NoSuchStore`.
     """
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)
     outcome = calls.call(store_id, tool_use.input, tool_use.digest, caller, act, session, counts)

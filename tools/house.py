@@ -1,8 +1,9 @@
-"""Prints what may obscure the code: names used in many modules, small functions with one caller, exceptions to rules.
+"""Prints what may make the code hard to understand: names used in many modules, small functions with one caller,
+exceptions to rules.
 
     .venv/bin/python tools/house.py
 
-It is for information, and no test uses it: each remaining case may have a good reason.
+It is for information only; no test uses it. There may be a good reason for each case.
 """
 
 import ast
@@ -26,7 +27,8 @@ def modules() -> Iterator[tuple[Path, str, ast.Module]]:
 
 
 def small_helpers() -> list[str]:
-    """Return the private functions of fewer than SMALL lines that their module uses only once."""
+    """Return private functions of fewer than SMALL lines that their module uses only once: path, line and name of
+    each."""
     helpers = []
     for path, source, tree in modules():
         for node in tree.body:
@@ -39,7 +41,7 @@ def small_helpers() -> list[str]:
 
 
 def repeated_names() -> list[tuple[str, int]]:
-    """Return the classes and functions defined in more than MANY modules, with the number of modules."""
+    """Return (name, number of modules) for classes and functions that are defined in more than MANY modules."""
     names: Counter[str] = Counter()
     for _, _, tree in modules():
         names.update({node.name for node in tree.body if isinstance(node, (*Function.__args__, ast.ClassDef))})
@@ -47,7 +49,7 @@ def repeated_names() -> list[tuple[str, int]]:
 
 
 def single_parts() -> list[str]:
-    """Return the template parts of fewer than nine lines that only one other template or module includes."""
+    """Return the template parts of fewer than nine lines that only one other template or module uses."""
     users: defaultdict[str, set[Path]] = defaultdict(set)
     templates = sorted((ROOT / "templates").rglob("*.html"))
     for path in [*templates, *(ROOT / "memoryhub").rglob("*.py")]:

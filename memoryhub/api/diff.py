@@ -19,7 +19,7 @@ router = Router()
 
 NO_VERSION = "This memory store has no such memory version."
 MOST_LINES, MOST_BYTES = 10_000, 1_000_000
-"""The most lines, and bytes of text, in one answer; but at least one line, whatever its length."""
+"""The most lines, and the most bytes of text, in one answer. One line is always included, whatever its length."""
 NO_NEWLINE = "\\ No newline at end of file\n"
 MARKS = {"same": " ", "removed": "-", "added": "+"}
 

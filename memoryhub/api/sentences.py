@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ValidationError
 
 SAID = "said"
-"""The type of our own validators' errors, whose message continues a sentence after a name."""
+"""The type of errors of the hub's own validators. Their message is the end of a sentence that begins with a name."""
 
 _BOUNDS = {
     "string_too_long": ("must have at most {:,} characters", "max_length"),

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 FIRST_DELAY, LONGEST_DELAY = 1.0, 600.0
 """Seconds until the next attempt after the first failure, doubled by each further one, and the longest delay."""
 NOTE_EVERY = 60.0
-"""Seconds between two notes of success."""
+"""Seconds after which a further success is saved."""
 WAIT = 5.0
 
 Clock = Callable[[], datetime]

@@ -32,7 +32,8 @@ CHECKPOINT_EVERY = 10.0
 """A checkpoint is written after this many entries, or after this many seconds."""
 RUN_FOR = 0.8
 PAUSE = 0.02
-"""Seconds that a round works on retention runs, and seconds of pause for tool calls between two of its transactions."""
+"""Seconds that a round of jobs lasts, and seconds of pause after each of its steps, in which tool calls are
+answered."""
 SCAN_FOR = 2.0
 """Seconds of a round for scans of the history; half of them are pauses in which calls are answered."""
 

@@ -26,15 +26,15 @@ EVERY = 0.5
 """Seconds between two readings of the audit, unless something wakes the reading thread."""
 
 PAUSE, SHARE, LONGEST = 0.02, 8, 2.0
-"""The reading thread rests after each step for SHARE times the step's duration while calls are answered, else once. The
-rest lasts from PAUSE to LONGEST seconds, so that calls get most of the server's time."""
+"""After each step the reading thread rests. While calls are answered, the rest is SHARE times as long as the step, and
+lasts from PAUSE to LONGEST seconds; so calls get most of the server's time. Otherwise it is as long as the step."""
 
 LATE, HURRY = 8, 1
-"""After LATE steps in a row that did not reach the audit's end, each step reads more, and the rest lasts only HURRY
-times the step's duration: the audit must not grow faster than it is read."""
+"""After LATE steps in a row that did not reach the audit's end, each step reads more, and the rest is only HURRY times
+as long as the step. The audit must not grow faster than it is read."""
 
 BREATH = 0.01, 0.03
-"""Seconds between two deliveries to one receiver, at least and at most: three times the duration of the first."""
+"""Seconds between two deliveries to one receiver: three times as long as the first took, but within these bounds."""
 BREATH_IN_A_HURRY = 0.002
 """Seconds between two deliveries while a whole batch waits for that receiver."""
 
@@ -44,7 +44,7 @@ IN_A_ROW = 200
 """How many deliveries of a webhook are sent before another may have the thread."""
 
 TURN = 30.0
-"""Seconds that a webhook has the thread before another may have it; a delivery that has begun is finished."""
+"""Seconds after which a webhook begins no further delivery, so that another webhook may have the thread."""
 
 LONGEST_DELAY = 60.0
 """The longest delay after a failure, in seconds."""

@@ -17,7 +17,7 @@ from memoryhub.machines.errors import Problem
 from memoryhub.models import Door
 
 PROVEN = "memoryhub.key"
-"""The key of a request's environment that holds the id of the agent's key, once it is verified."""
+"""The name in a request's environment under which the id of the agent's key is stored once the key is verified."""
 
 _BODILESS = frozenset(("GET", "HEAD", "DELETE"))
 _VISIBLE = re.compile(r"[!-~]+")

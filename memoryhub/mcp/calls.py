@@ -15,7 +15,8 @@ from memoryhub.tool import ToolUse
 Json = dict[str, Any]
 
 TOOL_USE_KEY = "claudecode/toolUseId"
-"""The metadata key in which Claude Code names the `tool_use` block of a call; a repeated call has the same block."""
+"""The name in the metadata under which Claude Code sends the id of a call's `tool_use` block. A repeated call has the
+same id."""
 
 LONGEST_TOKEN = 128
 

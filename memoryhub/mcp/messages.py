@@ -14,7 +14,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 RATE_LIMITED = -32029
-"""An error code from the range that JSON-RPC reserves for servers: clients retry it, but not INVALID_REQUEST."""
+"""An error code from the range that JSON-RPC reserves for servers. Clients try again after it, but not after
+INVALID_REQUEST."""
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 

@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[str | None, tuple[str, ...]]] = {
         "store_id", ("failing_since", "problem", "status", "delivered_at", "next_at", "leased_until"),
     ),
 }  # fmt: skip
-"""By table: the column that names the store whose chain seals a row, and the columns that no seal covers."""
+"""{table: (the column with the store whose chain seals a row, the columns that no seal covers)}."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 

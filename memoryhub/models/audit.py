@@ -20,7 +20,7 @@ HUB = "hub"
 
 LAST_SEQ = 2**63 - 1
 CLOCK_SLACK = 5_000
-"""How many places an entry may be out of order in time and still be found by a search by time."""
+"""A search by time finds an entry even if it is up to this many places out of order in time."""
 
 
 class Door(models.TextChoices):
@@ -50,7 +50,7 @@ class ActorKind(models.TextChoices):
 
 
 ENTRY_BYTES = 500
-"""Estimated bytes of an entry besides its long columns: its short columns and its index records."""
+"""Estimated bytes of an entry without its long columns: its short columns and its index records."""
 
 
 class AuditChain(models.Model):

@@ -18,14 +18,14 @@ from memoryhub.models.stores import MemoryStore
 
 class RetentionPolicyQuerySet(SealedQuerySet["RetentionPolicy"]):
     def of_store(self, store_id: str) -> RetentionPolicyQuerySet:
-        """Return the store's own policies, with and without a pattern."""
+        """Return the policies of a store itself, with and without a pattern. Policies of the hub are not among them."""
         return self.filter(store_id=store_id)
 
     def of_hub(self) -> RetentionPolicyQuerySet:
         return self.filter(store=None)
 
     def concerning(self, store_id: str) -> RetentionPolicyQuerySet:
-        """Return every policy that may apply in a store, its own and the hub's."""
+        """Return every policy that may apply in a store: the store's own and the hub's."""
         return self.filter(Q(store_id=store_id) | Q(store=None)).order_by("id")
 
 
@@ -135,7 +135,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(store_id=store_id)
 
     def open(self) -> RunQuerySet:
-        """Return the runs that are running or waiting for an answer."""
+        """Return the runs that have not ended: those that are running, and those that wait for a person's answer."""
         return self.filter(state__in=[RunState.WAITING, RunState.RUNNING])
 
     def newest(self) -> RunQuerySet:
@@ -143,10 +143,10 @@ class RunQuerySet(models.QuerySet["Run"]):
 
 
 class Run(models.Model):
-    """One run of the policies over a store (null: over the hub's own audit), as of the moment `at`.
+    """One run of the policies over a store, as of the moment `at`. With `store` null it is over the hub's own audit.
 
-    The id is the group of its audit entries. `expected` is the number of items at its start; `items` record what it
-    did. `told` is the last state that was reported to webhooks.
+    The id is also the group of its audit entries. `expected` is how many items were due at its start; `items` record
+    what it removed. `told` is the last state that was reported to webhooks.
     """
 
     id = IdField(primary_key=True)
@@ -184,9 +184,10 @@ class Removal(models.TextChoices):
 
 
 class RunItem(models.Model):
-    """What a run removed of one memory, or of the audit (`memory` empty); `rule` is a name from `retention_rules`.
+    """What a run removed of one memory. With `memory` empty, it removed audit entries. `rule` is a name from
+    `retention_rules`.
 
-    `since` is the moment from which the rule counts. The path is not stored here: the memory or its audit entry has it.
+    The rule counts from the moment `since`. The path is not stored here: the memory or its audit entry has it.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False, related_name="items")

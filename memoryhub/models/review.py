@@ -1,5 +1,4 @@
-"""Reviewers' decisions about versions that agents wrote, and claims of reviewers on the memories that they are
-reviewing."""
+"""Reviewers' decisions about versions that agents wrote, and their claims on memories that they are reviewing now."""
 
 from __future__ import annotations
 
@@ -36,9 +35,9 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
 
 class Review(RowOfStore):
-    """One decision on one memory version, recorded by the audit entry `seq`; never changed.
+    """One decision about one memory version, recorded by the audit entry `seq`. It never changes.
 
-    A flag belongs to the memory; its version is the one that was newest when the memory was flagged.
+    A flag is on the memory; its `version` is the one that was the newest when the memory was flagged.
     """
 
     id = IdField(primary_key=True)
@@ -64,22 +63,22 @@ class Review(RowOfStore):
 
 
 CLAIM = timedelta(minutes=5)
-"""How long a claim lasts. One that ends more than twice as late was made while the clock was ahead, and counts as
-expired."""
+"""How long a claim lasts. A claim that still has more than twice this time was made while the clock was ahead. It
+counts as expired."""
 
 
 class ClaimQuerySet(models.QuerySet["Claim"]):
     def open(self, at: datetime) -> ClaimQuerySet:
-        """Return the claims that hold at a moment."""
+        """Return the claims that are valid at a moment."""
         return self.filter(expires_at__gt=at, expires_at__lte=at + 2 * CLAIM)
 
     def over(self, at: datetime) -> ClaimQuerySet:
-        """Return the claims that have expired at a moment."""
+        """Return the claims that are not valid at a moment: expired ones, and those that end too far in the future."""
         return self.filter(Q(expires_at__lte=at) | Q(expires_at__gt=at + 2 * CLAIM))
 
 
 class Claim(RowOfStore):
-    """A person's mark on a memory whose unreviewed versions the person is reviewing. It expires and is not audited."""
+    """A mark that a person is reviewing the unreviewed versions of a memory now. It expires, and is not audited."""
 
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
     memory = within_store("memoryhub.Memory")

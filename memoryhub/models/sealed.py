@@ -15,8 +15,8 @@ from django.db import models
 
 Row = TypeVar("Row", bound=models.Model)
 Changed = tuple["type[Sealed]", str | None, str]
-"""A row that was made, changed or deleted: its model, the store whose chain seals it (None: the hub's), its key as
-text."""
+"""A row that was made, changed or deleted: its model, the store whose chain seals it (None: the hub's chain does), and
+its primary key as text."""
 
 _thread = threading.local()
 

@@ -294,7 +294,7 @@ KIND_NAMES = {
     "encoded": _("an encoded text"),
     "placeholder_url": _("a placeholder URL"),
 }
-"""The names of the kinds of sensitive text, shown to agents as they are and to people translated."""
+"""The names of the kinds of sensitive text. Agents see them as they are here, people see them translated."""
 
 
 def kind_name(kind: str) -> str:

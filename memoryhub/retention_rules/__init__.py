@@ -23,7 +23,7 @@ GRACE, TRASH = "grace", "trash"
 VERSIONS, ENTRIES = "versions", "entries"
 
 DEFAULT_GRACE_DAYS = 30
-"""For memories that a policy expired and to which no policy applies any more."""
+"""The grace days of memories that a policy expired, but to which no policy applies any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ class BadPattern(ValueError):
 
 MOST_BYTES = 1024
 MOST_NAMES = 20
-"""The same limits as for a path."""
+"""The most bytes and names of a pattern. They are also the limits of a path."""
 
 
 def cleaned(pattern: str) -> str:

@@ -93,10 +93,11 @@ _GATES: dict[str, Callable[[Text], object]] = {
     "bidirectional": lambda text: not text.is_ascii,
     "invisible": lambda text: not text.is_ascii,
 }
-"""Quick conditions without which a text cannot contain the kind; most texts fail them, which saves the search."""
+"""{kind: quick condition}. A text that fails the condition cannot contain the kind, so the search is skipped. Most
+fail."""
 
 MARKS = {"private_key": secrets.PRIVATE_KEY_MARKS, "hub_key": ("mh_",)}
-"""Kinds of which every finding contains one of these strings."""
+"""{kind: strings}. Every finding of the kind contains one of its strings."""
 
 _RANKS = {name: rank for rank, name in enumerate(_DETECTORS)}
 

@@ -132,8 +132,8 @@ _NOT_COUNTED = str.maketrans("", "", " .-+/\u00a0\u202f")
 
 
 def national_ids(text: Text) -> Iterator[Place]:
-    """Yield the places of numbers that pass their check. A number of a common form also needs a word before it that
-    names it."""
+    """Yield the places of numbers that pass their check. A number of a common form counts only after a word that names
+    it."""
     places = [*_by_digits(text)] if text.numbers else []
     if text.has_letters_and_digits:
         places += _by_letters(text)

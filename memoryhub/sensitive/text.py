@@ -22,7 +22,7 @@ class Number(NamedTuple):
 
 
 OPAQUE = "\x01"
-"""Replaces each character of a masked value; only patterns of words match it."""
+"""A character that replaces each character of a masked value. Only patterns for words match it."""
 
 _MASKED = re.compile(r"\[redacted(?::[a-z_]{1,20})?\]")
 _DIGIT = re.compile("[0-9]")
@@ -117,7 +117,8 @@ class Text:
 
 
 Detector = Callable[[Text], Iterable[Place]]
-"""A function that yields the places of one kind, in order, without overlaps, in time linear in the text's length."""
+"""A function that yields the places of one kind, in order and without overlaps. Its time is linear in the text's
+length."""
 
 
 def apart(places: Iterable[Place]) -> list[Place]:

@@ -25,7 +25,8 @@ from django.http import HttpResponseBase
 
 IN_MEMORY = 256 * 1024
 KEPT_FREE = 0.5
-"""The part of the disk space free without the answers that stays free, however slowly clients read."""
+"""The share of the disk space that stays free, however slowly clients read: of the space that is free without the
+answers."""
 OPENED_WITHIN = 60.0
 """Seconds after which granian must have opened a named file; then the worker checks whether it is still open."""
 LOOK_EVERY = 5.0

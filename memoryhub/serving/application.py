@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 MOST_IN_MEMORY = 128 * 1024 * 1024
 MOST_ON_DISK = 2 * 1024 * 1024 * 1024
-"""Bytes of all bodies that are being read or wait for a thread, in memory and on disk."""
+"""The most bytes of all bodies that are being read or wait for a thread: in memory, and on the disk."""
 FORM = 4 * 1024 * 1024
 """The most bytes of a form, not counting a file in it."""
 SMALL = 64 * 1024

@@ -13,7 +13,7 @@ WAITING_PER_THREAD = 16
 LONGEST_WAIT = 20.0
 
 Job = Callable[[bool], None]
-"""A function that a thread runs; True means that it waited too long and should only answer so."""
+"""A function that a thread runs. Its argument is True if it waited too long; it should then only refuse the request."""
 
 
 class Pool:

@@ -1,9 +1,9 @@
-"""Blame: the version that introduced each line of a memory, found by walking its versions backwards with bounded work.
+"""Blame: which version introduced each line of a memory. Its versions are walked backwards, with bounded work.
 
-A line ends at a line feed and counts as the same line whether or not the text ends with one. Versions with the same
-text (a rename, a restore) share one blame, that of the first version with the text. Of two consecutive texts only the
-part that differs is compared, and that part is cut at stretches that occur once on either side: a comparison line by
-line from end to end would take a hundred times as long as showing the page.
+A line ends at a line feed, and is the same line whether or not the text ends with one. Versions with the same text
+(after a rename or a restore) share one blame, that of the first version with the text. Of two consecutive texts, only
+the part that differs is compared. This part is cut at lines that occur once on either side: a comparison line by line
+from end to end would take a hundred times as long as showing the page.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,15 +21,13 @@ SMALL = 1_500
 """Stretches with at most this many characters are compared line by line at once."""
 
 NEAR, PROBE = 6, 500
-"""After a difference, this many lines of either text are searched for a place where PROBE characters are equal
-again."""
+"""After a difference, NEAR lines of each text are searched for a place where PROBE characters are equal again."""
 
 STEP, CUT = 20, 200
-"""The work of finding the next change, in lines; and how many characters count as one line of work when looking for a
-cut."""
+"""The work, in lines, of finding the next change; and how many characters count as one line of the search for a cut."""
 
 FIRST_STEP = 2048
-"""How many characters are compared first where two texts begin to be equal; each further step is twice as long."""
+"""How many characters the first step compares where two texts begin to be equal. Each further step is twice as long."""
 
 DEEPEST = 40
 TRIES = (8, 4, 12, 2, 14)
@@ -42,7 +40,7 @@ Block = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version as blame needs it; `text` is the id of its text, or None if the text is redacted.
+    """A version, as blame needs it. `text` is the id of its text, or None if the text is redacted.
 
     Versions that only deleted the memory are left out.
     """
@@ -52,12 +50,12 @@ class Version:
 
 
 class Origin(NamedTuple):
-    """The origin of a line.
+    """Where a line comes from.
 
-    `number` is the version that introduced the line, as its line `line`. In the previous text, that of version `older`
-    (0: there was none), the line was inserted at line `before` or just after it. If texts between these two are
-    redacted, any version from `since` on may have introduced the line. `known` is false for a line that is already in
-    the oldest version examined: that version or an earlier one introduced it.
+    Version `number` introduced it, as its line `line`. The text before was that of version `older` (0: there was none);
+    there the line was inserted at line `before` or just after it. If texts between these two are redacted, any version
+    from `since` on may have introduced the line. `known` is false for a line of the oldest version examined: that
+    version or an earlier one introduced it.
     """
 
     number: int
@@ -70,7 +68,7 @@ class Origin(NamedTuple):
 
 @dataclass(slots=True)
 class Work:
-    """The work that comparisons may still do; `passed` once a stretch was taken as replaced because too little was
+    """How much work comparisons may still do. `passed`: a stretch was taken as replaced, because too little work was
     left."""
 
     lines: Budget = field(default_factory=lambda: Budget(LINES_SEARCHED))
@@ -78,16 +76,17 @@ class Work:
     passed: bool = False
 
     def takes(self, lines: int) -> bool:
-        """Use up the work of this many lines; return False, using nothing, if too little is left."""
+        """Use up the work of this many lines and return True. If too little is left, use nothing and return False."""
         enough = self.lines.take(lines)
         self.passed = self.passed or not enough
         return enough
 
 
 def blame(versions: Sequence[Version], text_of: TextOf, work: Work, *, whole: bool = True) -> list[Origin]:
-    """Return the origin of each line of the last version, which must have its text; `versions` are in order of time.
+    """Return the Origin of each line of the last version, whose text must exist. `versions` are in order of time.
 
-    `text_of` is called for texts from the last to the first. `whole` says that no version came before the first one.
+    `text_of` returns the text with an id. It is called for the last text first. `whole` says that there was no version
+    before the first one given.
     """
     first = first_places(versions)
     at = first[versions[-1].text or ""]
@@ -112,10 +111,11 @@ def blame(versions: Sequence[Version], text_of: TextOf, work: Work, *, whole: bo
 
 
 def follow(versions: Sequence[Version], line: int, text_of: TextOf, work: Work) -> dict[int, int]:
-    """Return {version number: line} for the versions that contain a given line of the first one; lines count from 1.
+    """Return {version number: line} for the versions that contain the line `line` of the first version. Lines count
+    from 1.
 
-    The first version introduced the line, so a later version that returns to an older text does not contain it.
-    `text_of` is called for texts in order of time, and for none after the line is gone.
+    The first version introduced the line; a later version that returns to an older text does not contain it. `text_of`
+    is called in order of time, and no longer once the line is gone.
     """
     if versions[0].text is None:
         return {}
@@ -139,7 +139,7 @@ def follow(versions: Sequence[Version], line: int, text_of: TextOf, work: Work) 
 
 
 def first_places(versions: Sequence[Version]) -> dict[str, int]:
-    """Return {text: index of the first version with that text}."""
+    """Return {id of a text: index of the first version with that text}."""
     first: dict[str, int] = {}
     for place, version in enumerate(versions):
         if version.text is not None:
@@ -148,7 +148,7 @@ def first_places(versions: Sequence[Version]) -> dict[str, int]:
 
 
 def texts_of_blame(versions: Sequence[Version]) -> list[str]:
-    """Return the texts that `blame` may ask for, in the order in which it does."""
+    """Return the ids of the texts that `blame` may need, in the order in which it asks for them."""
     first = first_places(versions)
     texts: list[str] = []
     before: _Before | None = _Before(first[versions[-1].text or ""], 0)
@@ -160,7 +160,8 @@ def texts_of_blame(versions: Sequence[Version]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The indexes of two versions with the previous text: the first one that had it (`place`) and the nearest one."""
+    """Two versions with the previous text, by their indexes: the first of all that had it (`place`), and the
+    nearest."""
 
     place: int
     nearest: int
@@ -175,13 +176,13 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 
 
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
-    """Return the number of the first redacted version before `at`, from `low` on; that of `at` itself if there is
-    none."""
+    """Return the number of the version at index `low` or, if `low` is not before `at`, at index `at`. The versions from
+    `low` up to `at` are redacted."""
     return versions[low].number if low < at else versions[at].number
 
 
 def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: Origin) -> int:
-    """Set the origin of the lines that a version introduced; return how many lines of the last version they are."""
+    """Set the origin of the lines of an area. Return how many of these lines are still in the last version."""
     i, i_end, j, j_end = area
     count = 0
     for place in range(j, j_end):
@@ -194,7 +195,7 @@ def _found(origins: list[Origin | None], lines: list[int], area: Area, brought: 
 
 
 def _moved(place: int, areas: Sequence[Area]) -> int | None:
-    """Return where an old line (from 0) is in the new text, or None if it is not there."""
+    """Return where an old line (counted from 0) is in the new text. None if it is not there."""
     shift = 0
     for i, i_end, _j, j_end in areas:
         if place < i:
@@ -214,7 +215,8 @@ def ended(text: str) -> str:
 
 
 def changes(old: str, new: str, work: Work) -> list[Area]:
-    """Return where two `ended` texts differ: old lines [first, end) that became new lines [first, end), from 0."""
+    """Return the areas in which two `ended` texts differ: old lines [first, end) that became new lines [first, end),
+    counted from 0."""
     areas: list[Area] = []
     i = j = o = n = 0  # lines and characters already passed
     for old_start, new_start, count in [*_blocks(old, new, (0, len(old), 0, len(new)), work), (len(old), len(new), 0)]:
@@ -230,7 +232,7 @@ def changes(old: str, new: str, work: Work) -> list[Area]:
 
 
 def _blocks(old: str, new: str, area: Area, work: Work, depth: int = 0) -> Iterator[Block]:
-    """Yield the common blocks of whole lines in an area of both texts, in order."""
+    """Yield the blocks of whole lines that an area has in both texts, in order."""
     o, o_end, n, n_end = area
     head, tail = _common_start(old, new, area), 0
     if head:
@@ -253,7 +255,8 @@ def _blocks(old: str, new: str, area: Area, work: Work, depth: int = 0) -> Itera
 
 
 def _equal_again(old: str, new: str, area: Area) -> Block | None:
-    """Return where at least PROBE characters are equal again, past the fewest differing lines."""
+    """Return the nearest block at which the texts are equal again, for at least PROBE characters. None if none is
+    near."""
     o, o_end, n, n_end = area
     old_next, new_next = old.find("\n", o) + 1, new.find("\n", n) + 1
     for i, j in ((o, new_next), (old_next, n), (old_next, new_next)):  # usually one line differs
@@ -269,7 +272,7 @@ def _equal_again(old: str, new: str, area: Area) -> Block | None:
 
 
 def _line_starts(text: str, start: int, last: int) -> list[int]:
-    """Return where the first NEAR lines from `start` on begin, `start` included; none of them after `last`."""
+    """Return the offsets at which the first NEAR lines from `start` on begin. None of them is after `last`."""
     starts: list[int] = []
     while start <= last and len(starts) < NEAR:
         starts.append(start)
@@ -278,7 +281,7 @@ def _line_starts(text: str, start: int, last: int) -> list[int]:
 
 
 def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterator[Block]:
-    """Yield the common blocks of stretches that do not soon become equal: cut in two if possible, else line by line."""
+    """Yield the common blocks of a long differing area. It is cut in two where possible, else compared line by line."""
     o, o_end, n, n_end = area
     small = min(o_end - o, n_end - n) <= SMALL or depth == DEEPEST
     if not small and not work.takes((o_end - o + n_end - n) // CUT):
@@ -293,9 +296,9 @@ def _far_apart(old: str, new: str, area: Area, work: Work, depth: int) -> Iterat
 
 
 def _cut(old: str, new: str, area: Area) -> Block | None:
-    """Return a common block around a line that occurs once on either side, if it is at least as long as what it costs.
+    """Return a common block around a line that occurs once on either side. It must be at least as long as its cost.
 
-    The cost is how many characters fewer can be matched once the block is fixed.
+    The cost is how many characters can no longer be matched once the block is fixed.
     """
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
@@ -316,7 +319,7 @@ def _cut(old: str, new: str, area: Area) -> Block | None:
 
 
 def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
-    """Return the offset of an old line in the new text if it occurs exactly once in both texts, else -1."""
+    """Return the offset of an old line in the new text. It must occur exactly once in both texts; else return -1."""
     o, o_end, n, n_end = area
     line = old[start - 1 : end]
     found = new.find(line, max(n - 1, 0), n_end)
@@ -328,7 +331,7 @@ def _once(old: str, new: str, area: Area, start: int, end: int) -> int:
 
 
 def _line_by_line(old: str, new: str, area: Area, work: Work) -> Iterator[Block]:
-    """Yield the longest common subsequence of the lines in an area, as far as the work allows."""
+    """Yield the blocks of the longest common subsequence of an area's lines, as far as the work allows."""
     o, o_end, n, n_end = area
     if o == o_end or n == n_end or (old.find("\n", o) == o_end - 1 and new.find("\n", n) == n_end - 1):
         return  # lines on one side only, or one on each side, which differ
@@ -346,7 +349,8 @@ def _line_by_line(old: str, new: str, area: Area, work: Work) -> Iterator[Block]
 
 
 def _common_start(old: str, new: str, area: Area, known: int = 0) -> int:
-    """Return how many characters are equal at the start, in whole lines; the first `known` are known to be equal."""
+    """Return how many characters are equal at the start, in whole lines. The first `known` characters are known to be
+    equal."""
     o, o_end, n, n_end = area
     most = min(o_end - o, n_end - n)
     same, step = known, FIRST_STEP

@@ -1,4 +1,4 @@
-"""Comparison of two texts as rows to show, with bounded work."""
+"""Compares two texts with bounded work, and returns the rows to show."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ REQUEST_WORK = 600_000
 """The work of all comparisons in one request: enough for three rewritten texts of 100 KB, or for dozens of edits."""
 
 SIMILAR = 0.4
-"""Two lines that share a smaller part of their letters count as wholly changed: their words are not marked."""
+"""Two lines whose likeness is not above this count as wholly changed: their words are not marked."""
 
 Kind = Literal["same", "added", "removed", "changed"]
 Where = tuple[int, int, int]
@@ -28,7 +28,7 @@ Where = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line; marked when the other side does not have it."""
+    """A piece of a line. It is marked if the other side does not have it."""
 
     text: str
     marked: bool
@@ -36,7 +36,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of either side, or a pair of both. Numbers count from one; spans are None where a side has no line."""
+    """A line of one side, or a pair of lines. Numbers count from one. The number and the spans of a side without a line
+    are None."""
 
     kind: Kind
     old_number: int | None
@@ -47,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Equal lines that are not shown: the numbers of the first one, and how many there are."""
+    """Equal lines that are not shown: the old and new number of the first one, and how many there are."""
 
     old_first: int
     new_first: int
@@ -56,11 +57,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """The comparison of two texts as it is shown.
+    """A comparison of two texts, ready to be shown.
 
-    `changes` counts the places that differ, `added` and `removed` count lines. `bounded` says that a stretch is shown
-    as wholly removed and added, because matching its lines was too much work. The newline flags are true for a text
-    whose last line has no line feed. `labels` are words to show beside lines, by the text of the line.
+    `changes` counts the places that differ; `added` and `removed` count lines. `bounded`: a stretch is shown as wholly
+    removed and added, because matching its lines was too much work. `old_no_newline` and `new_no_newline`: the last
+    line of that text has no line feed. `labels` are words to show beside a line: {text of the line: words}.
     """
 
     parts: tuple[Row | Gap, ...]
@@ -79,10 +80,10 @@ class Diff:
 def compare(
     old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3, work: Work | None = None
 ) -> Diff:
-    """Return the rows of a comparison, with `context` equal lines around each change (None: all of them).
+    """Return the comparison of two texts, with `context` equal lines around each change (None: all of them).
 
-    Lines end at line feeds only. `ignore_whitespace` ignores all white space, as `git diff -w`. The cost of matching
-    lines and words is taken from `work`.
+    Lines end at line feeds only. `ignore_whitespace` ignores all white space, as `git diff -w` does. The cost of
+    matching lines and words is taken from `work`.
     """
     texts = _Texts(old.split("\n"), new.split("\n"), ignore_whitespace)
     old_no_newline, new_no_newline = _drop_end(texts.old), _drop_end(texts.new)
@@ -107,25 +108,26 @@ def compare(
 
 
 def opened(work: Work, old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3) -> Diff | None:
-    """Return the comparison, or None if the request's budget is too small: the page then shows it closed."""
+    """Return the comparison of two texts. None if too little of the request's `work` is left; the page then shows it
+    closed."""
     if not work.opens(cost(old, new)):
         return None
     return compare(old, new, ignore_whitespace=ignore_whitespace, context=context, work=work)
 
 
 def cost(old: str, new: str) -> int:
-    """Return the cost of a comparison before any pairs are examined."""
+    """Return the estimated cost of a comparison, without that of examining pairs of lines."""
     characters, lines = size_of((old, new))
     return characters // 2 + 4 * lines
 
 
 def counts(old: str, new: str) -> tuple[int, int]:
-    """Return how many lines were added and removed: the numbers of `compare`, without its rows."""
+    """Return how many lines were added and how many removed, as `compare` counts them."""
     return _counted(old, new, Budget(MATCHING_PAIRS))
 
 
 def counts_within(work: Work, old: str, new: str) -> tuple[int, int] | None:
-    """Return how many lines were added and removed, or None if the request's budget is too small."""
+    """Return how many lines were added and how many removed. None if too little of the request's `work` is left."""
     if not work.opens(cost_of_matching(old, new)):
         return None
     budget = Budget(MATCHING_PAIRS)
@@ -141,13 +143,13 @@ def _counted(old: str, new: str, budget: Budget) -> tuple[int, int]:
 
 
 def split(diff: Diff) -> Iterator[Row | Gap]:
-    """Yield the rows for a view side by side: a changed row holds an old and a new line."""
+    """Yield the rows for a view side by side. A changed row has an old and a new line."""
     return iter(diff.parts)
 
 
 def unified(diff: Diff) -> Iterator[Row | Gap]:
-    """Yield the rows for a view in one column: in each change the removed lines, then the added ones; none is
-    `changed`."""
+    """Yield the rows for a view in one column. Of each change, the removed lines come first, then the added ones; no
+    row is `changed`."""
     added: list[Row] = []
     for part in diff.parts:
         if isinstance(part, Gap) or part.kind == "same":
@@ -164,7 +166,7 @@ def unified(diff: Diff) -> Iterator[Row | Gap]:
 
 @dataclass(slots=True)
 class _Texts:
-    """The lines of both sides, and the budgets for pairing lines and for comparing their words."""
+    """The lines of both texts, and two budgets: for pairing similar lines, and for comparing their words."""
 
     old: list[str]
     new: list[str]
@@ -174,7 +176,7 @@ class _Texts:
 
 
 def _drop_end(lines: list[str]) -> bool:
-    """Drop the empty string after a final line feed; return True if the last line has no line feed."""
+    """Drop the empty string that follows a final line feed. Return True if the text does not end with a line feed."""
     if lines[-1]:
         return True
     lines.pop()
@@ -182,7 +184,8 @@ def _drop_end(lines: list[str]) -> bool:
 
 
 def _changes(texts: _Texts, budget: Budget, old_no_newline: bool, new_no_newline: bool) -> list[Area]:
-    """Return where the texts differ, in order. If only one lacks the last line feed, its last line equals no other."""
+    """Return the areas that differ, in order. If only one text lacks the final line feed, its last line differs from
+    every other."""
     old, new = texts.old, texts.new
     if texts.ignore_whitespace:
         old, new = [_without_space(line) for line in old], [_without_space(line) for line in new]
@@ -215,9 +218,9 @@ def _parts(texts: _Texts, changes: Sequence[Area], context: int | None) -> Itera
 
 
 def _equal(texts: _Texts, where: Where, top: int | None, bottom: int | None) -> Iterator[Row | Gap]:
-    """Yield equal lines: `top` lines, a gap, and `bottom` lines; None shows all.
+    """Yield equal lines: the first `top`, a gap, and the last `bottom`. None shows all lines.
 
-    A gap of one line is shown as the line, which takes as much room.
+    A gap of one line is shown as the line, which takes no more room.
     """
     i, i_end, j = where
     count = i_end - i
@@ -241,7 +244,8 @@ def _plain(line: str) -> tuple[Span, ...]:
 
 
 def _changed(texts: _Texts, area: Area) -> Iterator[Row]:
-    """Yield the rows of a change: similar lines as pairs, and the lines between them side by side in order."""
+    """Yield the rows of a change. Similar lines are paired; the lines between these pairs are put side by side, in
+    order."""
     i, i_end, j, j_end = area
     old, new = [_Words(line) for line in texts.old[i:i_end]], [_Words(line) for line in texts.new[j:j_end]]
     x = y = 0
@@ -255,7 +259,7 @@ def _changed(texts: _Texts, area: Area) -> Iterator[Row]:
 
 
 def _unmarked(texts: _Texts, i: int | None, j: int | None) -> Row:
-    """Return a row of an old line, a new line, or both, without marked words."""
+    """Return a row without marked words: of an old line, of a new line, or of both."""
     old = None if i is None else _plain(texts.old[i])
     new = None if j is None else _plain(texts.new[j])
     kind: Kind = "added" if i is None else "removed" if j is None else "changed"
@@ -280,7 +284,7 @@ _TOKEN = re.compile(
 
 
 class _Words:
-    """A line as words, numbers, blanks and other characters; `letters` is the total length of the distinct ones."""
+    """A line as words, numbers, blanks and other characters. `letters` is the total length of its distinct words."""
 
     __slots__ = ("all", "distinct", "letters")
 
@@ -290,14 +294,14 @@ class _Words:
         self.letters = sum(map(len, self.distinct))
 
     def likeness(self, other: "_Words") -> float:
-        """Return, from 0 to 1, what share of both lines' letters is in words that both have."""
+        """Return how alike two lines are, from 0 to 1: the share of their letters that is in words of both."""
         letters = self.letters + other.letters
         return 2 * sum(map(len, self.distinct & other.distinct)) / letters if letters else 0
 
 
 def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> list[tuple[int, int]]:
-    """Return pairs of similar lines, in order: the best pairing, or lines at the same place if that is too much
-    work."""
+    """Return pairs (old, new) of similar lines, in order. It is the best pairing or, if that is too much work, lines at
+    the same place."""
     if len(old) == 1 == len(new) or not budget.take(len(new) * sum(10 + len(words.distinct) for words in old)):
         together = range(min(len(old), len(new)))
         return [(step, step) for step in together if old[step].likeness(new[step]) > SIMILAR]
@@ -311,7 +315,7 @@ def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> lis
 
 
 def _path(best: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the pairs that make up the best total."""
+    """Return the pairs that make up the best total in a table of totals."""
     pairs = []
     x = y = 0
     while best[x][y]:
@@ -326,7 +330,8 @@ def _path(best: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _marked(old: Sequence[str], new: Sequence[str], texts: _Texts) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Return two lines as spans, marked where the words differ. Blanks between two marks are marked too."""
+    """Return the spans of two lines, marked where their words differ. Blanks between two marked words are marked
+    too."""
     kept_old, kept_new = [False] * len(old), [False] * len(new)
     for i, j, count in common_runs(old, new, texts.words):
         inside = i and j and i + count < len(old) and j + count < len(new)

@@ -1,8 +1,8 @@
-"""Texts folded for search, and the mapping of found positions back to the original.
+"""Folds texts for search, and maps the positions found back to the original text. No database takes part.
 
-A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal; no database takes part. Folding
-changes lengths (`ß` becomes `ss`, `か` and U+3099 become one letter) but neither adds nor removes a line feed, so both
-forms have the same lines. A match always covers whole characters of the original, with their marks.
+A text is folded by NFKC and then by case, so that `ＡＢＣ`, `abc` and `Abc` are equal. This can change its length: `ß`
+becomes `ss`, and `か` with U+3099 becomes one letter. It neither adds nor removes a line feed, so both forms have the
+same lines. A match always covers whole characters of the original, with their marks.
 """
 
 import unicodedata
@@ -31,7 +31,7 @@ Span = tuple[int, int]
 
 
 def fold(text: str) -> str:
-    """Return the form in which two spellings are equal; folding a text is the same as folding each of its lines."""
+    """Return the folded form of a text. Folding a text gives the same as folding each of its lines."""
     if text.isascii():
         return text.lower()
     if unicodedata.is_normalized("NFKC", text):
@@ -40,7 +40,8 @@ def fold(text: str) -> str:
 
 
 def pieces(line: str) -> Iterator[str]:
-    """Yield a line in pieces that can be folded separately, cut between characters that do not join, where possible."""
+    """Yield a line in pieces that can be folded separately. Where possible they are cut before a character that does
+    not join the one before it."""
     start = 0
     while len(line) - start > PIECE:
         end = next((end for end in range(start + PIECE, start, -1) if begins(line[end])), start + PIECE)
@@ -51,7 +52,7 @@ def pieces(line: str) -> Iterator[str]:
 
 
 def begins(character: str) -> bool:
-    """Return whether a character never joins the previous one: it is neither a mark nor a joining sign."""
+    """Return whether a character never joins the one before it. Marks and joining signs do."""
     if character < "\u0300":
         return True
     first = unicodedata.normalize("NFKD", character)[0]
@@ -59,8 +60,8 @@ def begins(character: str) -> bool:
 
 
 def spans(line: str, words: Sequence[str], most: int = 100) -> list[Span]:
-    """Return where a line has the folded words: at most `most` matches, in order; those that touch or overlap are
-    joined."""
+    """Return the columns at which a line has the folded words: at most `most` matches, in order. Matches that touch or
+    overlap are joined."""
     folded = fold(line)
     found = sorted(place for word in words for place in _places(folded, word, most))
     return joined(_originals(line, folded, found[:most]))
@@ -78,7 +79,8 @@ def joined(found: Sequence[Span]) -> list[Span]:
 
 
 def found_lines(text: str, words: Sequence[str]) -> tuple[list[list[int]], bool]:
-    """Return for each word the lines, from 0, that contain it; and whether counting stopped early."""
+    """Return two values: for each word the lines that contain it, counted from 0; and whether counting stopped
+    early."""
     folded, over = fold(text), False
     numbers = []
     for word in words:
@@ -102,14 +104,15 @@ def _lines_with(folded: str, word: str) -> Iterator[int]:
 
 
 def chosen_lines(numbers: Sequence[Sequence[int]], most: int) -> list[int]:
-    """Return which of the matching lines to show: the first one of each word, then the first ones of all."""
+    """Return the numbers of at most `most` matching lines to show, in order: the first match of each word, then the
+    first of all others."""
     firsts = [of_word[0] for of_word in numbers if of_word]
     rest = sorted({number for of_word in numbers for number in of_word})
     return sorted(list(dict.fromkeys([*firsts, *rest]))[:most])
 
 
 def window(line: str, found: Sequence[Span]) -> Span:
-    """Return the columns of a line to show: all of them, or in a long line those around the first match."""
+    """Return the columns of a line to show: all of them or, in a long line, those around the first match."""
     if len(line) <= LONGEST_LINE:
         return 0, len(line)
     start = max(0, found[0][0] - BEFORE_FOUND) if found else 0
@@ -129,7 +132,7 @@ def _places(folded: str, word: str, most: int) -> Iterator[Span]:
 
 
 def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
-    """Return the columns of the line for columns of its folded form."""
+    """Return the columns in the original line, for columns in its folded form."""
     # Folding the case never shortens a line: with its length unchanged, every character is in its place.
     if not found or (len(folded) == len(line) and (line.isascii() or unicodedata.is_normalized("NFKC", line))):
         return list(found)
@@ -139,7 +142,8 @@ def _originals(line: str, folded: str, found: Sequence[Span]) -> list[Span]:
 
 @dataclass(slots=True)
 class _Places:
-    """The pieces of a line: where each begins in the line and in its folded form; a piece is examined when needed."""
+    """Where the pieces of a line begin, in the line and in its folded form. The inside of a piece is examined when it
+    is needed."""
 
     parts: list[str]
     starts: list[int]
@@ -154,13 +158,13 @@ class _Places:
         return cls(parts, starts, folded_starts, {})
 
     def start(self, position: int) -> int:
-        """Return the column of the character whose folded form covers this position."""
+        """Return the column of the character whose folded form contains `position`."""
         piece, within = self._piece(position)
         originals, folded = self._inner(piece)
         return self.starts[piece] + originals[bisect_right(folded, within) - 1]
 
     def end(self, position: int) -> int:
-        """Return the column after the character whose folded form ends at this position."""
+        """Return the column after the character whose folded form ends at `position`."""
         piece, within = self._piece(position - 1)
         originals, folded = self._inner(piece)
         return self.starts[piece] + originals[bisect_right(folded, within)]
@@ -170,8 +174,8 @@ class _Places:
         return piece, position - self.folded_starts[piece]
 
     def _inner(self, piece: int) -> tuple[list[int], list[int]]:
-        """Return where each character with its marks begins in a piece and in its folded form; both lists end with the
-        length."""
+        """Return where each character with its marks begins: in the piece, and in its folded form. Both lists end with
+        the length."""
         if piece not in self.inner:
             part = self.parts[piece]
             originals = [at for at, character in enumerate(part) if at == 0 or begins(character)] + [len(part)]

@@ -1,7 +1,8 @@
-"""Shortening of calls that changed nothing: a large input is stored in part, with its length and digest.
+"""Shortens calls that changed nothing, before they are stored. A large input is stored in part, with its size and
+digest.
 
-An agent may send any input and be refused any number of times. Stored whole, such calls would fill the disk outside all
-limits of its memories.
+An agent may send any input, and be refused any number of times. Whole inputs of such calls would fill the disk, and no
+limit of the memories would apply.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 MOST = 4_096
-"""How many bytes of an input, as ASCII-escaped JSON, are stored of a call that changed nothing."""
+"""How many bytes of the input are stored for a call that changed nothing, as ASCII-escaped JSON."""
 _LEAST = 256
 """A string of at most this many characters stays whole within an answer."""
 
@@ -21,17 +22,19 @@ _to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 class Whole(NamedTuple):
-    """The original of a shortened input: its bytes as ASCII-escaped JSON, and their SHA-256 (None: redacted)."""
+    """What is known of the original of a shortened input: its size in bytes as ASCII-escaped JSON, and its SHA-256
+    (None: redacted)."""
 
     bytes: int
     sha256: str | None
 
 
 def in_part(text: str, whole: Collection[str] = ()) -> str:
-    """Return an input's JSON text as it is stored: at most about MOST bytes, not counting the parameters in `whole`.
+    """Return the JSON text of an input as it is stored, with at most about MOST bytes. The parameters in `whole` are
+    not shortened and do not count.
 
-    A shortened input becomes an array of two objects: the shortened input, and the size and digest of the original. An
-    agent cannot send such an array, because an input is an object.
+    A shortened input becomes an array of two objects: the rest of the input, and the size and digest of the original.
+    An agent cannot send such an array, because an input is an object.
     """
     if len(text) <= MOST:
         return text
@@ -53,7 +56,8 @@ def in_part(text: str, whole: Collection[str] = ()) -> str:
 
 
 def _cut(value: Any, room: int) -> Any:
-    """Return a value in at most `room` bytes of JSON: a string cut to fit, any other value whole or None."""
+    """Return a value that takes at most `room` bytes of JSON. A longer string is cut; any other longer value becomes
+    None."""
     if len(_to_json(value)) <= room:
         return value
     return cut(value, room) if isinstance(value, str) and room > 2 else None
@@ -68,7 +72,7 @@ def cut(value: str, room: int) -> str:
 
 
 def parts(value: Any) -> tuple[Any, Whole | None]:
-    """Return the input that was stored, and the size and digest of its original (None: it is not shortened)."""
+    """Return the stored input, and the Whole that describes its original (None: the input was not shortened)."""
     told = value[1] if isinstance(value, list) and len(value) == 2 else None
     if isinstance(told, dict) and told.get("kept_in_part") is True and isinstance(told.get("bytes"), int):
         return value[0], Whole(told["bytes"], told.get("sha256"))
@@ -76,12 +80,13 @@ def parts(value: Any) -> tuple[Any, Whole | None]:
 
 
 def without_digest(kept: Any, whole: Whole) -> list[Any]:
-    """Return a shortened input without the original's digest, by which a redacted value could be guessed."""
+    """Return a shortened input without the digest of the original. Someone could check guesses of a redacted value by
+    it."""
     return [kept, {"kept_in_part": True, "bytes": whole.bytes, "sha256": None}]
 
 
 def short_answer(answer: str, quoted: str) -> str:
-    """Return an answer as it is stored: if long, with a mark instead of a quoted string, and the rest cut.
+    """Return an answer as it is stored. In a long answer the quoted string is replaced by a mark; then the end is cut.
 
     `whole_answer` puts the quoted string back.
     """
@@ -91,18 +96,18 @@ def short_answer(answer: str, quoted: str) -> str:
 
 
 def whole_answer(kept: str, quoted: str) -> str:
-    """Return the answer from which `short_answer` made `kept`, with the quoted string put back."""
+    """Return the answer that `short_answer` shortened to `kept`, with the quoted string in place of its mark."""
     return kept.replace(mark(quoted), quoted) if len(quoted) > _LEAST else kept
 
 
 def is_cut(kept: str) -> bool:
-    """Return whether the end of an answer is missing."""
+    """Return whether the end of a stored answer is missing."""
     return len(kept) > _LEAST and _END.search(kept) is not None
 
 
 def mark(quoted: str) -> str:
-    """Return the beginning and the length of a string. Its digest is stored with the input, where a redaction removes
-    it."""
+    """Return the mark for a string: its beginning and its length. Its digest is stored with the input, where a
+    redaction removes it."""
     return cut(quoted, _LEAST) + _told(quoted)
 
 

@@ -12,7 +12,7 @@ class Removed(NamedTuple):
 
 
 def without_lines(text: str, places: Iterable[tuple[int, int]]) -> Removed:
-    """Remove every line that overlaps one of the places, which are (start, end) in code points."""
+    """Return the text without the lines that overlap one of the places. A place is (start, end) in code points."""
     lines = text.split("\n")
     gone: set[int] = set()
     for start, end in places:

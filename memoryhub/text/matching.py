@@ -1,4 +1,4 @@
-"""Common runs of two sequences of lines or words, found with bounded work."""
+"""Finds common runs of two sequences of lines or words, with bounded work."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -19,13 +19,13 @@ Run = tuple[int, int, int]
 
 @dataclass(slots=True)
 class Budget:
-    """The remaining work; `passed` once a stretch was not searched because too little was left."""
+    """How much work is left. `passed`: a stretch was not searched, because too little was left."""
 
     left: int
     passed: bool = False
 
     def take(self, work: int) -> bool:
-        """Use up this much work; return False, using nothing, if too little is left."""
+        """Use up this much work and return True. If too little is left, use nothing and return False."""
         if work > self.left:
             return False
         self.left -= work
@@ -34,17 +34,18 @@ class Budget:
 
 @dataclass(slots=True)
 class Work:
-    """The remaining work of all comparisons of one request, in units of about a microsecond.
+    """How much work is left for all comparisons of one request, in units of about a microsecond.
 
-    Characters, lines and pairs are counted, never time: the same texts cost the same on every machine. The first
-    comparison of a request is always made, because each is bounded by itself; a later one only if enough work is left.
+    It counts characters, lines and pairs, never time, so the same texts cost the same on every machine. The first
+    comparison of a request is always made, because each is bounded by itself. A later one is made only if enough work
+    is left.
     """
 
     left: int
     begun: bool = False
 
     def opens(self, cost: int) -> bool:
-        """Return whether to make a comparison that costs at least this much; if so, the cost is used up."""
+        """Return whether a comparison of at least this cost may be made. If so, the cost is used up."""
         if self.begun and cost > self.left:
             return False
         self.begun = True
@@ -52,12 +53,12 @@ class Work:
         return True
 
     def spend(self, cost: int) -> None:
-        """Use up the cost of a comparison beyond its estimate."""
+        """Use up this cost. The work that is left never falls below 0."""
         self.left = max(0, self.left - cost)
 
 
 def size_of(texts: Iterable[str]) -> tuple[int, int]:
-    """Return how many characters and line feeds some texts have in total."""
+    """Return how many characters, and how many line feeds, some texts have in total."""
     characters = lines = 0
     for text in texts:
         characters, lines = characters + len(text), lines + text.count("\n")
@@ -65,13 +66,13 @@ def size_of(texts: Iterable[str]) -> tuple[int, int]:
 
 
 def cost_of_matching(*texts: str) -> int:
-    """Return the cost of reading texts line by line, before any pairs are examined."""
+    """Return the cost of reading texts line by line. The cost of examining pairs is not included."""
     characters, lines = size_of(texts)
     return characters // 64 + lines // 4
 
 
 def common_runs(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[Run]:
-    """Return the longest common subsequence as runs, in order; fewer runs if the budget is too small."""
+    """Return the longest common subsequence as runs, in order. If the budget is too small, runs are missing."""
     runs: list[Run] = []
     for i, j in _pairs(old, new, (0, len(old), 0, len(new)), budget, SPLITS):
         if runs and runs[-1][0] + runs[-1][2] == i and runs[-1][1] + runs[-1][2] == j:
@@ -82,7 +83,7 @@ def common_runs(old: Sequence[str], new: Sequence[str], budget: Budget) -> list[
 
 
 def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
-    """Return the areas before, between and after the runs."""
+    """Return the areas before, between and after the runs, in which the sequences differ."""
     areas: list[Area] = []
     i = j = 0
     for old_first, new_first, count in [*runs, (old_end, new_end, 0)]:
@@ -93,8 +94,11 @@ def differing(runs: Sequence[Run], old_end: int, new_end: int) -> list[Area]:
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return equal pairs of an area, in order: its common ends, and between them the longest chain, or those of its
-    parts."""
+    """Return pairs (old, new) of equal elements of an area, in order: those at its common ends, and between them the
+    longest chain.
+
+    If that is too much work, it is the longest chains of parts of the area.
+    """
     i, i_end, j, j_end = inner = _trimmed(old, new, area)
     head = list(zip(range(area[0], i), range(area[2], j), strict=True))
     tail = list(zip(range(i_end, area[1]), range(j_end, area[3]), strict=True))
@@ -111,7 +115,8 @@ def _pairs(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, s
 
 
 def _pairs_of_parts(old: Sequence[str], new: Sequence[str], area: Area, budget: Budget, splits: int) -> list[Pair]:
-    """Return the pairs of a large area, cut at elements that occur once on either side; none without such cuts."""
+    """Return the pairs of a large area. It is cut at elements that occur once on either side; without such elements
+    there are no pairs."""
     anchors = _anchors(old, new, area) if splits else []
     if not anchors:
         budget.passed = True
@@ -135,7 +140,7 @@ def _trimmed(old: Sequence[str], new: Sequence[str], area: Area) -> Area:
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
-    """Return the longest chain of pairs of elements that occur exactly once on either side."""
+    """Return the longest chain of pairs of elements that occur exactly once on each side."""
     i, i_end, j, j_end = area
     often_old, often_new = Counter(old[i:i_end]), Counter(new[j:j_end])
     once = {new[y]: [y] for y in range(j, j_end) if often_new[new[y]] == 1 == often_old[new[y]]}
@@ -145,7 +150,8 @@ def _anchors(old: Sequence[str], new: Sequence[str], area: Area) -> list[Pair]:
 def _longest(candidates: Sequence[tuple[int, Sequence[int]]]) -> list[Pair]:
     """Return the longest chain of pairs that rises on both sides, after Hunt and Szymanski: one bisection per pair.
 
-    Candidates are old positions, rising, each with the new positions of equal elements, falling.
+    A candidate is an old position and the new positions of equal elements. Old positions rise; the new ones of each
+    fall.
     """
     ends: list[int] = []
     chains: list[tuple[int, int, object]] = []
@@ -162,7 +168,7 @@ def _longest(candidates: Sequence[tuple[int, Sequence[int]]]) -> list[Pair]:
 
 
 def _unlinked(chain: object) -> list[Pair]:
-    """Return the pairs, in order, of a linked chain (old, new, the chain before it)."""
+    """Return the pairs of a linked chain, in order. A chain is (old, new, the chain before it) or None."""
     pairs: list[Pair] = []
     while isinstance(chain, tuple):
         pairs.append((chain[0], chain[1]))
@@ -171,10 +177,10 @@ def _unlinked(chain: object) -> list[Pair]:
 
 
 def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Run]:
-    """Return the same runs, with each pure addition or removal between two of them moved to its most natural start.
+    """Return the runs after each pure addition or removal between two of them was moved to its most natural start.
 
-    A section added before another can be shown as itself with the blank line after it, or as its end with the start of
-    the next section. Both are right; the first is what was written.
+    If a section was added before another one, the change can be shown in two ways: as this section with the blank line
+    after it, or as its end with the beginning of the next section. Both are right, but the first is what was written.
     """
     result = list(runs)
     for position in range(len(result) - 1):
@@ -191,9 +197,9 @@ def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Ru
 
 
 def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: int) -> int:
-    """Return how many lines to move the lines [first, end) down (negative: up) to their best start.
+    """Return by how many lines to move the lines [first, end) down (negative: up), so that they have their best start.
 
-    Of equally good starts the lowest one counts.
+    Of equally good starts, the lowest is taken.
     """
     up = down = 0
     while up < most_up and lines[first - 1 - up] == lines[end - 1 - up]:
@@ -204,7 +210,8 @@ def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: 
 
 
 def _start_rank(lines: Sequence[str], first: int) -> int:
-    """Return how natural it is for a change to begin at a line: best is a heading, then a line after a blank one."""
+    """Return a rank that is higher the more natural it is for a change to begin here: at a heading, or after a blank
+    line."""
     if lines[first].startswith("#"):
         return 2
     return 1 if first and lines[first].strip() and not lines[first - 1].strip() else 0

@@ -1,7 +1,7 @@
-"""A three-way merge, line by line: the changes of two sides to the same text, with bounded work.
+"""A three-way merge, line by line: the changes that two sides made to the same text, with bounded work.
 
-A change of one side is taken, and so is the same change of both. Where both sides changed the same or adjacent lines,
-the merge overrules neither: the result is a conflict with the lines of all three texts.
+A change that one side made is taken, and so is a change that both made alike. Where both changed the same or adjacent
+lines differently, the result is a conflict with the lines of all three texts.
 """
 
 import re
@@ -21,7 +21,7 @@ _LIKE_A_MARKER = re.compile(r"^(<+|\|+|=+|>+)(?= |$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that both sides changed, with their line feeds; a side that removed them is empty."""
+    """Lines that both sides changed, with their line feeds. A side that removed the lines is empty."""
 
     base: str
     mine: str
@@ -30,7 +30,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The result of a merge, in order: settled stretches, and conflicts between them."""
+    """The result of a merge: merged stretches of text, with conflicts between them, in order."""
 
     parts: tuple[str | Conflict, ...]
 
@@ -44,22 +44,22 @@ class Merge:
 
     @property
     def text(self) -> str:
-        """The merged text; raises ValueError while there are conflicts."""
+        """The merged text. Raises ValueError if there are conflicts."""
         if not self.is_clean:
             raise ValueError("a merge with conflicts is no text yet")
         return self.settled(lambda conflict: "")
 
     def settled(self, settle: Callable[[Conflict], str]) -> str:
-        """Return the text with each conflict replaced by what `settle` returns, called in order."""
+        """Return the text in which each conflict is replaced by the result of `settle`, which is called in order."""
         return joined(part if isinstance(part, str) else settle(part) for part in self.parts)
 
     @property
     def mark(self) -> int:
-        """The length of the conflict markers, chosen so that no line of these texts looks like one."""
+        """The length of the conflict markers. No line of these texts looks like a marker of this length."""
         return mark_for(*(piece for part in self.parts for piece in _pieces(part)))
 
     def marked(self, mine: str, theirs: str) -> str:
-        """Return the text with each conflict on lines of its own, between markers that name the sides."""
+        """Return the text, with each conflict on lines of its own between markers. The markers name the sides."""
         mark = self.mark
         return self.settled(lambda conflict: marked(conflict, mark, mine, theirs))
 
@@ -101,7 +101,7 @@ def overruled(conflict: Conflict) -> str:
 
 
 def _by_line(area: Area) -> list[Area]:
-    """Split an area that replaces lines by equally many into single lines; return any other unchanged."""
+    """Split an area into single lines if it replaces lines by equally many. Otherwise return it alone."""
     first, end, start, stop = area
     if end - first != stop - start:
         return [area]
@@ -109,7 +109,7 @@ def _by_line(area: Area) -> list[Area]:
 
 
 def beside(mine: str, theirs: str) -> Merge:
-    """Return a merge of two texts without a known base: every difference is a conflict."""
+    """Return a merge of two texts whose base is unknown. Every difference is a conflict."""
     left, right = lines_of(mine), lines_of(theirs)
     parts: list[str | Conflict] = []
     i = 0
@@ -120,14 +120,14 @@ def beside(mine: str, theirs: str) -> Merge:
 
 
 def mark_for(*texts: str) -> int:
-    """Return a marker length for which no line of these texts looks like a marker."""
+    """Return a length of markers such that no line of these texts looks like a marker."""
     taken = {len(found[1]) for text in texts for found in _LIKE_A_MARKER.finditer(text)}
     return next(length for length in count(SHORTEST_MARK) if length not in taken)
 
 
 def unmarked(text: str, mark: int) -> Merge:
-    """Return the merge in a text from `marked` that may have been edited: conflicts with complete markers of that
-    length."""
+    """Return the Merge that a text from `marked` shows. The text may have been edited: only conflicts with all four
+    markers count."""
     lines = lines_of(text)
     starts = [mark * sign for sign in "<|=>"]
     parts: list[str | Conflict] = []
@@ -145,7 +145,8 @@ def unmarked(text: str, mark: int) -> Merge:
 
 
 def _marks(lines: Sequence[str], first: int, starts: Sequence[str]) -> tuple[int, int, int, int] | None:
-    """Return the lines of the four markers of the conflict that begins here; None if none does."""
+    """Return the line numbers of the four markers of the conflict that begins at line `first`. None if none begins
+    there."""
     found: list[int] = []
     for place in range(first, len(lines)):
         marks = [lines[place].rstrip("\n").partition(" ")[0] == start for start in starts]
@@ -180,7 +181,7 @@ def _pieces(part: str | Conflict) -> tuple[str, ...]:
 
 
 def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
-    """Return the three sides of a conflict between markers that name two of them."""
+    """Return a conflict with its three sides between markers, two of which have the names of the sides."""
     start, before, between, end = (mark * sign for sign in "<|=>")
     sides = [f"{start} {mine}\n", conflict.mine, f"{before}\n", conflict.base, f"{between}\n", conflict.theirs]
     return joined([*sides, f"{end} {theirs}\n"])
@@ -189,7 +190,7 @@ def marked(conflict: Conflict, mark: int, mine: str, theirs: str) -> str:
 def _stretches(
     base: Sequence[str], mine: Sequence[str], theirs: Sequence[str], work: Work | None
 ) -> Iterator[str | Conflict]:
-    """Yield lines that both sides kept, and the outcome of each group of changes, in order."""
+    """Yield, in order, lines that both sides kept, and the result of each group of changes: a text or a conflict."""
     i = 0
     for left, right in _groups(_changes(base, mine, work), _changes(base, theirs, work)):
         first, end = _reach([*left, *right])
@@ -210,7 +211,7 @@ def _changes(base: Sequence[str], side: Sequence[str], work: Work | None = None)
 
 
 def _groups(mine: Sequence[Area], theirs: Sequence[Area]) -> Iterator[tuple[list[Area], list[Area]]]:
-    """Yield the changes of both sides in order, grouped where they overlap or touch in the base."""
+    """Yield the changes of both sides in order. Those that overlap or touch in the base are in one group."""
     ours: tuple[list[Area], list[Area]] = ([], [])
     end = -1
     for area, side in sorted([*((area, 0) for area in mine), *((area, 1) for area in theirs)]):
@@ -228,7 +229,8 @@ def _reach(areas: Sequence[Area]) -> tuple[int, int]:
 
 
 def _side(base: Sequence[str], side: Sequence[str], areas: Sequence[Area], first: int, end: int) -> str:
-    """Return a side's text for the base's lines [first, end): its changes, and the lines it kept between them."""
+    """Return what a side made of the base's lines [first, end): its changes, and the lines between them that it
+    kept."""
     pieces: list[str] = []
     i = first
     for area in areas:

@@ -1,4 +1,4 @@
-"""New findings in a text that replaced another: sensitive values on lines that the old text does not have."""
+"""New findings in a text that replaced another: sensitive values on lines that the old text did not have."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,13 +18,14 @@ _MASK = re.compile(r"\[redacted:[a-z_]{1,40}\]")
 
 
 class Novelty:
-    """The lines of a new text from the first to the last that the old one (None: there was none) does not have.
+    """The new lines of a text: one stretch, from the first to the last line that the old text does not have (old None:
+    all lines).
 
     Whole lines are searched, so that a value is found that two edits put together.
     """
 
     def __init__(self, old: str | None, new: str, written: tuple[int, int] | None = None) -> None:
-        """Take both texts; `written` is the span of the change in the new text, or None if unknown."""
+        """Take both texts. `written` is the span of the change in the new text, or None if it is unknown."""
         self.old, self.new = old, new
         if old is None:
             self.start, self.end = 0, len(new)
@@ -33,11 +34,12 @@ class Novelty:
         self._old_lines: frozenset[str] | None = None
 
     def has_any(self, kinds: frozenset[str]) -> bool:
-        """Return whether there may be findings of some kinds: faster than `found`, which is rarely needed."""
+        """Return whether the new lines may have findings of these kinds. It is faster than `found`, which is rarely
+        needed."""
         return any(self._between(*place, of) for place, of in self._places(kinds))
 
     def found(self, kinds: frozenset[str]) -> list[Span]:
-        """Return the findings of some kinds in the new lines, by start."""
+        """Return the findings of these kinds in the new lines, ordered by start."""
         found: list[Span] = []
         for place, of in self._places(kinds):
             spans = [span for span in self._between(*place, of) if span.start < self.end and span.end > self.start]
@@ -45,13 +47,13 @@ class Novelty:
         return [span for span in found if self._is_new(span)] if self.old else found
 
     def _places(self, kinds: frozenset[str]) -> Iterator[tuple[tuple[int, int], frozenset[str]]]:
-        """Yield each stretch of the text to search, with the kinds to search for."""
+        """Yield (stretch, kinds): each stretch of the text to search, and the kinds to search for in it."""
         for margin, of in _by_margin(kinds) if self.old else ((0, kinds),):
             if margin < LONG or _PART_OF_KEY.search(self.new, self.start, self.end):
                 yield self._around(margin), of
 
     def _around(self, margin: int) -> tuple[int, int]:
-        """Return the new stretch with this many characters before and after it, extended to whole lines."""
+        """Return the new stretch, extended by this many characters on both sides and then to whole lines."""
         if not margin:
             return self.start, self.end
         low, high = max(0, self.start - margin), self.end + margin
@@ -64,7 +66,7 @@ class Novelty:
         return [Span(span.start + first, span.end + first, span.kind) for span in found] if first else found
 
     def _is_new(self, span: Span) -> bool:
-        """Return whether the old text lacks the lines of a finding as they are."""
+        """Return whether the old text does not have the lines of a finding exactly as they are now."""
         start, end = self.new.rfind("\n", 0, span.start) + 1, self.new.find("\n", max(span.start, span.end - 1))
         lines = self.new[start : len(self.new) if end < 0 else end]
         old = self.old or ""
@@ -77,13 +79,13 @@ class Novelty:
 
 @lru_cache(maxsize=64)
 def _by_margin(kinds: frozenset[str]) -> tuple[tuple[int, frozenset[str]], ...]:
-    """Return the kinds grouped by how many characters around a change are searched for them."""
+    """Return the kinds in groups: (how many characters around a change must be searched, the kinds)."""
     margins = sorted({SPANNING.get(kind, 0) for kind in kinds})
     return tuple((margin, frozenset(kind for kind in kinds if SPANNING.get(kind, 0) == margin)) for margin in margins)
 
 
 def find(text: str, kinds: frozenset[str]) -> list[Span]:
-    """Return the findings of some kinds, except within the marks of masked values."""
+    """Return the findings of some kinds, except those inside the marks of masked values."""
     found = sensitive.find(text, kinds)
     if not found or "[redacted:" not in text:
         return found
@@ -92,7 +94,7 @@ def find(text: str, kinds: frozenset[str]) -> list[Span]:
 
 
 def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
-    """Return the spans that overlap none of the others; both are by start and without overlaps among themselves."""
+    """Return the spans that overlap none of `others`. Both must be ordered by start and without overlaps."""
     found: list[Span] = []
     position = 0
     for span in spans:
@@ -104,7 +106,7 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Span]:
-    """Return the spans at their positions after the masking of `masked` spans, which they do not overlap."""
+    """Return the spans at the positions they have after the spans `masked` were masked. They must not overlap those."""
     found: list[Span] = []
     position, by = 0, 0
     for span in spans:
@@ -118,7 +120,7 @@ def shifted(spans: Iterable[Span], text: str, masked: Sequence[Span]) -> list[Sp
 
 
 def _changed(old: str, new: str) -> tuple[int, int]:
-    """Return where the lines that are not in both texts begin and end, as one stretch of the new text."""
+    """Return the first and last offset of the new lines: one stretch of the new text that contains all of them."""
     most = min(len(old), len(new))
     before = _alike(most, lambda low, high: old[low:high] == new[low:high])
     o, n = len(old), len(new)
@@ -133,7 +135,7 @@ def _lines_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _alike(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return how many characters, up to `most`, are equal from the first on; each is compared about twice."""
+    """Return how many characters, up to `most`, are equal from the start on. Each character is compared about twice."""
     low, step = 0, most
     while step:
         if is_same(low, min(low + step, most)):

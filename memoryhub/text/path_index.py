@@ -88,7 +88,7 @@ def in_order(path: str, letters: str) -> bool:
 
 
 class PathIndex:
-    """An index of entries that do not change; any number of threads may use it."""
+    """An index of entries. It does not change, so any number of threads may use it at once."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = sorted(entries, key=lambda entry: (len(entry.folded), entry.folded))

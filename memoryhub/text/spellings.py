@@ -1,4 +1,5 @@
-"""Other spellings of a text: with other case, width, accents, Unicode form, invisible characters or spaces."""
+"""Finds other spellings of a text: other case, width, accents or Unicode form, invisible characters, or other
+spaces."""
 
 import re
 import unicodedata
@@ -14,7 +15,7 @@ _BETWEEN = re.compile(r"[\s._-]+")
 
 
 class _Loose(dict[int, str]):
-    """The loose form of each character, by code point; computed when first needed."""
+    """{code point: loose form of the character}. A form is computed when it is first needed."""
 
     def __missing__(self, code: int) -> str:
         apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", chr(code)).casefold())
@@ -27,12 +28,13 @@ _LOOSE = _Loose()
 
 
 def loose(text: str) -> str:
-    """Return the form in which spellings are compared. Each character is folded by itself, so line ends stay."""
+    """Return the form by which spellings are compared. Each character is folded by itself, so the ends of lines
+    stay."""
     return text.lower() if text.isascii() else text.translate(_LOOSE)
 
 
 class Spellings:
-    """The spellings of some texts."""
+    """All spellings of some texts."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(texts)
@@ -41,18 +43,19 @@ class Spellings:
         self._pattern = re.compile("|".join(part for part in parts if part) or "(?!)")
 
     def is_same(self, spelling: str) -> bool:
-        """Return whether a spelling differs in no audible way; otherwise only the spaces between its words differ."""
+        """Return whether a spelling has the loose form of one of the texts. Otherwise the spaces between its words
+        differ too."""
         return loose(spelling) in self._same
 
     def within(self, text: str) -> set[str]:
-        """Return every spelling that occurs in a text, as it is written there."""
+        """Return every spelling of the texts that occurs in a text, as it is written there."""
         folded = loose(text)
         if len(folded) == len(text) and text.isascii():
             return {text[slice(*match.span())] for match in self._pattern.finditer(folded)}
         return {spelling for line in self._lines(text, folded) for spelling in self._in_line(line)}
 
     def _lines(self, text: str, folded: str) -> Iterator[str]:
-        """Yield the lines with a spelling; the whole text if a spelling spans two lines."""
+        """Yield the lines that have a spelling. If one of the texts has several lines, yield the whole text."""
         if not self._pattern.search(folded):
             return
         if any("\n" in spelt for spelt in self._same):
@@ -63,7 +66,7 @@ class Spellings:
                 yield line
 
     def _in_line(self, line: str) -> Iterator[str]:
-        """Yield the matches, extended to whole characters with their marks."""
+        """Yield the spellings in a line, extended to whole characters with their marks."""
         parts = [loose(character) for character in line]
         ends = list(accumulate(map(len, parts)))
         for match in self._pattern.finditer("".join(parts)):
@@ -75,6 +78,6 @@ class Spellings:
 
 
 def _pattern(folded: str) -> str:
-    """Return a pattern for the words of a folded text, joined or separated; the exact text comes first."""
+    """Return a pattern that matches a folded text, or its words joined or separated in other ways."""
     words = [re.escape(word) for word in _BETWEEN.split(folded) if word]
     return f"{re.escape(folded)}|{_SPACES.join(words)}" if words else ""

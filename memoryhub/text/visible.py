@@ -1,6 +1,6 @@
-"""Makes hidden and bidirectional characters of a text visible as labelled boxes.
+"""Makes hidden and bidirectional characters visible, as labelled boxes.
 
-A person must see what an agent reads: invisible characters can carry instructions, and characters that change the
+A person must see what an agent reads. Invisible characters can carry instructions, and characters that change the
 direction of writing can make a text look like another one.
 """
 
@@ -69,9 +69,10 @@ _CONTROL_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of a text: as it is (no label), hidden (short label and full name), or a blank shown by a sign (no name).
+    """A piece of a text. Plain text has no label. A hidden character has a short label and a full name. A blank has a
+    sign as its label, and no name.
 
-    The texts of all segments joined are the whole text.
+    The texts of all segments together are the whole text.
     """
 
     text: str
@@ -80,12 +81,13 @@ class Segment:
 
 
 def has_hidden(text: str) -> bool:
-    """Return whether any character of the text would be shown as a box."""
+    """Return whether a text has a character that would be shown as a box."""
     return _ANY.search(text) is not None and any(match["hidden"] for match in _PARTS.finditer(text))
 
 
 def segments(text: str, *, show_whitespace: bool = False) -> list[Segment]:
-    """Return the text cut at hidden characters; with `show_whitespace` also at spaces and tabs."""
+    """Return a text, cut into segments at its hidden characters. With `show_whitespace` it is also cut at spaces and
+    tabs."""
     if _ANY.search(text) is None and not show_whitespace:
         return [Segment(text)] if text else []
     parts = list(_hidden_segments(text))
@@ -95,9 +97,9 @@ def segments(text: str, *, show_whitespace: bool = False) -> list[Segment]:
 
 
 def to_html(text: str, *, show_whitespace: bool = False) -> str:
-    """Return the text escaped for HTML, with a box instead of each hidden character.
+    """Return a text, escaped for HTML, with a box in place of each hidden character.
 
-    The mark of a masked value (`[redacted:card]`) is boxed too.
+    The mark of a masked value (`[redacted:card]`) is put into a box too.
     """
     if _ANY.search(text) is None and not show_whitespace:
         return _plain(text)
@@ -105,14 +107,14 @@ def to_html(text: str, *, show_whitespace: bool = False) -> str:
 
 
 def without_hidden(text: str) -> str:
-    """Return the text with U+FFFD for each hidden character, for output that cannot contain a box."""
+    """Return a text with U+FFFD in place of each hidden character, for output that cannot show a box."""
     if _ANY.search(text) is None:
         return text
     return _PARTS.sub(lambda match: match["fine"] or "\ufffd" * len(match[0]), text)
 
 
 def _plain(text: str) -> str:
-    """Return the text escaped, with the marks of masked values in boxes."""
+    """Return a text, escaped for HTML, with the marks of masked values in boxes."""
     html = escape(text)
     return _MASKED.sub(r'<span class="masked-value masked-\1">\g<0></span>', html) if "[redacted" in text else html
 
@@ -139,7 +141,8 @@ def _hidden_segments(text: str) -> Iterator[Segment]:
 
 
 def _boxes(run: str) -> Iterator[Segment]:
-    """Yield boxes for a run of hidden characters: equal ones share a box, and so do tags and variation selectors."""
+    """Yield boxes for a run of hidden characters. Equal characters share a box; so do tags, and so do variation
+    selectors."""
     groups = ["".join(group) for _, group in groupby(run, key=_family)]
     yield from map(_box, groups[: MOST_BOXES - 1])
     if len(groups) == MOST_BOXES:
@@ -149,7 +152,8 @@ def _boxes(run: str) -> Iterator[Segment]:
 
 
 def _family(character: str) -> str:
-    """Return what characters that share a box have in common: a message in tags or variation selectors is one box."""
+    """Return a key that is equal for characters that share a box, so that a message in tags or variation selectors is
+    one box."""
     if _TAGS[0] <= character <= _TAGS[-1]:
         return "tags"
     if _SELECTORS[0] <= character <= _SELECTORS[2] or _SELECTORS[3] <= character <= _SELECTORS[-1]:
@@ -193,7 +197,7 @@ def _range(group: str) -> str:
 
 
 def _blank_segments(text: str) -> Iterator[Segment]:
-    """Yield the text with signs for spaces and tabs; a run of equal blanks is one segment."""
+    """Yield a text with signs for its spaces and tabs. A run of equal blanks is one segment."""
     at = 0
     for match in _BLANKS.finditer(text):
         if at < match.start():

@@ -1,1 +1,1 @@
-"""Formats in which memories move between hubs: the data they carry, and a writer and a reader for each."""
+"""The formats in which memories move between hubs: the data they contain, and a writer and a reader for each."""

@@ -1,7 +1,7 @@
-"""Reads a ZIP archive strictly by its central directory, checked against every byte of the file.
+"""Reads a ZIP archive strictly by its central directory. Every byte of the file is checked against this directory.
 
-Anything that two programs could read differently is refused: overlapping entries, data before, between or after them,
-sizes and checksums that do not match, ZIP64, encryption, links and devices.
+Whatever two programs could read differently is refused: entries that overlap, data before, between or after them, sizes
+and checksums that do not match, ZIP64, encryption, links and devices.
 """
 
 import stat
@@ -29,7 +29,7 @@ OWN_ENTRIES = 2
 
 
 class Entry(NamedTuple):
-    """One entry of the central directory; `name` is its name as raw bytes."""
+    """One entry of the central directory. `name` is its name as it is in the archive, in bytes."""
 
     place: str
     name: bytes
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 def files(data: Data, bounds: Bounds) -> Iterator[tuple[str, bytes]]:
-    """Yield (place, bytes) of each entry that is not a directory, in order; raises Refused, possibly after some
+    """Yield (place, content) of each entry that is not a directory, in order. Raises Refused, possibly after some
     entries."""
     reading.require_size(data, bounds)
     entries, end = _entries(data, bounds)
@@ -67,7 +67,7 @@ def _too_tight(bounds: Bounds) -> str:
 
 
 def _entries(data: Data, bounds: Bounds) -> tuple[list[Entry], int]:
-    """Return the entries, and the offset of the central directory; raises Refused."""
+    """Return all entries, and the offset of the central directory. Raises Refused."""
     at = _end_of(data)
     _, disk, first_disk, here, count, size, offset, _ = _END.unpack_from(data, at)
     if data[max(0, at - 20) : at].startswith(_ZIP64_LOCATOR) or 0xFFFF in (here, count) or 0xFFFFFFFF in (size, offset):
@@ -90,7 +90,8 @@ def _entries(data: Data, bounds: Bounds) -> tuple[list[Entry], int]:
 
 
 def _end_of(data: Data) -> int:
-    """Return the offset of the end record, the last one in the file, whose comment must end where the data does."""
+    """Return the offset of the end record, which is the last one in the file. Raises Refused unless the file ends with
+    the record's comment."""
     at = data.rfind(_END_MARK, max(0, len(data) - _END.size - 0xFFFF))
     if at < 0:
         if data.find(_END_MARK) >= 0:
@@ -107,7 +108,7 @@ def _end_of(data: Data) -> int:
 
 
 def _central(data: Data, place: int, end: int) -> tuple[Entry, int]:
-    """Return the entry of the central directory at an offset, and the offset after it."""
+    """Return the entry at an offset of the central directory, and the offset after it."""
     if place + _CENTRAL.size > end or data[place : place + 4] != _CENTRAL_MARK:
         raise Refused("The archive's directory is broken.")
     values = _CENTRAL.unpack_from(data, place)
@@ -139,7 +140,7 @@ def _central(data: Data, place: int, end: int) -> tuple[Entry, int]:
 
 
 def _require_kind(name: str, attributes: int, is_directory: bool) -> None:
-    """Raise Refused for an entry that is neither a regular file nor a directory."""
+    """Raise Refused unless an entry is a regular file or a directory."""
     kind = stat.S_IFMT(attributes >> 16)
     if kind == stat.S_IFLNK or attributes & _REPARSE:
         raise Refused(f"The entry {visible(name)} is a symbolic link.")
@@ -161,7 +162,8 @@ def _name(name: bytes, extra: dict[int, bytes]) -> str:
 
 
 def _extra(data: bytes) -> dict[int, bytes]:
-    """Return the extra fields of an entry by kind; an incomplete field at the end is padding of some programs."""
+    """Return {kind: content} of an entry's extra fields. Bytes at the end that are no complete field are ignored: some
+    programs write them as padding."""
     found, place = {}, 0
     while place + 4 <= len(data):
         kind, length = struct.unpack_from("<2H", data, place)
@@ -174,8 +176,8 @@ def _extra(data: bytes) -> dict[int, bytes]:
 
 
 def _starts(data: Data, entries: list[Entry], end: int) -> dict[int, int]:
-    """Return {entry's offset: where its data begins}; every byte before the central directory must belong to one
-    entry."""
+    """Return {offset of an entry: offset of its data}. Raises Refused unless every byte before the central directory
+    belongs to one entry."""
     starts, place = {}, 0
     ordered = sorted(entries, key=lambda entry: entry.offset)
     for entry in ordered:
@@ -195,7 +197,7 @@ def _starts(data: Data, entries: list[Entry], end: int) -> dict[int, int]:
 
 
 def _local(data: Data, entry: Entry, end: int) -> int:
-    """Return where an entry's data begins; its local header must match the central directory."""
+    """Return the offset of an entry's data. Raises Refused unless its local header matches the central directory."""
     if entry.offset + _LOCAL.size > end or data[entry.offset : entry.offset + 4] != _LOCAL_MARK:
         raise Refused(f"The entry {visible(entry.place)} is not where the archive says.")
     values = _LOCAL.unpack_from(data, entry.offset)
@@ -213,7 +215,8 @@ def _local(data: Data, entry: Entry, end: int) -> int:
 
 
 def _descriptor(data: Data, place: int, entry: Entry) -> int:
-    """Return the length of the data descriptor after an entry, which must repeat the central directory's values."""
+    """Return the length of the data descriptor after an entry. Raises Refused unless it repeats the values of the
+    central directory."""
     mark = 4 if data[place : place + 4] == _DESCRIPTOR_MARK else 0
     for kind in ("<3L", "<LQQ"):
         length = struct.calcsize(kind)
@@ -224,7 +227,7 @@ def _descriptor(data: Data, place: int, entry: Entry) -> int:
 
 
 def _unpacked(data: Data, entry: Entry, start: int, most: int) -> bytes:
-    """Return an entry's bytes, at most `most`, counted while they are unpacked."""
+    """Return the unpacked bytes of an entry. They are counted while they are unpacked; more than `most` are refused."""
     packed = data[start : start + entry.packed]
     if entry.method == _STORED:
         content = packed

@@ -1,4 +1,4 @@
-"""Writes memories as a ZIP archive, piece by piece: their texts at their paths, and a manifest that lists them."""
+"""Writes a ZIP archive, piece by piece: the texts of memories at their paths, and a manifest that lists them."""
 
 import hashlib
 import zipfile
@@ -24,7 +24,8 @@ _PIECE = 64 * 1024
 
 
 def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[bytes] | None) -> Iterator[bytes]:
-    """Yield the archive. `heads` are the newest versions of the live memories, by path; `history` is JSON Lines."""
+    """Yield the archive. `heads` are the newest versions of the live memories, ordered by path. `history` is JSON
+    Lines."""
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as opened, SpooledTemporaryFile(_IN_MEMORY) as manifest:
         manifest.write(line(header(about, FORMAT)))
@@ -41,7 +42,7 @@ def archive(about: About, heads: Iterable[WrittenVersion], history: Iterable[byt
 
 
 def _member(opened: zipfile.ZipFile, name: str, head: WrittenVersion, about: About) -> bytes:
-    """Write a text, and return its line of the manifest."""
+    """Write a text into the archive. Return the text's line of the manifest."""
     version = head.version
     data = (version.content or "").encode("utf-8", "surrogatepass")
     opened.writestr(_info(name, version.at or about.at), data)
@@ -70,7 +71,7 @@ def _streamed(
 
 
 def _info(name: str, at: datetime) -> zipfile.ZipInfo:
-    """Return the header of an entry with permissions 0644."""
+    """Return the ZIP header of an entry, with permissions 0644."""
     if at.year < _FIRST_YEAR:
         date = (_FIRST_YEAR, 1, 1, 0, 0, 0)
     elif at.year > _LAST_YEAR:
@@ -83,7 +84,7 @@ def _info(name: str, at: datetime) -> zipfile.ZipInfo:
 
 
 class _Pipe:
-    """A file object for `zipfile` that cannot seek; `taken` returns the bytes written since its last call."""
+    """A file object for `zipfile` that cannot seek. `taken` returns the bytes written since it was last called."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -1,19 +1,19 @@
-"""The content of an export or import: memories with their versions, as plain values."""
+"""What an export or import contains: memories with their versions, as plain values."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 
 class Refused(ValueError):
-    """The data cannot be imported; the message is a sentence for people."""
+    """The data cannot be imported. The message is a sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The author of a version: the API's form of an actor, and the actor's name at that time.
+    """The author of a version: an actor in the API's form, and the name that the actor had then.
 
     `type` is `api_actor`, `session_actor`, `user_actor`, `service_account_actor`, or "" for an unknown author. `id` is
-    visible ASCII of at most 128 characters; `label` is any text.
+    visible ASCII, at most 128 characters. `label` is any text.
     """
 
     type: str
@@ -23,10 +23,10 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class BundledVersion:
-    """One version; facts that a plain text at a path lacks are None.
+    """One version. Facts are None if the source does not know them, for example in a plain text.
 
-    `path` is the API's form (`/notes/todo.md`), or `""` if it was redacted. `content` is None for the operation
-    `deleted` and for a `redacted` version. `at` is aware UTC, to the microsecond.
+    `path` has the API's form (`/notes/todo.md`); it is `""` if it was redacted. `content` is None for the operation
+    `deleted` and for a `redacted` version. `at` is aware, in UTC, exact to the microsecond.
     """
 
     id: str | None
@@ -41,9 +41,11 @@ class BundledVersion:
 
 @dataclass(frozen=True, slots=True)
 class BundledMemory:
-    """A memory and its versions, oldest first. A plain text has one version; after a `deleted` one it is in the trash.
+    """A memory and its versions, oldest first. A plain text has one version. A memory whose last version is `deleted`
+    is in the trash.
 
-    `path` is its current or last path. The first number is above 1 if retention removed the oldest versions.
+    `path` is its current path or, in the trash, its last one. The first version's number is above 1 if retention
+    removed older ones.
     """
 
     id: str | None
@@ -53,7 +55,7 @@ class BundledMemory:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The whole import; `source` names its format."""
+    """All data of one import. `source` names the format that it had."""
 
     source: str
     memories: tuple[BundledMemory, ...]

@@ -1,4 +1,4 @@
-"""Paths in a git tree: names that git refuses or a program obeys are escaped reversibly."""
+"""Paths in a git tree. Names that git refuses, or that a program obeys, are escaped reversibly."""
 
 from itertools import pairwise
 from urllib.parse import unquote
@@ -8,15 +8,16 @@ from memoryhub.transfer.names import escape
 
 
 def safe_path(path: str) -> str:
-    """Return a path in the tree, without a first slash, for a path in the API's form."""
+    """Return the path in the tree for a path in the API's form. It has no slash at its start."""
     names = path.split("/")
     return "/".join(safe_name(name, above) for above, name in pairwise(names))
 
 
 def safe_name(name: str, directory: str = "") -> str:
-    """Return the name, escaped if git would refuse it, a program obey it, or if it already looks escaped.
+    """Return a name of a path, escaped if git would refuse it, if a program would obey it, or if it looks escaped
+    already.
 
-    The escape is reversible: every `%` of an escaped name belongs to the escape.
+    The escape is reversible, because every `%` of an escaped name belongs to the escape.
     """
     at = _to_escape(name, directory)
     if not at:
@@ -28,7 +29,8 @@ def safe_name(name: str, directory: str = "") -> str:
 
 
 def _to_escape(name: str, directory: str) -> frozenset[int]:
-    """Return the positions to escape, also for a name that would need it once unescaped: no two names become equal."""
+    """Return the positions of the characters to escape. A name that becomes such a name by unescaping is escaped too,
+    so that two names never become equal."""
     whole = name
     while True:
         if at := _obeyed(name, directory):
@@ -39,7 +41,8 @@ def _to_escape(name: str, directory: str) -> frozenset[int]:
 
 
 def _obeyed(name: str, directory: str) -> frozenset[int]:
-    """Return the positions to escape, considering each name between backslashes as Windows does, and `.` and `..`."""
+    """Return the positions of the characters to escape. Each part between backslashes counts as a name, as on Windows;
+    `.` and `..` are escaped too."""
     found: set[int] = set()
     start = 0
     for part in name.split("\\"):

@@ -1,4 +1,4 @@
-"""Reads a `git fast-import` stream: the hub's own export, completely, or a linear history of any repository."""
+"""Reads a `git fast-import` stream: the hub's own export with all its facts, or a linear history of any repository."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ _WRONG_MODES = {b"120000": "a symbolic link", b"160000": "another repository", b
 
 @dataclass(slots=True)
 class Commit:
-    """One commit; `changed` maps each path to the bytes written there."""
+    """One commit. `changed` is {path: bytes written there}."""
 
     author: Author | None = None
     at: datetime | None = None
@@ -33,7 +33,7 @@ class Commit:
 
 @dataclass(slots=True)
 class _Told:
-    """What is known of a memory so far: its versions, and why it cannot be imported."""
+    """What is known of a memory so far: its versions, and the reason why it cannot be imported (None: it can)."""
 
     id: str | None
     path: str
@@ -58,7 +58,7 @@ def read(data: Data, bounds: Bounds) -> Read:
 
 
 class _Stream:
-    """A reader of one stream; `ours` is true once a comment says that a hub wrote it."""
+    """A reader of one stream. `ours` becomes true when a comment says that a hub wrote the stream."""
 
     def __init__(self, data: Data, bounds: Bounds) -> None:
         self.lines, self.bounds = Lines(data), bounds
@@ -109,7 +109,7 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- its commands
 
     def _pass(self, rest: bytes) -> None:
-        """Ignore a command that concerns no memory."""
+        """Do nothing: this command of the stream concerns no memory."""
 
     def _comment(self, line: bytes) -> None:
         if not line.startswith(b"# memoryhub "):
@@ -190,7 +190,8 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- what a commit changes
 
     def _changes(self, commit: Commit, *, tells: bool) -> None:
-        """Read each change of a commit. In the hub's own streams only the texts count; the trailers say the rest."""
+        """Read all changes of a commit. In the hub's own stream (`tells` is false) only written texts are used; the
+        trailers say the rest."""
         while (line := self.lines.peek()) is not None:
             word = line[:2]
             if word not in (b"M ", b"D ", b"R ", b"C ") and line != b"deleteall":
@@ -236,7 +237,8 @@ class _Stream:
             raise Refused(f"Its texts have more than {self.bounds.unpacked:,} bytes.")
 
     def _write(self, place: str, content: bytes, commit: Commit) -> None:
-        """Write a text at a place, replacing a directory there, and texts where its parent directories must be."""
+        """Write a text at a place. A directory at this place is removed, and so are texts at the places of its parent
+        directories."""
         parts = place.split("/")
         for above in ("/".join(parts[:end]) for end in range(1, len(parts))):
             if above in self.there:
@@ -321,7 +323,7 @@ class _Stream:
     # -------------------------------------------------------------------------------------------- our own commits
 
     def _tell(self, commit: Commit, trailers: dict[str, str]) -> None:
-        """Add the version of a commit in the hub's own stream, from the trailers of its message."""
+        """Add the version that a commit of the hub's own stream describes in the trailers of its message."""
         try:
             memory, number = trailers["Memory"], int(trailers["Number"][:12])
             path = strict_json.loads(trailers["Path"].encode())
@@ -348,7 +350,7 @@ class _Stream:
 
 
 def _only(commit: Commit) -> str | None:
-    """Return the only text that a commit of the hub's own stream writes."""
+    """Return the text of a commit of the hub's own stream. Raises Refused unless the commit writes exactly one text."""
     if len(commit.changed) != 1:
         raise Refused("A commit of the stream does not write exactly one text.")
     (content,) = commit.changed.values()
@@ -359,7 +361,7 @@ def _only(commit: Commit) -> str | None:
 
 
 def _trailers(message: str) -> dict[str, str]:
-    """Return the trailers of a message; raises Refused if one is repeated."""
+    """Return {name: value} of the trailers in a message. Raises Refused if one of them is repeated."""
     found: dict[str, str] = {}
     for line in message.rstrip("\n").rpartition("\n\n")[2].split("\n"):
         if match := _TRAILER.fullmatch(line):

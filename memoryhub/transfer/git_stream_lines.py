@@ -1,4 +1,4 @@
-"""The lines and data of a `git fast-import` stream, and git's quoting of paths."""
+"""Reads the lines and the data of a `git fast-import` stream, and paths as git quotes them."""
 
 import re
 
@@ -12,14 +12,14 @@ _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 
 class Lines:
-    """A reader's position in a stream."""
+    """A stream and the position up to which it was read."""
 
     def __init__(self, data: Data) -> None:
         self.data, self.at = data, 0
 
     def peek(self) -> bytes | None:
-        """Return the next line without its end, or None at the end of the stream; raises Refused for an incomplete
-        line."""
+        """Return the next line without its end, but do not move past it. None at the end of the stream; raises Refused
+        for an incomplete line."""
         if self.at >= len(self.data):
             return None
         end = self.data.find(b"\n", self.at)
@@ -38,7 +38,8 @@ class Lines:
         return self.data[self.at :]
 
     def optional(self, word: bytes, *, whole: bool = False) -> bytes | None:
-        """Return the rest of the next line (with `whole` all of it) if it begins with a word, else None."""
+        """If the next line begins with a word, move past it and return the rest of it (`whole`: all of it). Otherwise
+        return None."""
         line = self.peek()
         if line is None or not line.startswith(word):
             return None
@@ -46,7 +47,7 @@ class Lines:
         return line if whole else line[len(word) :]
 
     def blob(self) -> bytes:
-        """Return the data that a `data` line announces by its length; raises Refused."""
+        """Return the data after a `data` line, which says how long the data is. Raises Refused."""
         line = self.next()
         if line is None:
             raise Refused("The stream is cut off: data is missing.")
@@ -64,7 +65,8 @@ class Lines:
 
 
 def unquoted(rest: bytes, *, ends: bytes = b"") -> tuple[str, bytes]:
-    """Return (path, what follows it): quoted as by git, or up to `ends` (if empty, up to the end of the line)."""
+    """Return (path, what follows it). The path is quoted as by git, or it goes on until `ends` or, if that is empty, to
+    the end."""
     match = _QUOTED.match(rest)
     if match is not None:
         raw, behind = _ESCAPE.sub(_letter, match[1]), rest[match.end() :]

@@ -1,4 +1,4 @@
-"""Writes memories as a stream for `git fast-import`: one commit per version, by its author, at its time."""
+"""Writes a stream for `git fast-import`: one commit per version, with the version's author and time."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ BRANCH = "refs/heads/main"
 HOST = "memoryhub.invalid"
 COMMITTER = f"MemoryHub <hub@{HOST}>"
 REDACTED = "This version was redacted.\n"
-"""Replaces a redacted text; a trailer marks it too."""
+"""The text of a version whose text was redacted. A trailer says so too."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f<>]+")
@@ -25,9 +25,9 @@ _NOT_IN_ADDRESSES = re.compile(r"[^A-Za-z0-9._+-]")
 
 
 def stream(about: About, versions: Iterable[WrittenVersion], counts: Counts) -> Iterator[bytes]:
-    """Yield the stream of the versions, which are in order of creation; versions of one audit entry are adjacent.
+    """Yield the stream. `versions` are in order of creation; the versions of one audit entry follow one another.
 
-    Within one entry, memories may exchange paths: a path that one of them took is not removed for another.
+    Memories may exchange paths within one audit entry. So a path that one of them took is not removed for another.
     """
     yield f"feature done\n# memoryhub {to_json(header(about, FORMAT))}\n".encode()
     yield f"# memoryhub {to_json({'type': 'store', **about.store})}\n".encode()
@@ -57,7 +57,8 @@ def _commit(written: WrittenVersion, taken: set[str]) -> bytes:
 
 
 def _changes(written: WrittenVersion, taken: set[str]) -> Iterator[bytes]:
-    """Yield the changes of a version: a deletion removes its path, a rename the old path, any other sets a text."""
+    """Yield the changes of a version's commit. A deletion removes the memory's path, a rename the old path. Every other
+    version, and a rename too, writes the text, unless the path is redacted."""
     version, old = written.version, written.old_path
     is_deleted = version.operation == "deleted"
     if old and (is_deleted or old != version.path) and old not in taken:
@@ -96,7 +97,8 @@ def _trailers(written: WrittenVersion) -> str:
 
 
 def _person(who: Author | None) -> str:
-    """Return a name that git accepts, and an address that identifies the author and cannot receive mail."""
+    """Return a name that git accepts, and an e-mail address. The address identifies the author, but cannot receive
+    mail."""
     told = author(who) or {}
     label = _NOT_IN_NAMES.sub(" ", str(told.get("label") or "")).strip(_CRUD)
     name = label.encode("utf-8", "replace").decode() or "unknown"
@@ -106,7 +108,7 @@ def _person(who: Author | None) -> str:
 
 
 def _when(at: datetime | None) -> str:
-    """Return the time in whole seconds since 1970; git supports none before."""
+    """Return a time in whole seconds since 1970, the earliest time that git supports."""
     return f"{max(0, ((at or _EPOCH) - _EPOCH) // timedelta(seconds=1))} +0000"
 
 
@@ -115,6 +117,6 @@ def _data(data: bytes) -> bytes:
 
 
 def _quoted(path: str) -> str:
-    """Return a path always quoted, so that no character has a special meaning."""
+    """Return a path in quotes, so that no character in it has a special meaning."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

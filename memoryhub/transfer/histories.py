@@ -1,4 +1,4 @@
-"""Checks the consistency of imported histories."""
+"""Checks that the histories of imported memories are consistent."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,7 +12,8 @@ MOST_NUMBER = 1_000_000_000
 
 
 def checked(memories: Iterable[BundledMemory], bounds: Bounds) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Return the memories that can be imported, and those that cannot; raises Refused for contradictions."""
+    """Return the memories that can be imported, and those that cannot. Raises Refused for histories that contradict
+    themselves."""
     all_of_them = list(memories)
     require_bounds(all_of_them, bounds)
     _require_ids(all_of_them)
@@ -34,7 +35,7 @@ def is_live(memory: BundledMemory) -> bool:
 
 
 def require_bounds(memories: Sequence[BundledMemory], bounds: Bounds) -> None:
-    """Raise Refused for too many memories, versions or bytes."""
+    """Raise Refused if there are too many memories, versions or bytes."""
     if len(memories) > bounds.entries:
         raise Refused(f"It has {len(memories):,} memories; at most {bounds.entries:,} are taken.")
     versions = sum(len(memory.versions) for memory in memories)
@@ -61,7 +62,7 @@ def _require_ids(memories: Sequence[BundledMemory]) -> None:
 
 
 def _require_order(memory: BundledMemory) -> None:
-    """Raise Refused if the versions of a memory cannot follow one another."""
+    """Raise Refused if the versions of a memory cannot have followed one another."""
     if not memory.versions:
         raise Refused(f"The memory {visible(memory.path)} has no version.")
     last: BundledVersion | None = None
@@ -87,7 +88,7 @@ def _require_order(memory: BundledMemory) -> None:
 
 
 def _why_not(memory: BundledMemory) -> str | None:
-    """Return why a memory cannot be imported, or None."""
+    """Return the reason why a memory cannot be imported, or None if it can."""
     last = memory.versions[-1]
     if is_live(memory) and last.content is None:
         return "Its newest version has no text."
@@ -113,6 +114,6 @@ def _is_no_text(content: str) -> bool:
 
 
 def newest_alone(memory: BundledMemory) -> BundledMemory:
-    """Return a memory with its newest version as its first and only one."""
+    """Return a memory that has only the newest version of the given one, as its first version."""
     last = memory.versions[-1]
     return BundledMemory(None, memory.path, (replace(last, id=None, number=1, operation="created"),))

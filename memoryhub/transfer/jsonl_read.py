@@ -17,7 +17,7 @@ Line = dict[str, Any]
 
 
 def read(data: Data, bounds: Bounds) -> Read:
-    """Return the memories of an export. Its audit belongs to the other hub and is not imported."""
+    """Return the memories of an export. The audit in it belongs to the other hub, and is not imported."""
     reading.require_size(data, bounds)
     lines = objects(data)
     header = header_of(next(lines, None), FORMAT)
@@ -32,7 +32,7 @@ def read(data: Data, bounds: Bounds) -> Read:
 
 
 def objects(data: Data) -> Iterator[Line]:
-    """Yield the object of each line; raises Refused."""
+    """Yield the JSON object of each line. Raises Refused."""
     if not len(data):
         raise Refused("There is nothing in it.")
     if data[-1:] != b"\n":
@@ -48,7 +48,7 @@ def objects(data: Data) -> Iterator[Line]:
 
 
 def _lines(data: Data) -> Iterator[bytes]:
-    """Yield one line after the other: a list of all would need as much memory again as the data."""
+    """Yield one line at a time. A list of all lines would need as much memory again as the data."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         yield data[start:end]
@@ -56,7 +56,7 @@ def _lines(data: Data) -> Iterator[bytes]:
 
 
 def header_of(line: Line | None, format: str) -> Line:
-    """Return the first line if it is the header of the right format; raises Refused."""
+    """Return the first line. Raises Refused unless it is the header of this format, in the version that can be read."""
     if line is None or line["type"] != "header" or not isinstance(line.get("format"), str):
         raise Refused("It does not begin with the header of an export.")
     if line["format"] != format:
@@ -67,7 +67,7 @@ def header_of(line: Line | None, format: str) -> Line:
 
 
 class _Reader:
-    """Collects the memories from the lines, taken in order."""
+    """Collects the memories of an export from its lines, in order."""
 
     def __init__(self, history: bool) -> None:
         self.history = history
@@ -133,7 +133,7 @@ class _Reader:
 
 
 def version_of(line: Line) -> BundledVersion:
-    """Return the version of a line; raises Refused."""
+    """Return the version that a line describes. Raises Refused."""
     number, redacted = line.get("number"), line.get("redacted", False)
     if not isinstance(number, int) or isinstance(number, bool) or not isinstance(redacted, bool):
         raise Refused("A version's `number` or `redacted` has the wrong type.")
@@ -162,7 +162,7 @@ def _require_sum(content: str, sha256: object) -> None:
 
 
 def author_of(value: object) -> Author | None:
-    """Return an author in the export's form; raises Refused."""
+    """Return the author that an export names; None if it names none. Raises Refused."""
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -176,7 +176,7 @@ def author_of(value: object) -> Author | None:
 
 
 def moment_of(value: str) -> datetime:
-    """Return a moment in UTC; raises Refused."""
+    """Return the moment that an export names, in UTC. Raises Refused."""
     try:
         at = datetime.fromisoformat(value)
         if at.tzinfo is None:
@@ -187,7 +187,7 @@ def moment_of(value: str) -> datetime:
 
 
 def text(line: Line, name: str) -> str:
-    """Return a string of an object; raises Refused if it is missing or of another type."""
+    """Return the string under a name in an object. Raises Refused if it is missing or no string."""
     value = line.get(name)
     if not isinstance(value, str):
         raise Refused(f"A {line.get('type') if isinstance(line.get('type'), str) else 'value'}'s {name} is not a text.")

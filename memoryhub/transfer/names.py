@@ -1,4 +1,4 @@
-"""Unique file names for memories, in which characters that some file system refuses are escaped."""
+"""File names for memories. They are unique, and characters that some file system refuses are escaped."""
 
 import hashlib
 import re
@@ -15,8 +15,8 @@ _LONGEST = 200
 def safe_name(name: str, directory: str = "") -> str:
     """Return a file name for one name of a path.
 
-    A character is escaped as `%41` if Linux, macOS or Windows cannot store it there, or if a program would obey a file
-    of that name in the directory.
+    A character is escaped, as in `%41`, if Linux, macOS or Windows cannot store it there, or if a program would obey a
+    file with this name in `directory`. A long name is shortened.
     """
     obeyed = obeyed_names.to_escape(name, directory)
     escaped = "".join(
@@ -40,7 +40,7 @@ def escape(character: str) -> str:
 
 
 def _marked(safe: str, whole: str) -> str:
-    """Return a unique name: shortened, with a hash of the full name before its extension."""
+    """Return a name that is unique: it is shortened, and has a hash of `whole` before its extension."""
     stem, dot, ending = safe.rpartition(".") if "." in safe[1:] else (safe, "", "")
     if len(ending) > 20:
         stem, dot, ending = safe, "", ""
@@ -50,9 +50,9 @@ def _marked(safe: str, whole: str) -> str:
 
 
 class Names:
-    """Assigns each path of an archive a name, unique even for file systems that ignore case or compose marks.
+    """Gives each path in an archive a name. Names are unique even for file systems that ignore case or compose marks.
 
-    No path gets a name that begins with `reserved`.
+    No name begins with `reserved`.
     """
 
     def __init__(self, reserved: str = "") -> None:
@@ -60,7 +60,7 @@ class Names:
         self._directories: set[bytes] = set()
 
     def of(self, path: str) -> str:
-        """Return the name, without a first slash, of a path that has not been passed before."""
+        """Return the name for a path, without a slash at its start. Pass each path only once."""
         place, whole, within = "", "", ""
         *above, last = path.split("/")[1:]
         for name in above:
@@ -75,8 +75,8 @@ class Names:
     def _beneath(self, directory: str, safe: str, whole: str, *, is_directory: bool) -> str:
         """Return the place of a name in a directory.
 
-        Directories whose names fold to one share a place and hold the memories of both; a memory always gets its own
-        name.
+        Directories whose names fold to the same bytes share a place, which then holds the memories of all of them. A
+        memory always gets a name of its own.
         """
         place = f"{directory}/{safe}"
         folded = _folded(place)
@@ -85,6 +85,6 @@ class Names:
 
 
 def _folded(place: str) -> bytes:
-    """Return sixteen bytes that are equal for two paths that some file system treats as one."""
+    """Return sixteen bytes, which are equal for two paths if some file system treats these as one."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", place).casefold())
     return hashlib.blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()

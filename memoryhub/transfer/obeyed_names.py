@@ -1,7 +1,7 @@
-"""File names that a program obeys when a directory is entered, listed or opened: an export never writes them.
+"""File names that a program obeys when a directory is entered, listed or opened. An export never writes them.
 
-An unpacked archive or a checked-out repository is data. A memory named `/.git/config` would make `git status` run
-commands from it, so the formats escape such a name, and an import reverses the escape.
+An unpacked archive or a checked-out repository is only data. But a memory at `/.git/config` would make `git status` run
+commands from it. So the formats escape such a name, and an import reverses the escape.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Reason(NamedTuple):
-    """A group of names that are escaped (case-folded), with the reason as docs/export.md gives it."""
+    """Names that are escaped for one reason (in lower case), with the sentence about it in docs/export.md."""
 
     why: str
     names: frozenset[str]
@@ -87,10 +87,10 @@ _ALL_NAMES: frozenset[str] = frozenset().union(*(reason.names for reason in NAME
 
 
 def folded(name: str) -> str:
-    """Return the name as the most tolerant file system compares it.
+    """Return a name as the most tolerant file system compares it.
 
-    That is without case and invisible characters, in one Unicode form, and without what Windows cuts off: a stream
-    after a colon, and dots and spaces at the end.
+    The result has no upper case, no invisible characters and one Unicode form. It also lacks what Windows ignores: a
+    colon with what follows it, and dots and spaces at the end.
     """
     seen = "".join(character for character in name if unicodedata.category(character) not in ("Cf", "Cc"))
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).upper().casefold())
@@ -98,7 +98,8 @@ def folded(name: str) -> str:
 
 
 def to_escape(name: str, directory: str = "") -> frozenset[int]:
-    """Return the positions to escape so that no program obeys the name; empty for an ordinary name."""
+    """Return the positions of the characters to escape so that no program obeys the name. For an ordinary name there
+    are none."""
     plain = folded(name)
     found: set[int] = set()
     if plain in _ALL_NAMES or plain in BENEATH.get(folded(directory), ()):
@@ -111,5 +112,5 @@ def to_escape(name: str, directory: str = "") -> frozenset[int]:
 
 
 def _positions(name: str, sign: str) -> set[int]:
-    """Return the positions of the sign and of characters that NFKC folds into it."""
+    """Return the positions of a sign, and of characters that NFKC turns into it."""
     return {at for at, character in enumerate(name) if unicodedata.normalize("NFKC", character) == sign}

@@ -1,4 +1,4 @@
-"""Rules that all readers of imported bytes share: limits, allowed places, and what cannot become a memory."""
+"""What all readers of imported bytes share: limits, allowed places, and what cannot become a memory."""
 
 import mmap
 import re
@@ -12,14 +12,15 @@ from memoryhub.protocol.errors import ToolError
 from memoryhub.transfer.bundle import Bundle, BundledMemory, BundledVersion, Refused
 
 Data = bytes | mmap.mmap
-"""The imported bytes: in memory, or a mapped file, which lacks the methods of bytes for texts."""
+"""The imported bytes, in memory or as a mapped file. A mapped file does not have all methods of bytes."""
 
 MARKED = "The name .anthropic-memory-store is reserved."
-"""Why the SDK's marker in its own copies is not imported; a memory of an export with this name is."""
+"""Why a marker that the SDK wrote into its copy is not imported. A memory in an export is, even with a marker's
+name."""
 
 MOST_PLACE = 4_096
-"""The most bytes of a place: more than of a path, because an export escapes characters and shortens names to 200
-bytes."""
+"""The most bytes of a place. It is more than a path may have, because an export escapes characters and shortens names
+only to 200 bytes."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ARCHIVES = (
@@ -35,10 +36,10 @@ _ARCHIVES = (
 
 
 class Bounds(NamedTuple):
-    """The most bytes in and out, entries, and versions.
+    """The highest numbers of packed bytes, unpacked bytes, entries and versions.
 
-    `ratio` limits how many times its own size data may unpack to, if it unpacks to more than `small` bytes: a full
-    store of equal lines compresses as well as a decompression bomb.
+    Data that unpacks to more than `small` bytes may unpack to at most `ratio` times its own size. The limit begins only
+    there, because a full store of equal lines compresses as well as a decompression bomb.
     """
 
     packed: int = 256 * 1024 * 1024
@@ -50,7 +51,7 @@ class Bounds(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A file or memory that is not imported, with the reason as a sentence."""
+    """A file or memory that is not imported. The reason is a sentence."""
 
     path: str
     why: str
@@ -58,22 +59,23 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The result of a reader; `left` lists what cannot become a memory."""
+    """The result of a reader. `left` lists everything that is not imported."""
 
     bundle: Bundle
     left: tuple[Left, ...] = ()
 
 
 def require_size(data: Data, bounds: Bounds) -> None:
-    """Raise Refused for more bytes than allowed."""
+    """Raise Refused if there are more bytes than allowed."""
     if len(data) > bounds.packed:
         raise Refused(f"It has {len(data):,} bytes; at most {bounds.packed:,} are taken.")
 
 
 def require_place(name: str, *, posix: bool = False) -> str:
-    """Return the relative place in an archive or stream in NFC; raises Refused for one that leads elsewhere.
+    """Return a place in an archive or stream, in NFC. Raises Refused for a place that is not relative or leads
+    elsewhere.
 
-    `posix` says that only a slash separates names, as in git's trees and in a directory here: there `a: b.md` is a
+    `posix`: only a slash separates names, as in git's trees and in a directory on this machine. There `a: b.md` is a
     name, whereas in an archive `a:` may be a drive.
     """
     shown = visible(name)
@@ -100,7 +102,7 @@ def require_place(name: str, *, posix: bool = False) -> str:
 
 
 def require_apart(names: Iterable[str]) -> None:
-    """Raise Refused if a name occurs twice, or as both a text and a directory."""
+    """Raise Refused if a name occurs twice, or if it is both a text and a directory of another."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -114,7 +116,7 @@ def require_apart(names: Iterable[str]) -> None:
 
 
 def refusal_of(path: str) -> str | None:
-    """Return why no memory can have this path in the API's form, or None if one can."""
+    """Return the reason why no memory can have this path, which is in the API's form. None if one can."""
     try:
         accepted = paths.from_tool(paths.to_tool(path), creates=True)
     except ToolError as error:
@@ -124,12 +126,13 @@ def refusal_of(path: str) -> str | None:
 
 
 def is_marker(path: str) -> bool:
-    """Return whether a path is the SDK's marker, which is in any directory that it copied, or is under one."""
+    """Return whether a path is a marker of the SDK or lies under one. Each directory that the SDK copied has a
+    marker."""
     return paths.is_sync_marker(path) or path.endswith(paths.SYNC_MARKER)
 
 
 def text_of(content: bytes) -> str | None:
-    """Return the text of some bytes; None if they are not UTF-8 or contain a NUL."""
+    """Return the text that bytes stand for. None if they are not UTF-8 or contain a NUL."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -138,7 +141,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def why_no_text(content: bytes) -> str:
-    """Return why bytes that are not a text are not imported."""
+    """Return a sentence why bytes that are no text are not imported."""
     if content.startswith(_ARCHIVES):
         return "It is an archive, and archives inside are not unpacked."
     return "It is not a text, and memories are texts."
@@ -147,9 +150,9 @@ def why_no_text(content: bytes) -> str:
 def memories_of(
     texts: Iterable[tuple[str, bytes]], exported: Container[str] = ()
 ) -> tuple[tuple[BundledMemory, ...], tuple[Left, ...]]:
-    """Return memories from (place, bytes), and what cannot become one; a byte order mark stays a character.
+    """Return the memories made of (place, bytes), and what cannot become a memory. A byte order mark stays a character.
 
-    `exported` are the memories' paths that an export lists: none of them counts as a marker, whatever its name.
+    `exported` are the paths of memories that an export lists. None of these counts as a marker of the SDK.
     """
     memories: list[BundledMemory] = []
     left: list[Left] = []
@@ -167,12 +170,12 @@ def memories_of(
 
 
 def plain(path: str, content: str) -> BundledMemory:
-    """Return a memory of which only the text is known."""
+    """Return a memory of which nothing but the text is known."""
     return BundledMemory(None, path, (BundledVersion(None, 1, "created", path, content, None, None),))
 
 
 def require_some(read: Read) -> Read:
-    """Return the result; raises Refused if it has no memory."""
+    """Return the argument. Raises Refused if it has no memory."""
     if read.bundle.memories:
         return read
     if read.left:
@@ -182,13 +185,13 @@ def require_some(read: Read) -> Read:
 
 
 def visible(name: str) -> str:
-    """Return a foreign name for use in a sentence: short, without invisible characters."""
+    """Return a name from elsewhere in a form for sentences: short, and without invisible characters."""
     shown = "".join(c if c.isprintable() else "\ufffd" for c in name[:120])
     return f"“{shown}{'…' if len(name) > 120 else ''}”"
 
 
 def sizes(read: Read) -> Iterator[int]:
-    """Yield the bytes of every text that was read."""
+    """Yield the number of bytes of each text that was read."""
     for memory in read.bundle.memories:
         for version in memory.versions:
             yield len(version.content.encode()) if version.content else 0

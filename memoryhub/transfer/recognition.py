@@ -7,7 +7,8 @@ from memoryhub.transfer.tree_read import DEFAULT, Exclude
 
 
 def read(data: Data, name: str, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """Return the memories of imported bytes, recognised by content before name; a single text is one memory.
+    """Return the memories in imported bytes. The format is recognised by the content first, then by `name`; a single
+    text is one memory.
 
     Raises Refused.
     """

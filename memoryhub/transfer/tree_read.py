@@ -1,4 +1,4 @@
-"""Selects the memories among the texts of a directory or an archive, by rules or by the hub's manifest."""
+"""Chooses the memories among the texts of a directory or an archive: by rules, or by the manifest of a hub's export."""
 
 import hashlib
 from collections.abc import Mapping
@@ -27,16 +27,17 @@ NEVER = (
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """Shell patterns of what is ignored: of one name anywhere or, with a slash, of a whole place."""
+    """Shell patterns of what is ignored. A pattern without a slash is for one name anywhere, one with a slash for a
+    whole place."""
 
     patterns: tuple[str, ...] = NEVER
 
     def has_name(self, name: str) -> bool:
-        """Return whether a file or directory of that name is ignored everywhere."""
+        """Return whether a file or directory with this name is ignored anywhere."""
         return any(fnmatchcase(name, pattern) for pattern in self.patterns if "/" not in pattern)
 
     def has(self, place: str) -> bool:
-        """Return whether a place, or a directory above it, is ignored."""
+        """Return whether a place is ignored, or a directory above it."""
         parts = place.split("/")
         if any(map(self.has_name, parts)):
             return True
@@ -49,7 +50,7 @@ DEFAULT = Exclude()
 
 
 def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
-    """Return whether agents keep a memory at a place; `beside` are the directories with a MEMORY.md."""
+    """Return whether coding agents keep a memory at a place. `beside` are the directories that have a MEMORY.md."""
     parts = place.split("/")
     if parts[-1] in MEMORY_NAMES:
         return True
@@ -62,16 +63,17 @@ def is_memory(place: str, beside: frozenset[str] = frozenset()) -> bool:
 
 
 def read_archive(data: Data, bounds: Bounds, only_memory_files: bool = False, exclude: Exclude = DEFAULT) -> Read:
-    """Return the memories of a ZIP: those of its history if it is an unchanged export, else its texts."""
+    """Return the memories of a ZIP archive. They come from its history if it is an unchanged export, otherwise from its
+    texts."""
     return read_texts(dict(archive_read.files(data, bounds)), bounds, only_memory_files, "zip", exclude)
 
 
 def read_texts(
     texts: dict[str, bytes], bounds: Bounds, only_memory_files: bool, source: str, exclude: Exclude = DEFAULT
 ) -> Read:
-    """Return the memories of {place: bytes}, emptying the dictionary so that no text is in memory twice.
+    """Return the memories in {place: bytes}. The dictionary is emptied on the way, so that no text is in memory twice.
 
-    The texts of an export, packed or unpacked, are at the paths in its manifest.
+    If the texts are an export of a hub, packed or unpacked, its manifest says at which paths they are.
     """
     if MANIFEST in texts and not only_memory_files:
         read = reading.require_some(_of_export(texts, bounds))
@@ -93,7 +95,7 @@ def read_texts(
 
 
 def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
-    """Return the memories of a hub's export."""
+    """Return the memories of a hub's export. If its texts were changed since, they come without their history."""
     lines = list(jsonl_read.objects(texts.pop(MANIFEST)))
     jsonl_read.header_of(lines[0] if lines else None, MANIFEST_FORMAT)
     told = {
@@ -113,7 +115,7 @@ def _of_export(texts: dict[str, bytes], bounds: Bounds) -> Read:
 
 
 def _by_manifest(texts: Mapping[str, bytes], told: Mapping[str, tuple[str, object]]) -> Read:
-    """Return the memories at the paths in the manifest."""
+    """Return the memories, each at the path that the manifest says."""
     at = [(told[name][0] if name in told else "/" + name, content) for name, content in sorted(texts.items())]
     for path, _ in at:
         if not path.startswith("/"):

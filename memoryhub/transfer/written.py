@@ -1,4 +1,4 @@
-"""The input of all writers, and the JSON that they share."""
+"""What all writers get as input, and the JSON that they share."""
 
 import json
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ Told = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The facts about an export: `store` for the line of the store, `path` a directory, `seq` the export's audit
-    entry."""
+    """The facts about an export. `store` are the facts in the line of the store, `path` is the exported directory, and
+    `seq` the audit entry of the export."""
 
     hub: str
     store: Told
@@ -33,10 +33,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class WrittenVersion:
-    """A version, its memory, the SHA-256 of its text, and the audit's proof of it (None: not exported).
+    """A version, its memory, the SHA-256 of its text, and the audit's proof of it (None: it is not exported).
 
-    `memory_path` is the memory's current or last path ("": redacted), and `deleted` says whether it is in the trash.
-    `old_path` is the memory's path before this version, if it had one; versions of one act have the same `at_once`.
+    `memory_path` is the memory's current or last path ("": it was redacted). `deleted`: the memory is in the trash.
+    `old_path` is the memory's path before this version (None: there was none). Versions of one act have the same
+    `at_once`.
     """
 
     version: BundledVersion
@@ -50,7 +51,7 @@ class WrittenVersion:
 
 
 def header(about: About, form: str) -> Told:
-    """Return the first line of every export."""
+    """Return the facts for the first line of an export."""
     return {
         "type": "header",
         "format": form,

@@ -1,1 +1,1 @@
-"""Rules of webhooks that need no database: events, times of attempts, signatures."""
+"""Rules of webhooks that need no database: events, the times of attempts, and signatures."""

@@ -1,7 +1,7 @@
-"""Events for webhooks, made from audit entries and from the progress of runs and imports.
+"""Events for webhooks. They are made from audit entries, and from the progress of runs and imports.
 
-An event contains the memory store, the actor and ids; never a text, never a path. An entry that changed many memories
-becomes one event for each kind of change, with at most LISTED memories; a longer list continues in further events.
+An event contains ids and the actor, never a text or a path. If an entry changed many memories, each kind of change
+becomes one event, with at most LISTED memories. A longer list continues in further events.
 """
 
 import hmac
@@ -40,14 +40,14 @@ _RUNS = {
 _IMPORTS = {"done": "import.finished", "failed": "import.failed"}
 
 TELLING = frozenset((*GROUPS["review"], *GROUPS["finding"]))
-"""The events that need the entry's input."""
+"""The events for which the input of their entry is needed."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A memory version that an entry made; `moved` and `rewritten` compare it with the previous version."""
+    """A memory version that an entry made. `moved` and `rewritten` say what differs from the version before."""
 
     id: str
     memory: str
@@ -70,10 +70,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The facts of an audit entry that events use.
+    """The facts of an audit entry that its events need.
 
-    `event` is the event of its command (None: none), besides the changes to memories; `told` is its input, and `named`
-    are the (memory, version) pairs in that input.
+    `event` is the event of the entry's command (None: it has none); changes to memories have events of their own.
+    `told` is the entry's input, and `named` are the (memory, version) pairs in it.
     """
 
     chain: str
@@ -93,7 +93,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: `payload` is the JSON text that is signed and sent."""
+    """One event. `payload` is the JSON text that is signed and sent."""
 
     id: str
     type: str
@@ -106,7 +106,8 @@ class Event:
 
 
 def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
-    """Yield the events of a successful act, those of the store before those of its memories."""
+    """Yield the events of an entry of a successful act: first the one about the store, then those about its
+    memories."""
     hub = _Hub(key)
     if entry.event in GROUPS["memory_store"]:
         official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}
@@ -122,7 +123,8 @@ def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
 
 
 def of_run(store: str | None, run: str, before: str, state: str, at: datetime, key: bytes) -> Iterator[Event]:
-    """Yield the events of a retention run whose state changed since webhooks were last informed."""
+    """Yield the events of a retention run whose state has changed. `before` is the state that webhooks were last
+    informed of."""
     hub, names = _Hub(key), [_RUNS[state]] if state in _RUNS else []
     if state in ("done", "cancelled") and before == "":
         names.insert(0, _RUNS["running"])
@@ -131,7 +133,7 @@ def of_run(store: str | None, run: str, before: str, state: str, at: datetime, k
 
 
 def of_import(store: str, job: str, state: str, memories: int, at: datetime, key: bytes) -> Iterator[Event]:
-    """Yield the event of an import that has ended."""
+    """Yield the event of an import if the import has ended."""
     if state in _IMPORTS:
         hub = _Hub(key)
         data = hub.place(store) | {"import_id": job, "memory_count": memories}
@@ -139,7 +141,7 @@ def of_import(store: str, job: str, state: str, memories: int, at: datetime, key
 
 
 def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> Event:
-    """Return the event that the test button sends, which contains only the webhook's id."""
+    """Return the event that the test button sends. Of the webhook's data it contains only the id."""
     hub = _Hub(key)
     return hub.event(chain, seq, at, TEST, hub.place(None) | {"id": webhook}, of=webhook)
 
@@ -148,7 +150,7 @@ def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> 
 
 
 def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
-    """Yield (event, the items that it lists), each event once."""
+    """Yield (name of an event, items for its list). Each event comes once."""
     lists: dict[str, list[dict[str, str | None]]] = {}
     for made in entry.made:
         for name in _changes(made):
@@ -169,7 +171,7 @@ def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
 
 
 def _changes(made: Made) -> list[str]:
-    """Return the changes of a version: a version that both moved a memory and changed its text is two changes."""
+    """Return the names of the events for one version. A version that moved a memory and changed its text has two."""
     if made.operation == "deleted":
         return ["memory.deleted"]
     if made.operation == "created":
@@ -188,7 +190,7 @@ def _named(entry: Entry) -> list[dict[str, str | None]]:
 
 
 def _decided(told: Mapping[str, Any]) -> list[str]:
-    """Return the findings that an entry names; none if it records only their number."""
+    """Return the ids of the findings that an entry's input names. If it has only their number, return none."""
     before = told.get("before")
     lists = before.values() if isinstance(before, dict) else ()
     return [str(one) for listed in lists if isinstance(listed, list) for one in listed]
@@ -200,7 +202,8 @@ def _who(entry: Entry) -> dict[str, Any]:
 
 
 class _Hub:
-    """The facts that all events of a hub share; the ids are derived from the audit key and change only with it."""
+    """The facts that all events of a hub share. Its ids are derived from the audit key, and change only when the key
+    does."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
@@ -217,7 +220,7 @@ class _Hub:
     def event(
         self, chain: str, seq: int, at: datetime, name: str, data: Mapping[str, Any], part: int = 0, of: str = ""
     ) -> Event:
-        """Return an event whose id is the same each time it is made."""
+        """Return an event. If it is made again, it has the same id."""
         told = _encode(["event", chain, seq, name, part, of]).encode()
         id = ids.derived_id(ids.EVENT, at, hmac.digest(self.key, told, "sha256"))
         moment = at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Rules for deliveries and webhooks: when to retry, when to give up, and when to pause."""
+"""Rules for deliveries and webhooks: when to try again, when to give up, and when to pause a webhook."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ AFTER = tuple(
 
 JITTER = 0.1
 HOLDS_UP = 8
-"""After this many failed attempts (almost four hours) later deliveries may pass a delivery."""
+"""After this many failed attempts of a delivery (almost four hours), later deliveries may go before it."""
 
 PAUSE_AFTER = timedelta(days=3)
 LONGEST_WAIT = timedelta(days=1)
@@ -24,12 +24,13 @@ LEASE = timedelta(seconds=60)
 """How long one process has a webhook to itself while it sends; after that the process counts as gone."""
 
 NO_WAIT_IS_LONGER = timedelta(days=2)
-"""A next attempt further ahead than this was set while the clock was wrong, and is due."""
+"""A next attempt that is further ahead than this was set while the clock was wrong. It counts as due."""
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The result of a failed attempt: retry at `at` (None: given up), and whether later deliveries may pass."""
+    """What follows a failed attempt: the next one at `at` (None: none), and whether later deliveries may go first
+    (`aside`)."""
 
     at: datetime | None
     aside: bool
@@ -38,9 +39,10 @@ class Next:
 def after_failure(
     attempts: int, status: int | None, retry_after: str, at: datetime, chance: Callable[[], float], *, aside: bool
 ) -> Next:
-    """Return when to try again after `attempts` failed attempts, and whether later deliveries may pass.
+    """Return what follows the failed attempt number `attempts`.
 
-    `chance` returns a random number from 0 to 1.
+    `chance` returns a random number from 0 to 1, by which the wait varies. `aside` is whether later deliveries may
+    already go first.
     """
     aside = aside or attempts >= HOLDS_UP or refused(status)
     if status == 410 or attempts > len(AFTER):
@@ -50,12 +52,14 @@ def after_failure(
 
 
 def refused(status: int | None) -> bool:
-    """Return whether the receiver works but rejects this request: an error of the request, not of the receiver."""
+    """Return whether the receiver works but rejects this request. The fault is then in the request, not in the
+    receiver."""
     return status is not None and 400 <= status < 500 and status not in (408, 425, 429)
 
 
 def asked_for(retry_after: str, at: datetime) -> datetime | None:
-    """Return the moment in a `Retry-After`, in seconds or as a date, at most a day ahead; None without one."""
+    """Return the moment that a `Retry-After` names, in seconds or as a date, but at most a day ahead. None if it names
+    none."""
     if retry_after.isascii() and retry_after.isdigit():
         seconds = min(int(retry_after[:9]), int(LONGEST_WAIT.total_seconds()))
         return at + timedelta(seconds=seconds)
