@@ -15,7 +15,7 @@ MOST_MOVED = 40
 
 
 class Acts:
-    """The current memories and the acts on them; `live` are those that may be chosen at random."""
+    """The current memories, and the acts that change them. `live` are the memories that may be chosen at random."""
 
     def __init__(self, ledger: Ledger, chance: random.Random) -> None:
         self.ledger, self.chance, self.phrases = ledger, chance, Phrases(chance)

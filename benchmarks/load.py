@@ -52,7 +52,7 @@ class _Connection:
         return len(body) >= length
 
     def check(self) -> None:
-        """Raise RuntimeError unless the response is a success and not an error of the tool."""
+        """Raise RuntimeError if the response is not a success, or if it contains an error of the tool."""
         if not self.received.startswith(b"HTTP/1.1 200") or b'"is_error":true' in self.received:
             raise RuntimeError(self.received[:2000].decode("utf-8", "replace"))
 
@@ -92,7 +92,7 @@ def _send(connection: _Connection, request: bytes) -> None:
 
 
 def tool_call(store: str, key: str, id: str, input: dict[str, object]) -> bytes:
-    """Return a tool_use block as an HTTP request."""
+    """Return a tool call, with this id and input, as an HTTP request."""
     body = json.dumps({"type": "tool_use", "id": id, "name": "memory", "input": input}).encode()
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     return http_request("POST", f"/v1/memory_stores/{store}/tool_calls", body, headers)

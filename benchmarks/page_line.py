@@ -1,4 +1,4 @@
-"""A line in the list of measured pages: a page, the person who opens it, and its bound."""
+"""Defines a line in the list of measured pages: a page, the person who opens it, and its bound."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

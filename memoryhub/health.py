@@ -58,9 +58,9 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 class Readiness:
-    """Readiness for an event loop: a thread asks the database at most once a second.
+    """Readiness for an event loop. A thread asks the database at most once a second.
 
-    If that takes longer than ANSWERED_WITHIN seconds, the answer is SILENT.
+    If it does not answer within ANSWERED_WITHIN seconds, the reason is SILENT.
     """
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ def directory_of(prefix: str | None) -> str:
 
 
 def memory(store_id: str, told: MemoryTold, *, full: bool) -> Json:
-    """Return a memory; its text is included only in a full view."""
+    """Return the JSON of a memory. Its text is included only if `full`."""
     return {
         "type": "memory",
         "id": told.id,
@@ -44,8 +44,8 @@ def memory_prefix(path: str) -> Json:
 
 
 def memory_version(store_id: str, told: VersionTold) -> Json:
-    """Return a version. Of a redacted version only the facts about its author and its redaction are shown, nothing of
-    its content."""
+    """Return the JSON of a version. A redacted version shows who wrote and who redacted it, and when, but no path and
+    no text."""
     is_redacted = told.redacted_at is not None
     return {
         "type": "memory_version",

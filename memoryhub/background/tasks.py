@@ -90,8 +90,8 @@ class Checkpoints:
 
 
 class Forgetting:
-    """Deletes rows that are too old. Most of them age by the clock of the hub's running time, browser sessions by the
-    system's clock."""
+    """Deletes rows that are too old. Most of them age by the clock of the hub's running time. Browser sessions age by
+    the system's clock, as do counts of refused requests; the audit gets an entry for each of these counts."""
 
     def __init__(self, seconds: Seconds) -> None:
         self.seconds = seconds

@@ -188,13 +188,13 @@ class Invitation(Sealed):
 
 class AgentQuerySet(SealedQuerySet["Agent"]):
     def visible_to(self, user: User) -> AgentQuerySet:
-        """Return the agents with a key to a store in which the person has a role; all agents for a superuser."""
+        """Return the agents with a key that is `visible_to` the person; all agents for a superuser."""
         if user.is_superuser:
             return self
         return self.filter(Exists(Key.objects.visible_to(user).filter(agent=OuterRef("pk"))))
 
     def of_store(self, store: MemoryStore) -> AgentQuerySet:
-        """Return the agents that have, or had, a key to a store."""
+        """Return the agents that have or had a key to this store or to all stores."""
         return self.filter(Exists(Key.objects.for_store(store).filter(agent=OuterRef("pk"))))
 
     def known_in(self, chains: Sequence[str]) -> AgentQuerySet:
@@ -248,11 +248,12 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
 
     def for_store(self, store: MemoryStore) -> KeyQuerySet:
-        """Return the keys that may reach a store: those issued for it and those for all stores."""
+        """Return the keys that were issued for this store or for all stores, also those that are revoked or expired."""
         return self.filter(Q(all_stores=True) | Q(stores=store)).distinct()
 
     def visible_to(self, user: User) -> KeyQuerySet:
-        """Return the keys that may reach a store in which the person has a role; all keys for a superuser."""
+        """Return the keys to a store in which the person has a role; all keys for a superuser. Keys to all stores are
+        visible to anyone with a role."""
         if user.is_superuser:
             return self
         roles = Member.objects.filter(user=user)
@@ -260,8 +261,11 @@ class KeyQuerySet(SealedQuerySet["Key"]):
         return self.filter(shared | Q(Exists(roles), all_stores=True))
 
     def governed_by(self, user: User) -> KeyQuerySet:
-        """Return the keys that a person may revoke: for a superuser all, else those whose every store the person is an
-        admin of. Keys to all stores are left to superusers."""
+        """Return the keys that a person may revoke.
+
+        A superuser may revoke every key. Anyone else may revoke a key if the person is an admin of each of its stores,
+        but never a key to all stores.
+        """
         if user.is_superuser:
             return self
         own = Member.objects.filter(user=user, role=Role.ADMIN).values("store")

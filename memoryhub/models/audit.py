@@ -99,7 +99,7 @@ def at_or_beneath(column: Expression | F, path: str) -> Q:
 def by_path_alone(rows: models.QuerySet[Any], low: int, high: int) -> Any:
     """Limit rows that were chosen by path to the seqs from `low` to `high`, and annotate `place`, which equals `seq`.
 
-    The database shall read these rows from the index by path. SQLite would walk the whole chain if the bounds or the
+    It makes the database read these rows from the index by path. SQLite would walk the whole chain if the bounds or the
     order named `seq` itself; `+ 0` hides the column from its planner. PostgreSQL, given two bounds that it cannot
     estimate, would expect few rows and start parallel workers; so a lower bound is only added where it is needed.
     """

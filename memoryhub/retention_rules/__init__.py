@@ -151,7 +151,7 @@ class Chooser:
         return None
 
     def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
-        """Return the policies that may match in a directory, up to the first that matches everything in it."""
+        """Return the policies that may match in a directory, up to the first one that matches everything in it."""
         found: list[tuple[Policy, Matcher, int]] = []
         for policy, matcher in self._ready:
             states = matcher.in_directory(directory)

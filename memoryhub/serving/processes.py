@@ -21,8 +21,8 @@ class Server(MPServer):
     """granian's server, but with workers that are always restarted. granian itself stops if a worker dies within 5.5
     seconds of a restart.
 
-    On a machine short of memory, the system can kill a worker twice; the hub would then stop for good. So workers are
-    restarted for as long as the server runs, after a pause that grows while workers die young. In the first
+    On a machine short of memory, the system can kill a worker twice; the hub would then stop and not start again. So
+    workers are restarted for as long as the server runs, after a pause that grows while workers die young. In the first
     STARTED_AFTER seconds granian's rule applies: a hub that cannot start says why and ends.
     """
 

@@ -191,7 +191,7 @@ class _Stream:
 
     def _changes(self, commit: Commit, *, tells: bool) -> None:
         """Read all changes of a commit. In the hub's own stream (`tells` is false) only written texts are used; the
-        trailers say the rest."""
+        trailers contain all other facts."""
         while (line := self.lines.peek()) is not None:
             word = line[:2]
             if word not in (b"M ", b"D ", b"R ", b"C ") and line != b"deleteall":
