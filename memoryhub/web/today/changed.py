@@ -123,7 +123,7 @@ def _words_of_run(run: Run) -> str:
     """Return a sentence about what a run did, memories first; empty if it did nothing."""
     done = (
         (run.expired, ngettext("put %(n)s memory into the trash", "put %(n)s memories into the trash", run.expired)),
-        (run.purged, ngettext("removed %(n)s memory for good", "removed %(n)s memories for good", run.purged)),
+        (run.purged, ngettext("removed %(n)s memory permanently", "removed %(n)s memories permanently", run.purged)),
         (run.versions, ngettext("removed %(n)s old version", "removed %(n)s old versions", run.versions)),
         (run.entries, ngettext("removed %(n)s audit entry", "removed %(n)s audit entries", run.entries)),
     )
