@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.api.server import served
+from tests.api.server import put_migrated, served
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (
@@ -174,6 +174,19 @@ class TestAHubThatIsThere:
         for command, answer in zip(COMMANDS, answers, strict=True):
             assert answer.returncode == code_of(command), command
             assert "left by an older MemoryHub. Start `serve` once" in answer.stderr, command
+
+
+@on_sqlite
+def test_a_database_file_that_was_cut_off_or_is_another_file_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    put_migrated(tmp_path)
+    file = tmp_path / "memoryhub.sqlite3"
+    whole = file.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"no database at all\n" * 500):
+        file.write_bytes(damaged)
+        answer = served_once(tmp_path)
+        assert answer.returncode == 1 and "Traceback" not in answer.stderr
+        assert "is damaged, or is not a database" in answer.stderr and "Put a backup in its place" in answer.stderr
+        assert file.read_bytes() == damaged
 
 
 def change(home: Path, text: str) -> list[tuple[object, ...]]:

@@ -2,12 +2,14 @@
 
 import os
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error, OperationalError, connection
+from django.db import DatabaseError, Error, OperationalError, connection
 from django.utils import timezone
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
@@ -38,10 +40,8 @@ class Command(BaseCommand):
         settle_address(host, port)
         address = listening.address_of(host, port)
         reserved = listening.reserve(address, port)
-        try:
+        with database_errors_in_sentences():
             self._prepare(demo)
-        except OperationalError as error:
-            raise CommandError(f"The database does not answer, or refuses: {error}") from error
         sqlite = connection.vendor == "sqlite"
         connection.close()
         if not sqlite:
@@ -83,6 +83,22 @@ class Command(BaseCommand):
         if token is not None:
             self.stdout.write("Make the first administrator with this link, which works once:")
             self.stdout.write(f"  {settings.MEMORYHUB_URL}/invitations/{token}")
+
+
+@contextmanager
+def database_errors_in_sentences() -> Iterator[None]:
+    """Raise CommandError, in one sentence, if the database does not answer or its file is damaged."""
+    try:
+        yield
+    except OperationalError as error:
+        raise CommandError(f"The database does not answer, or refuses: {error}") from error
+    except DatabaseError as error:
+        if type(error) is not DatabaseError:  # a fault of the hub; SQLite raises the class itself for its file
+            raise
+        file = settings.DATABASES["default"]["NAME"]
+        raise CommandError(
+            f"{file} is damaged, or is not a database ({error}). Put a backup in its place, as the README says."
+        ) from error
 
 
 def write_last_checkpoint() -> None:
