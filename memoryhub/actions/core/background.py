@@ -14,7 +14,7 @@ NODE = socket.gethostname()[:255] or "hub"
 KEPT = timedelta(days=7)
 """A node that has reported nothing for this long is forgotten."""
 LATE = timedelta(minutes=10)
-"""Work that has neither succeeded nor failed for this long, and for longer than three intervals, hangs."""
+"""Work hangs if it reports nothing for this long, or for three of its intervals if they are longer."""
 
 EVERY: dict[str, float] = {
     "checkpoints": 1, "forgetting": 600, "scrub": 10, "figures": 30, "retention": 3600, "runs": 1, "imports": 1,

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 NAME = "reserve"
 RESERVE_BYTES = 32 * 1024 * 1024
 MARGIN_BYTES = 16 * 1024 * 1024
-"""Free space that must remain beside the reserve before the reserve is created."""
+"""Free space that must be left on the disk after the reserve is created."""
 
 
 class DiskFull(Exception):

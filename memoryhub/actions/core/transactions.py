@@ -241,7 +241,7 @@ _committer_runs = threading.Event()
 
 @contextmanager
 def my_turn() -> Iterator[None]:
-    """Let the committer and the callers run Python in turns; a caller's turn ends at `together` or at the latest here.
+    """Let the committer and the callers run Python in turns. A caller's turn ends at `together`, or with this block.
 
     Every SQL statement releases Python's global lock. If another thread took it then, the committer would wait twice
     per statement, and all threads together would lose a third of their throughput. A thread that waits for the disk or

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 SLOW = 0.05
-"""The duration, in seconds, from which a key's last job counts as slow, so that its next one is expected to be slow."""
+"""A job of this many seconds is slow. The next job of its key is then expected to be slow too."""
 LEAST = 0.001
 """The least time, in seconds, that a turn counts, until its real duration is known."""
 SLOW_AT_ONCE = 2.0
@@ -112,7 +112,7 @@ class Lines(Generic[T]):
         return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Forget how much time most keys have used, but not the half that used the most, and no key with ready jobs."""
+        """Forget the used time of keys that used little and have no ready jobs; it makes little difference."""
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}

@@ -32,7 +32,7 @@ COMPARED = ["case", "width", "accents", "Unicode form", "unseen characters", "sp
 """The differences that are ignored when spellings are compared."""
 
 MOST_TOLD = 100
-"""The most memories whose newest versions, before and after, the entry's input lists."""
+"""The entry's input lists the newest versions, before and after, of at most this many memories."""
 
 
 @dataclass(frozen=True, slots=True)

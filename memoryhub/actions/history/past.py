@@ -8,7 +8,7 @@ from memoryhub.actions.core import sql
 from memoryhub.models import MemoryVersion
 
 LOOK = 256
-"""The most versions under a directory that are searched for a current one; beyond them the result is unknown."""
+"""The most versions under a directory that are searched for a current one. With more, the result is UNKNOWN."""
 
 
 FEW = 5_000

@@ -12,7 +12,7 @@ from memoryhub.actions.memories.calls import Caller
 from memoryhub.models import Door, Key, RefusalWindow
 
 MOST = 30
-"""The most entries per minute for the refusals of one key; the others are counted in one entry."""
+"""The most entries per minute for the refusals of one key; further refusals are counted in one entry."""
 MINUTE = timedelta(minutes=1)
 LONGEST_ID = 128
 """The most characters that are kept of an unknown id."""

@@ -11,7 +11,7 @@ from memoryhub.models import AuditChain, IdempotentCall
 
 KEPT_ENTRIES = 1_000
 LONGEST = timedelta(days=90)
-"""A call is kept until its store has this many further entries, or for at most this time."""
+"""A call is kept until its store has KEPT_ENTRIES further entries, but not longer than LONGEST."""
 
 
 def forget_sessions(at: datetime, most: int = 1_000) -> None:

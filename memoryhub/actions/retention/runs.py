@@ -20,7 +20,7 @@ from memoryhub.retention_rules import TRASH
 
 OPEN = (RunState.WAITING, RunState.RUNNING)
 PEACE = timedelta(days=1)
-"""The time after a cancelled run of a store in which no run begins there by itself."""
+"""After a run of a store was cancelled, no run of that store begins by itself for this time."""
 
 
 class NothingDue(Exception):

@@ -40,7 +40,7 @@ HEAVY: tuple[tuple[type[models.Model], str], ...] = (
     (MemoryVersion, "store"), (MemoryText, "store"), (Memory, "store"), (Directory, "store"),
     (IdempotentCall, "store"), (Activity, "store"), (Growth, "store"),
 )  # fmt: skip
-"""The tables that can have many rows of one store, with their path to it; others are deleted with the store's row."""
+"""The tables that can have many rows of one store, with their path to it; others go with the store's row."""
 
 
 def delete(store: Tree) -> Record:

@@ -29,7 +29,7 @@ TAKEN, REPLACED, BESIDE_IT, SKIPPED, SAME, CHANGED, REFUSED = (
 """The outcomes of an item. `changed`: someone wrote at its path after the preview, so nothing was done."""
 
 MOST_GAPS = 2_000
-"""The most removed versions of the source whose numbers stay reserved; above it, the other versions are renumbered."""
+"""The most removed versions of the source whose numbers stay reserved. With more, versions are renumbered."""
 _MEMORY_ID, _VERSION_ID = (re.compile(prefix + "[0-9A-HJKMNP-TV-Z]{26}") for prefix in (ids.MEMORY, ids.MEMORY_VERSION))
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -46,9 +46,10 @@ def between(chain_id: str, first: int, last: int) -> Redacted:
 
 
 def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], there: Collection[MemoryVersion]) -> None:
-    """Add to `gone` the redacted or removed versions that the entries showed. `there` are the versions that have a row.
+    """Add the redacted or removed versions that the entries showed to `gone`.
 
-    The versions of a deleted store have no rows; only the redactions say which of them were redacted before.
+    `there` are those of the shown versions that have a row. The versions of a deleted store have none; then only the
+    redactions say which of them were redacted before.
     """
     found.gone |= {version.pk for version in there if version.redacted_seq is not None}
     present = {version.pk for version in there}

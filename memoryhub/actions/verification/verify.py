@@ -239,10 +239,7 @@ class _Verification:
             yield "the governing rows that it changed are not those that it names"
 
     def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
-        """Return whether the entry's digest fits its seals.
-
-        Only seals of other chains' rows are checked: the store is deleted.
-        """
+        """Return whether a deleted store's entry fits its seals. If all are of the store's own rows, return True."""
         found = self.sealed[entry.seq]
         at_home = all(seal.home == self.chain for seal in found)
         return at_home or chain.digest(map(seals.member, found)) == entry.digest

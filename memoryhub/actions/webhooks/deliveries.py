@@ -43,7 +43,7 @@ ROWS = 12
 """About the most deliveries of one transaction, unless a single entry needs more: tool calls wait for it."""
 
 ROWS_IN_A_HURRY = 96
-"""The same limit for a large backlog: eight times as many deliveries take about three times as long."""
+"""The limit ROWS for a large backlog: eight times as many deliveries take about three times as long."""
 
 
 class Wants(NamedTuple):
@@ -220,7 +220,10 @@ def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> Non
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due, or None: the first one in order, or one that is `aside`."""
+    """Return when a webhook's next delivery is due: the first one in order, or one that is `aside`.
+
+    None if none waits.
+    """
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
     aside = waiting.filter(aside=True).order_by("next_at", "id").values_list("next_at", flat=True).first()
