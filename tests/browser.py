@@ -14,7 +14,8 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Page, exp
 from memoryhub.models import User
 from tests.fixtures import signed_in
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""The shell draws the same pages without a window around them, and needs little more than half of the processor."""
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",

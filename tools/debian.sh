@@ -7,7 +7,7 @@ present() {
     case $1 in
         chromium)
             [ -n "${MEMORYHUB_CHROMIUM:-}" ] && return 0
-            for name in chromium chromium-browser google-chrome google-chrome-stable; do
+            for name in chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable; do
                 command -v "$name" >/dev/null 2>&1 && return 0
             done
             return 1 ;;
@@ -51,4 +51,7 @@ case $1 in
     python-venv) package=python3-venv ;;
     *) echo "usage: $0 chromium|fonts|nodejs|postgresql|python-venv" >&2; exit 2 ;;
 esac
-present "$1" || { install "$package" && present "$1"; }
+present "$1" && exit 0
+# Of Debian's two packages of Chromium, the one without windows is quicker; not every mirror has it.
+[ "$1" != chromium ] || { install chromium-headless-shell && present chromium && exit 0; } || true
+install "$package" && present "$1"

@@ -4,7 +4,7 @@ from itertools import pairwise
 from urllib.parse import unquote
 
 from memoryhub.transfer import obeyed_names
-from memoryhub.transfer.names import escape
+from memoryhub.transfer.names import escape, escape_obeyed
 
 
 def safe_path(path: str) -> str:
@@ -22,10 +22,11 @@ def safe_name(name: str, directory: str = "") -> str:
     at = _to_escape(name, directory)
     if not at:
         return name
-    return "".join(
+    escaped = "".join(
         escape(character) if position in at or character in "%\\" else character
         for position, character in enumerate(name)
     )
+    return escape_obeyed(escaped, directory)
 
 
 def _to_escape(name: str, directory: str) -> frozenset[int]:

@@ -23,6 +23,7 @@ def safe_name(name: str, directory: str = "") -> str:
         escape(character) if at in obeyed or _is_forbidden(character) else character
         for at, character in enumerate(name)
     )
+    escaped = escape_obeyed(escaped, directory)
     if escaped[-1:] in (".", " "):
         escaped = escaped[:-1] + escape(escaped[-1])
     if _RESERVED.match(escaped) or escaped[:1] == " ":
@@ -37,6 +38,15 @@ def _is_forbidden(character: str) -> bool:
 def escape(character: str) -> str:
     """Return a character as its UTF-8 bytes, each as `%41`."""
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
+
+
+def escape_obeyed(name: str, directory: str = "") -> str:
+    """Return a name with the characters escaped for which a program would obey it.
+
+    A name can become such a name by its first escapes: `:~1` becomes `%3A~1`, the form of a short name of Windows.
+    """
+    obeyed = obeyed_names.to_escape(name, directory)
+    return "".join(escape(character) if at in obeyed else character for at, character in enumerate(name))
 
 
 def _marked(safe: str, whole: str) -> str:

@@ -165,7 +165,7 @@ def test_at_the_limit_of_the_audit_no_call_of_a_key_runs_at_any_door_and_people_
     assert AuditEntry.objects.count() == before
     keys_and_roles.set_role(hub.store, alice, Role.ADMIN, **BY)
     page = signed_in(alice).get(reverse("limits", args=[hub.store.id])).content.decode()
-    assert 'data-level="full"' in page and "At the limit every call of a key is refused" in page
+    assert 'data-level="full"' in page and "At the limit, all calls of agents are refused" in page
     shown = signed_in(alice).get(reverse("store", args=[hub.store.id])).content.decode()
     assert shown.count("<meter") == 3, "near its limit the audit stands on the store's own page too"
     set_limit(hub.store, limit_audit_bytes=None)

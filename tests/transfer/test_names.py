@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from memoryhub.transfer import git_names, obeyed_names
 from memoryhub.transfer.names import Names, safe_name
@@ -53,6 +53,7 @@ class TestObeyed:
 
     @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(_NAMES, min_size=1, max_size=12, unique=True))
+    @example([":~1"])
     def test_no_name_comes_out_obeyed_and_no_two_become_one(self, names: list[str]) -> None:
         for write in (safe_name, git_names.safe_name):
             safe = [write(name) for name in names]

@@ -130,10 +130,10 @@ def test_keys_go_to_places_and_move_in_lists(desk: Page, live_server: LiveServer
     expect(desk.get_by_role("heading", level=1)).to_contain_text("Entry")
     desk.keyboard.press("g")
     desk.keyboard.press("s")
-    expect(desk).to_have_url(f"{live_server.url}/")
+    expect(desk).to_have_url(f"{live_server.url}/stores")
 
 
-@pytest.mark.parametrize("address", ["/", "/audit"])
+@pytest.mark.parametrize("address", ["/stores", "/audit"])
 def test_a_slash_goes_to_the_filter_where_keys_are_only_letters(
     desk: Page, live_server: LiveServer, address: str
 ) -> None:
