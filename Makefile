@@ -12,7 +12,7 @@ DEVELOPED := requirements.txt requirements-postgres.txt requirements-dev.txt
 PORT ?= 8000
 # Many tests wait for a disk or a browser: more of them at once than two cores. Each process begins with neighbours, which
 # share a server, and helps the others when it has done its own.
-PYTEST_OPTIONS ?= -n 3 --dist worksteal
+PYTEST_OPTIONS ?= -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-postgres test-long fuzz lint format benchmark benchmark-stores benchmark-pages benchmark-retention benchmark-webhooks pictures lock clean needed developed
