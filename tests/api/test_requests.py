@@ -149,7 +149,7 @@ STRANGE_INPUTS = [
 
 @pytest.mark.parametrize(
     ("number", "input"),
-    enumerate(STRANGE_INPUTS),
+    list(enumerate(STRANGE_INPUTS)),
     ids=[repr(input)[:80].encode("unicode_escape").decode() for input in STRANGE_INPUTS],
 )
 def test_whatever_stands_inside_input_is_a_matter_of_the_tool(hub: Hub, number: int, input: dict[str, object]) -> None:

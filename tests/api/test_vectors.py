@@ -19,7 +19,7 @@ def test_there_are_vectors() -> None:
     assert len({vector["id"] for vector in VECTORS}) == len(VECTORS)
 
 
-@pytest.mark.parametrize(("number", "vector"), enumerate(VECTORS), ids=[vector["id"] for vector in VECTORS])
+@pytest.mark.parametrize(("number", "vector"), list(enumerate(VECTORS)), ids=[vector["id"] for vector in VECTORS])
 def test_the_vector_is_answered_exactly_and_leaves_one_entry(hub: Hub, number: int, vector: dict[str, Any]) -> None:
     for command in vector["setup"]:
         hub.call(**command)

@@ -20,9 +20,9 @@ def token_in(page: str) -> str:
     return found[1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(server: Server) -> httpx.Client:
-    """The first administrator, signed in."""
+    """The first administrator, signed in: once for each server, since the link for it works once."""
     link = re.search(r"http://\S+/invitations/\S+", server.log.read_text())
     assert link is not None
     client = httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=60, follow_redirects=True)

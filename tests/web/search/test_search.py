@@ -194,6 +194,7 @@ def test_it_can_be_stopped_and_goes_on_from_there(
     for number in range(3):
         write(store, f"/{number}.md", "apple")
     monkeypatch.setattr(search, "FIRST_HITS", 1)
+    monkeypatch.setattr(search, "SECONDS", 30.0)
     address = next_of(asked(bob, "apple"))
     assert address
     client = signed_in(bob)
