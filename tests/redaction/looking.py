@@ -45,15 +45,17 @@ def _relation_files() -> dict[str, bytes]:
 
 
 def rewrite_relations() -> None:
-    """What `docs/retention.md` tells the administrator of a PostgreSQL server to do, with no transaction left open."""
+    """What `docs/retention.md` tells the administrator of a PostgreSQL server to do: twice, since what a transaction
+    may still see the first time stays in the file."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute(
-                "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database()"
-                " and pid <> pg_backend_pid() and (backend_xmin is not null or backend_xid is not null)"
-            )
-            cursor.execute("analyze")
-            cursor.execute("vacuum full")
+            for _ in range(2):
+                cursor.execute(
+                    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database()"
+                    " and pid <> pg_backend_pid()"
+                )
+                cursor.execute("analyze")
+                cursor.execute("vacuum full")
 
 
 def columns() -> Iterator[tuple[str, bytes]]:
