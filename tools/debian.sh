@@ -53,5 +53,7 @@ case $1 in
 esac
 present "$1" && exit 0
 # Of Debian's two packages of Chromium, the one without windows is quicker; not every mirror has it.
-[ "$1" != chromium ] || { install "chromium-headless-shell libatomic1" && present chromium && exit 0; } || true
+if [ "$1" = chromium ] && install "chromium-headless-shell libatomic1" && present chromium; then
+    exit 0
+fi
 install "$package" && present "$1"

@@ -28,9 +28,10 @@ class Scope(Flag):
 class Command:
     """A command and its words in the audit.
 
-    `refused` describes a failed attempt; `event` is the webhook event of a success. `several` takes a count and returns
-    the words for it. The count is the number of values in the input field that `counts` names. An agent can send any
-    text as a command, so the sentence of a tool call uses only commands with `by_agents`.
+    `did` is a short form for lists of calls and versions. `refused` describes a failed attempt; `event` is the webhook
+    event of a success. `several` takes a count and returns the words for it. The count is the number of values in the
+    input field that `counts` names. An agent can send any text as a command, so the sentence of a tool call uses only
+    commands with `by_agents`.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Command:
     scope: Scope = Scope.STORE
     event: str = ""
     by_agents: bool = False
+    did: Words = ""
 
 
 _REFUSED = _("was refused at %(memory_store)s with %(status)s")
@@ -48,33 +50,39 @@ _REFUSED_MORE = _("was refused %(count)s more times within a minute")
 
 _ALL = (
     # Memories
-    Command("view", _("viewed %(path)s"), _("tried to view %(path)s"), by_agents=True),
+    Command("view", _("viewed %(path)s"), _("tried to view %(path)s"), by_agents=True, did=_("viewed")),
     Command(
-        "create", _("created %(path)s"), _("tried to create %(path)s"), by_agents=True
+        "create", _("created %(path)s"), _("tried to create %(path)s"), by_agents=True, did=_("created")
     ),
     Command(
-        "str_replace", _("replaced text in %(path)s"), _("tried to replace text in %(path)s"), by_agents=True
+        "str_replace", _("replaced text in %(path)s"), _("tried to replace text in %(path)s"), by_agents=True,
+        did=_("replaced text"),
     ),
-    Command("insert", _("inserted text into %(path)s"), _("tried to insert text into %(path)s"), by_agents=True),
+    Command(
+        "insert", _("inserted text into %(path)s"), _("tried to insert text into %(path)s"), by_agents=True,
+        did=_("inserted text"),
+    ),
     Command(
         "delete", _("deleted %(path)s"), _("tried to delete %(path)s"),
         lambda n: ngettext("deleted %(count)s memory: %(paths)s", "deleted %(count)s memories: %(paths)s", n),
-        "memories", by_agents=True,
+        "memories", by_agents=True, did=_("deleted")
     ),
     Command(
-        "rename", _("renamed %(path)s to %(new_path)s"), _("tried to rename %(path)s to %(new_path)s"), by_agents=True
+        "rename", _("renamed %(path)s to %(new_path)s"), _("tried to rename %(path)s to %(new_path)s"), by_agents=True,
+        did=_("renamed"),
     ),
     Command(
-        "search", (_("searched for “%(query)s” under %(beneath)s"), _("searched for “%(query)s”")), by_agents=True
+        "search", (_("searched for “%(query)s” under %(beneath)s"), _("searched for “%(query)s”")), by_agents=True,
+        did=_("searched"),
     ),
-    Command("history", _("viewed the history of %(path)s"), by_agents=True),
-    Command("edit", _("edited %(path)s"), _("tried to edit %(path)s")),
+    Command("history", _("viewed the history of %(path)s"), by_agents=True, did=_("viewed the history")),
+    Command("edit", _("edited %(path)s"), _("tried to edit %(path)s"), did=_("edited")),
     Command(
         "take_out", _("took a line out of %(path)s: %(kinds)s"), "",
         lambda n: ngettext(
             "took %(count)s line out of %(path)s: %(kinds)s", "took %(count)s lines out of %(path)s: %(kinds)s", n
         ),
-        "lines",
+        "lines", did=_("took a line out")
     ),
     Command(
         "move", _("moved %(path)s to %(new_path)s"), _("tried to move %(path)s to %(new_path)s"),
@@ -89,26 +97,26 @@ _ALL = (
             "restored %(count)s memory from the trash: %(paths)s",
             "restored %(count)s memories from the trash: %(paths)s", n,
         ),
-        "memories",
+        "memories", did=_("restored")
     ),
-    Command("restore_moment"),
-    Command("undo"),
-    Command("download", _("downloaded %(path)s")),
+    Command("restore_moment", did=_("restored to a moment")),
+    Command("undo", did=_("undid")),
+    Command("download", _("downloaded %(path)s"), did=_("downloaded")),
     # Review
     Command(
         "approve", _("approved a version of %(path)s"),
         several=lambda n: ngettext("approved %(count)s version", "approved %(count)s versions", n),
-        counts="versions", event="review.approved",
+        counts="versions", event="review.approved", did=_("approved")
     ),
     Command(
         "revert", _("reverted a version of %(path)s"),
         several=lambda n: ngettext("reverted %(count)s version", "reverted %(count)s versions", n),
-        counts="versions", event="review.reverted",
+        counts="versions", event="review.reverted", did=_("reverted")
     ),
     Command(
         "flag", _("flagged %(path)s"),
         several=lambda n: ngettext("flagged %(count)s memory", "flagged %(count)s memories", n),
-        counts="versions", event="review.flagged",
+        counts="versions", event="review.flagged", did=_("flagged")
     ),
     Command(
         "unflag", _("removed the flag from %(path)s"),

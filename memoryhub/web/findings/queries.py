@@ -5,16 +5,17 @@ one on the page.
 """
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Count, OuterRef, Subquery
 
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore
 from memoryhub.models.findings import FindingQuerySet
+from memoryhub.sensitive import KINDS, Group
 from memoryhub.web.common.kinds import SEVERITY, group_of
 from memoryhub.web.findings.filters import Wanted
 
@@ -24,7 +25,7 @@ WALK = 2_000
 """The most findings scanned for a page whose filter must check each one."""
 
 LOOK = 1_000
-"""The most open findings, newest first, among which the worst are chosen."""
+"""The most open findings of a group of kinds, newest first, among which the worst are chosen."""
 
 _PLACE = re.compile(r"find_\w{26}", re.ASCII)
 
@@ -80,15 +81,29 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
 def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
     """Return the worst open findings, one for each memory, and the number of other open findings in that memory, by id.
 
-    The worst kinds come first, and among equally bad ones the newest. Only the newest LOOK findings are considered.
+    The worst kinds come first, and among equally bad ones the newest. Of each group of kinds the newest LOOK findings
+    are considered, so that many findings of a harmless kind hide no worse one.
     """
     rows = list(islice(_rows(Wanted(stores), "", CHUNK), look))
+    if len(rows) == look:
+        rows += chain.from_iterable(_newest_of(stores, group, look) for group in SEVERITY)
+    rows.sort(key=lambda row: row.id, reverse=True)
     rows.sort(key=lambda row: SEVERITY.index(group_of(row.kind)))  # stable: within a group they stay newest first
-    counts = Counter(row.memory for row in rows)
-    first: dict[str, str] = {}
+    first: dict[str, Row] = {}
     for row in rows:
-        first.setdefault(row.memory, row.id)
-    return {id: counts[memory] - 1 for memory, id in islice(first.items(), size)}
+        first.setdefault(row.memory, row)
+    worst = [*islice(first.values(), size)]
+    of_memories = Finding.objects.filter(store_id__in={row.store for row in worst}, state=FindingState.OPEN)
+    of_memories = of_memories.filter(memory_id__in=[row.memory for row in worst]).order_by()
+    counts = dict(of_memories.values_list("memory_id").annotate(count=Count("pk")))
+    return {row.id: counts.get(row.memory, 1) - 1 for row in worst}
+
+
+def _newest_of(stores: Sequence[str], group: Group, most: int) -> Iterator[Row]:
+    """Yield the newest open findings of the kinds of one group."""
+    kinds = [kind.name for kind in KINDS.values() if kind.group == group]
+    found = Finding.objects.filter(store_id__in=stores, state=FindingState.OPEN, kind__in=kinds).newest()
+    return (Row(*row) for row in found.values_list("id", "store_id", "memory_id", "kind")[:most])
 
 
 def _is_wanted(wanted: Wanted, row: Row, path: str | None) -> bool:

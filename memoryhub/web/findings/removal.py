@@ -57,7 +57,7 @@ def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpRespo
             tell_done(request, store.pk, _said(item, plan), done.seq)
             return see_other(next_of(request, "findings"))
     elif request.method == "POST" and plan is None:
-        messages.info(request, _("Nothing was done: the text is not in the memory any more."))
+        messages.info(request, _("Nothing was done, because there is nothing to take out any more."))
         return see_other(next_of(request, "findings"))
     return render(request, "findings/take_out.html", _shown(request, store, item, plan, problem))
 

@@ -137,7 +137,7 @@ def test_what_is_gone_already_is_said_to_be(poisoned: Memory, alice: User, calle
     found = finding(poisoned.store, "instructions")
     caller.replace("/rules.md", f"- {POISON}\n", "")
     page = signed_in(alice).get(address(found))
-    assert "The memory does not have this text now" in page.content.decode()
+    assert "There is nothing to take out" in page.content.decode()
     assert "Nothing was done" in said(take_out(signed_in(alice), found))
     caller.delete("/rules.md")
     assert signed_in(alice).get(address(found)).status_code == 200
@@ -162,4 +162,4 @@ def test_only_those_who_may_edit_are_offered_it(
 def test_a_value_of_older_versions_alone_is_not_there_to_be_taken(caller: Caller, alice: User) -> None:
     with_card(caller)
     caller.replace("/customers/acme.md", f"{CARD} every month.", "every month.")
-    assert "does not have this text now" in signed_in(alice).get(address(finding(caller.store))).content.decode()
+    assert "There is nothing to take out" in signed_in(alice).get(address(finding(caller.store))).content.decode()

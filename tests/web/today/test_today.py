@@ -16,7 +16,20 @@ from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import run_clock, runs
 from memoryhub.actions.stores import stores
-from memoryhub.models import Access, Agent, Door, Finding, FindingState, MemoryStore, Run, RunState, User, Webhook
+from memoryhub.models import (
+    Access,
+    Agent,
+    AuditEntry,
+    Door,
+    Finding,
+    FindingState,
+    MemoryStore,
+    Run,
+    RunState,
+    User,
+    Webhook,
+)
+from memoryhub.web.findings import queries
 from memoryhub.web.today import changed, waiting
 from tests.fixtures import BY, PASSWORD, signed_in
 from tests.web.findings.flagged import CARD, POISON, has_no_digits
@@ -72,7 +85,7 @@ def test_an_empty_stack_says_so(alice: User) -> None:
     told = words(today(alice))
     assert "No finding is open" in told
     assert "Nothing awaits review" in told
-    assert "No policy removed anything, and no agent deleted anything." in told
+    assert "no policy removed anything by itself, and the trash has nothing that agents deleted." in told
 
 
 # ------------------------------------------------------------------------------------------------ dangerous
@@ -87,6 +100,16 @@ def test_the_worst_finding_comes_first_one_for_each_memory(caller: Caller, alice
     assert "1 more in this memory" in words(response)
     assert "<mark" in response.content.decode() and "Ignore all previous instructions" in words(response)
     has_no_digits(response)
+
+
+def test_many_newer_findings_of_another_kind_hide_no_worse_one(caller: Caller, alice: User) -> None:
+    caller.create("/poison.md", f"{POISON}\nPays by card {CARD}.\n")
+    for number in range(5):
+        caller.create(f"/{number}.md", f"Pays by card {CARD}.\n")
+    found = queries.worst([caller.store.pk], 3, look=2)
+    first, *others = [Finding.objects.get(pk=pk) for pk in found]
+    assert (first.memory.path, first.kind, found[first.pk]) == ("/poison.md", "instructions", 1)
+    assert [finding.memory.path for finding in others] == ["/4.md", "/3.md"]
 
 
 def test_a_viewer_sees_what_is_dangerous_and_is_offered_no_decision(caller: Caller, bob: User) -> None:
@@ -141,6 +164,14 @@ def test_what_awaits_review_stands_by_session_with_open_findings_first(caller: C
         ("run-7", 2, 1, 0),
     ]
     assert shown(inbox(signed_in(alice), session=groups[1].entry.session)) == [("/a.md", 1), ("/a.md", 2)]
+
+
+def test_versions_whose_entries_were_removed_are_not_said_to_be_reviewed(caller: Caller, alice: User) -> None:
+    caller.create("/a.md", "x")
+    with tampering():
+        AuditEntry.objects.of_chain(caller.store.pk).delete()
+    told = words(today(alice))
+    assert "Nothing awaits review" not in told and "Open the inbox to review them" in told
 
 
 def test_looks_fine_approves_the_group_and_no_other(caller: Caller, alice: User) -> None:
