@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from tests.faults import checker, postgres
 from tests.faults.clients import Load
 from tests.faults.hub import Hub
 from tests.long import LONG
+from tests.patience import wait_until
 
 SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
 on_sqlite = pytest.mark.skipif(not SQLITE, reason="SQLite's file is what fails here")
@@ -269,13 +270,6 @@ def move(clock: Path, jump: str) -> None:
 
 def newest_checkpoint(hub: Hub) -> int:
     return sum(path.read_bytes().count(b"\n") for path in hub.directory.glob("checkpoints*"))
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 40) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.2)
 
 
 def again(load: Load) -> None:

@@ -17,6 +17,7 @@ from django.urls import reverse
 from memoryhub.models import Memory, MemoryStore
 from tests import cluster
 from tests.directory import run_directory
+from tests.patience import wait_until
 
 
 def on_disk() -> dict[str, bytes]:
@@ -41,21 +42,42 @@ def _relation_files() -> dict[str, bytes]:
     base = Path(directory[0] if directory else "/nowhere") / "base" / str(oid)
     if not os.access(base, os.R_OK | os.X_OK):
         return {}
-    return {file.name: file.read_bytes() for file in base.iterdir() if file.is_file()}
+    return {_relation(file.name): file.read_bytes() for file in base.iterdir() if file.is_file()}
+
+
+def _relation(file: str) -> str:
+    """Name the relation that lies in a file, for the message of a test that failed."""
+    node = file.split(".", maxsplit=1)[0].split("_", maxsplit=1)[0]
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_filenode_relation(0, %s)::regclass::text", [int(node) if node.isdigit() else 0])
+        found = cursor.fetchone()
+    return f"{file} ({found[0] if found else None})"
 
 
 def rewrite_relations() -> None:
-    """What `docs/retention.md` tells the administrator of a PostgreSQL server to do: twice, since what a transaction
-    may still see the first time stays in the file."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            for _ in range(2):
-                cursor.execute(
-                    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database()"
-                    " and pid <> pg_backend_pid()"
-                )
-                cursor.execute("analyze")
-                cursor.execute("vacuum full")
+    """Do what `docs/retention.md` tells the administrator of a PostgreSQL server to do.
+
+    `VACUUM FULL` keeps the rows that a transaction which began before could still read, in any database of the server.
+    The other processes of the tests have such transactions in theirs, so wait until they have ended.
+    """
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_current_xact_id()")
+        (now,) = cursor.fetchone()
+        wait_until(lambda: _oldest_open(cursor) > int(now), 120)
+        cursor.execute("analyze")
+        cursor.execute("vacuum full")
+
+
+def _oldest_open(cursor: Any) -> int:
+    """Return the id of the oldest transaction that is open on the server; a session counts from its oldest snapshot."""
+    cursor.execute(
+        "select pg_snapshot_xmin(pg_current_snapshot()), (select count(*) from pg_stat_activity"
+        " where datname = current_database() and backend_xmin is not null and pid <> pg_backend_pid())"
+    )
+    oldest, reading = cursor.fetchone()
+    return 0 if reading else int(oldest)
 
 
 def columns() -> Iterator[tuple[str, bytes]]:

@@ -2,14 +2,14 @@
 
 import os
 import socket
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 import pytest
 
 from memoryhub.serving.connections import group_of
 from tests.api.server import Server, served
+from tests.patience import wait_until
 from tests.serving.clients import Desk
 
 MOST = 20
@@ -45,13 +45,6 @@ def still_open(sockets: Sequence[socket.socket]) -> int:
         except OSError:
             continue
     return count
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def workers(server: Server) -> int:

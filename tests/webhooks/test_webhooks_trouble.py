@@ -1,9 +1,7 @@
 """Receivers in trouble: gone, slow, hanging, redirecting or private; nobody else waits for them."""
 
 import threading
-import time
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -21,6 +19,7 @@ from memoryhub.models import (
 )
 from memoryhub.outgoing import Limits, Sender
 from tests.api.harness import Hub, new_hub
+from tests.patience import wait_until
 from tests.webhooks import receivers
 from tests.webhooks.hub import FAST, World, act, states, webhook, write
 from tests.webhooks.receivers import Receiver, entries_told, receiver, status
@@ -176,15 +175,15 @@ def test_tool_calls_go_on_and_others_are_told_while_a_receiver_hangs() -> None:
         thread.start()
         try:
             write(hub, "/0.md")
-            wait_for(lambda: bool(hanging.arrived))
+            wait_until(lambda: bool(hanging.arrived))
             for number in range(1, 10):
                 write(hub, f"/{number}.md")
-            wait_for(lambda: len(healthy.arrived) == 10)
+            wait_until(lambda: len(healthy.arrived) == 10)
             assert len(hanging.arrived) == 1 and len(dispatcher.busy) <= 2
         finally:
             stop.set()
             thread.join()
-            wait_for(lambda: not dispatcher.busy)
+            wait_until(lambda: not dispatcher.busy)
     seqs = entries_told(healthy)
     assert seqs == sorted(seqs)
 
@@ -216,13 +215,6 @@ def test_a_webhook_gives_the_thread_back_when_its_turn_is_over(
         patch.setattr(webhooks_sending, "GO_FOR", timedelta(seconds=-1))
         assert webhooks_sending.work(due, FAST, lambda: world.now, 200, may_go_on=lambda: False) == 1
     assert len(there.arrived) == 1
-
-
-def wait_for(true: Any) -> None:
-    end = time.monotonic() + 15
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 # ------------------------------------------------------------------------------------------------ sent again, forgotten

@@ -1,7 +1,6 @@
 """The review inbox in a real browser: without a mouse, and two people at once."""
 
 import re
-from time import sleep
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
@@ -11,6 +10,7 @@ from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import AuditEntry, Claim, Memory, MemoryStore, MemoryVersion, Review, Role, User
 from tests.browser import PATIENCE, axe, sign_in_as
 from tests.fixtures import BY
+from tests.patience import wait_until
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.browser
@@ -197,7 +197,7 @@ def test_two_people_at_one_inbox_lose_no_decision(
 ) -> None:
     press(inbox, "j")
     expect(inbox.locator("[data-review-item]:focus-within")).to_be_visible()
-    wait_for_claims(1)
+    wait_until(lambda: Claim.objects.count() == 1)
     press(beside, "j")
     expect(beside.get_by_text("Alice is looking at this")).to_be_visible()
     press(beside, "a")
@@ -228,15 +228,6 @@ def test_two_people_at_one_inbox_lose_no_decision(
     told = AuditEntry.objects.filter(command__in=("approve", "revert")).order_by("seq")
     assert [entry.author_id for entry in told] == [bob.pk, bob.pk, alice.pk]
     beside.context.close()
-
-
-def wait_for_claims(count: int) -> None:
-    """The claim is on its way while the browser goes on."""
-    for _ in range(50):
-        if Claim.objects.count() == count:
-            return
-        sleep(0.1)
-    raise AssertionError("nobody claimed it")
 
 
 def test_an_answer_for_an_item_that_has_been_replaced_in_the_meantime_changes_nothing(
