@@ -6,9 +6,13 @@ Other directories load when a person opens them.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils import timezone
+
+from memoryhub.actions.core.holds import holds_of
 from memoryhub.models import Directory, Memory, MemoryStore
 from memoryhub.protocol import paths
 from memoryhub.web.common import addresses
+from memoryhub.web.common.marks import marks_of
 from memoryhub.web.memories import listing
 from memoryhub.web.memories.listing import Item
 
@@ -48,15 +52,23 @@ def branch(directory: Directory, after: str = "") -> Branch:
     return _branch(directory, page, None)
 
 
-def opened(store: MemoryStore, path: str, memory: Memory | None = None) -> Branch:
-    """Return the store's tree, expanded down to a directory, or to the memory in it that a page shows."""
+def opened(store: MemoryStore, path: str, memory: Memory | None = None, listed: listing.Page | None = None) -> Branch:
+    """Return the store's tree, expanded down to a directory, or to the memory in it that a page shows.
+
+    `listed` is the first page of that directory, if it is already known.
+    """
     places = [*paths.ancestors(path), path]
     rows = list(Directory.objects.filter(store=store).at_any(places))
-    inner = Node(listing.memory_item(memory), "", current=True) if memory else None
+    now = timezone.now()
+    holds, inner = holds_of(store.pk, now), None
+    if memory:
+        marks = marks_of([memory], now, {store.pk: holds})
+        inner = Node(listing.memory_item(memory, marks[memory.pk]), "", current=True)
     for directory in reversed(rows):
-        beneath = _branch(directory, listing.children(directory), inner)
+        known = listed if directory.path == path else None
+        beneath = _branch(directory, known or listing.children(directory, holds=holds), inner)
         current = memory is None and directory.path == path
-        inner = Node(listing.directory_item(directory), _children_url(directory), current, beneath)
+        inner = Node(listing.directory_item(directory, holds), _children_url(directory), current, beneath)
     assert inner is not None and inner.children is not None  # every store has its root
     return inner.children
 

@@ -1,14 +1,17 @@
 """The direct children of a directory in pages: first directories, then memories, each sorted by code point."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
+from django.utils import timezone
 
-from memoryhub.models import Directory, Finding, FindingState, Memory
+from memoryhub.actions.core.holds import Holds, holds_of
+from memoryhub.models import Directory, Memory
 from memoryhub.protocol import paths
 from memoryhub.web.common import addresses
+from memoryhub.web.common.marks import UNMARKED, Marks, kept_by, marks_of
 
 SIZE = 200
 _DIRECTORY, _MEMORY = "d/", "m/"
@@ -18,8 +21,7 @@ _DIRECTORY, _MEMORY = "d/", "m/"
 class Item:
     """A directory or a memory in a list; `hidden` items do not appear in the tool's directory views.
 
-    `count` is None for a memory. `found` is `open` if a memory has open findings, `dismissed` if it has only dismissed
-    ones.
+    `count` is None for a memory.
     """
 
     key: str
@@ -33,8 +35,7 @@ class Item:
     changed_seq: int | None
     changed_by: str | None
     hidden: bool
-    flagged: bool = False
-    found: str = ""
+    marks: Marks = UNMARKED
 
     @property
     def is_directory(self) -> bool:
@@ -49,19 +50,20 @@ class Page:
     next: str | None
 
 
-def children(directory: Directory, after: str = "") -> Page:
-    """Return up to SIZE children after a key, or the first ones without a key."""
+def children(directory: Directory, after: str = "", holds: Holds | None = None) -> Page:
+    """Return up to SIZE children after a key, or the first ones without a key; `holds` are those of the store."""
+    holds = holds or holds_of(directory.store_id, timezone.now())
     found: list[Item] = []
     if not after.startswith(_MEMORY):
-        found = _directories(directory, after.removeprefix(_DIRECTORY))
+        found = _directories(directory, after.removeprefix(_DIRECTORY), holds)
     if len(found) <= SIZE:
         name = after.removeprefix(_MEMORY) if after.startswith(_MEMORY) else ""
-        found += _memories(directory, name, SIZE + 1 - len(found))
+        found += _memories(directory, name, SIZE + 1 - len(found), holds)
     return Page(found[:SIZE], found[SIZE - 1].key if len(found) > SIZE else None)
 
 
-def directory_item(directory: Directory) -> Item:
-    """Return a directory as an item of its parent's list."""
+def directory_item(directory: Directory, holds: Holds | None = None) -> Item:
+    """Return a directory as an item of its parent's list; without `holds` it has no marks."""
     return Item(
         key=_DIRECTORY + directory.name,
         id=directory.id,
@@ -74,10 +76,11 @@ def directory_item(directory: Directory) -> Item:
         changed_seq=None,
         changed_by=None,
         hidden=is_hidden(directory.path),
+        marks=Marks(kept=kept_by(holds, "", directory.path)) if holds else UNMARKED,
     )
 
 
-def memory_item(memory: Memory) -> Item:
+def memory_item(memory: Memory, marks: Marks) -> Item:
     """Return a memory as an item of its directory's list; `changed_by` needs `with_last_change()` on the query."""
     return Item(
         key=_MEMORY + memory.name,
@@ -91,7 +94,7 @@ def memory_item(memory: Memory) -> Item:
         changed_seq=getattr(memory, "changed_seq", None),
         changed_by=getattr(memory, "changed_by", None),
         hidden=memory.is_hidden,
-        flagged=memory.flagged,
+        marks=marks,
     )
 
 
@@ -100,24 +103,17 @@ def is_hidden(path: str) -> bool:
     return any(paths.is_hidden(name) for name in path.split("/")[1:])
 
 
-def _directories(directory: Directory, name: str) -> list[Item]:
+def _directories(directory: Directory, name: str, holds: Holds) -> list[Item]:
     rows = Directory.objects.in_directory(directory)
     if name:
         rows = rows.filter(path__gt=f"{directory.path}/{name}")
-    return [directory_item(row) for row in rows[: SIZE + 1]]
+    return [directory_item(row, holds) for row in rows[: SIZE + 1]]
 
 
-def _memories(directory: Directory, name: str, limit: int) -> list[Item]:
+def _memories(directory: Directory, name: str, limit: int, holds: Holds) -> list[Item]:
     rows = Memory.objects.in_directory(directory).with_last_change()
     if name:
         rows = rows.filter(name__gt=name)
     memories = list(rows[:limit])
-    found = findings_in(directory.store_id, [memory.pk for memory in memories])
-    return [replace(memory_item(memory), found=found.get(memory.pk, "")) for memory in memories]
-
-
-def findings_in(store_id: str, memories: Sequence[str]) -> dict[str, str]:
-    """Return `open` or `dismissed` for each memory that has such findings, in one indexed query."""
-    rows = Finding.objects.of_store(store_id).filter(memory_id__in=memories).exclude(state=FindingState.RESOLVED)
-    states = rows.order_by("state").values_list("memory_id", "state").distinct()
-    return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))
+    marks = marks_of(memories, timezone.now(), {directory.store_id: holds})
+    return [memory_item(memory, marks[memory.pk]) for memory in memories]

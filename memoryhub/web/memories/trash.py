@@ -1,7 +1,7 @@
 """The trash of a store: deleted memories, who deleted them and when, filters, and a form that restores them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from django.db.models import Q
@@ -18,6 +18,7 @@ from memoryhub.web.audit.queries import Search
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.marks import UNMARKED, Marks, marks_of
 from memoryhub.web.common.request import Request
 
 SIZE = 100
@@ -33,6 +34,7 @@ class Row:
 
     memory: Memory
     entry: AuditEntry | None
+    marks: Marks = UNMARKED
 
     @property
     def seq(self) -> int:
@@ -81,7 +83,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     wanted, shown, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
     try:
         wanted, search = search_of(request.GET.dict(), store)
-        shown = found(store, search, before)
+        shown = _marked(found(store, search, before))
     except Malformed as malformed:
         problem = str(malformed)
     return render(
@@ -154,6 +156,11 @@ def matches(row: Row, search: Search) -> bool:
     if search.path is None:
         return True
     return row.memory.path == search.path or row.memory.path.startswith(search.path.rstrip("/") + "/")
+
+
+def _marked(page: Page) -> Page:
+    marks = marks_of([row.memory for row in page.rows], timezone.now())
+    return replace(page, rows=[replace(row, marks=marks[row.memory.pk]) for row in page.rows])
 
 
 def _entries(store: MemoryStore, seqs: set[int]) -> dict[int, AuditEntry]:

@@ -44,7 +44,7 @@ def page(request: Request, store: MemoryStore, path: str) -> HttpResponse:
         path=place,
         hidden=tree_pages.is_hidden(place),
         crumbs=addresses.crumbs(store.id, store.name, place),
-        tree=branches.opened(store, place),
+        tree=branches.opened(store, place, listed=None if _after(request) else listing),
         deleted=_deleted(store, request.GET.get("deleted", "")),
         after=_after(request),
         acts=_acts(store.id, place),

@@ -1,15 +1,17 @@
 """The results of a search as a page shows them: by memory, with the matching lines and their context."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.models import AuditEntry, Memory, MemoryStore
 from memoryhub.text.folding import chosen_lines, found_lines, spans, window
 from memoryhub.web.common import masking, pages
+from memoryhub.web.common.marks import UNMARKED, Marks, marks_of
 from memoryhub.web.common.masking import Cover
 from memoryhub.web.common.text_lines import LINES as LINES_OF_A_PAGE
 from memoryhub.web.search.candidates import OLD
@@ -53,7 +55,7 @@ class Result:
     path: SafeString
     url: str
     in_trash: bool
-    flagged: bool
+    marks: Marks
     versions: Sequence[Version]
 
 
@@ -64,12 +66,13 @@ def results(hits: Iterable[Hit], stores: Mapping[str, MemoryStore], words: Seque
     for store_id in {hit.row.store for hit in hits}:
         seqs = [hit.row.seq for hit in hits if hit.row.store == store_id]
         told |= {(store_id, seq): entry for seq, entry in pages.entries(stores[store_id], *seqs).items()}
-    flagged = Memory.objects.flagged_among(stores, (hit.row.memory for hit in hits))
+    memories = Memory.objects.filter(store_id__in=stores, pk__in={hit.row.memory for hit in hits})
+    marks = marks_of(memories.only("store_id", "head_id", "path", "flagged"), timezone.now())
     covers: dict[str, Cover] = {}
     for store_id in {hit.row.store for hit in hits}:
         covers |= masking.covers(store_id, {hit.row.memory for hit in hits if hit.row.store == store_id})
     groups = groupby(hits, key=lambda hit: (hit.row.kind, hit.row.memory))
-    return [_result(list(group), stores, words, told, flagged, covers) for _, group in groups]
+    return [_result(list(group), stores, words, told, marks, covers) for _, group in groups]
 
 
 def _result(
@@ -77,7 +80,7 @@ def _result(
     stores: Mapping[str, MemoryStore],
     words: Sequence[str],
     told: Mapping[tuple[str, int], AuditEntry],
-    flagged: Collection[str],
+    marks: Mapping[str, Marks],
     covers: Mapping[str, Cover],
 ) -> Result:
     newest = hits[-1].row
@@ -94,7 +97,7 @@ def _result(
         path=marked_path(newest.path or "", words),
         url=url,
         in_trash=newest.in_trash,
-        flagged=newest.memory in flagged,
+        marks=marks.get(newest.memory, UNMARKED),
         versions=versions[::-1],
     )
 

@@ -197,7 +197,7 @@ def test_a_flag_is_seen_wherever_the_memory_is_found(
         Memory.objects.at("/plan.md").filter(store=store).update(flagged=True)
     browser, badge = signed_in(bob), "badge-flagged"
     assert rows(browser, store, "plan").count(badge) == 1
-    assert browser.get(reverse("search"), {"q": "plan"}).content.decode().count(badge) == 1
+    assert browser.get(reverse("search"), {"q": "plan"}).content.decode().count("mark-flagged") == 1
     for path, count in (("/plan.md", 1), ("/other-plan.md", 0)):
         memory = Memory.objects.at(path).get(store=store)
         for page in ("blame", "readers"):

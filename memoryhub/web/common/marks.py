@@ -1,0 +1,99 @@
+"""The marks at the name of a memory or a directory in the tree and in lists: what awaits a person, what keeps it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.actions.core.holds import Holds, holds_of
+from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One mark: its icon and its words; `kind` gives the icon its colour."""
+
+    kind: str
+    icon: str
+    words: Promise
+
+
+FOUND = {
+    FindingState.OPEN.value: Mark("found", "shield-alert", _("open finding")),
+    FindingState.DISMISSED.value: Mark("dismissed", "circle-x", _("dismissed finding")),
+}
+KEPT = {
+    HoldKind.HOLD.value: Mark("kept", "lock", _("legal hold")),
+    HoldKind.PIN.value: Mark("kept", "pin", _("pinned")),
+}
+WAITS = Mark("waits", "inbox", _("awaits review"))
+FLAGGED = Mark("flagged", "flag", _("flagged"))
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is marked.
+
+    `waits` means that the newest version awaits review. `found` is `open` if a memory has open findings, `dismissed` if
+    it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin.
+    """
+
+    waits: bool = False
+    found: str = ""
+    flagged: bool = False
+    kept: str = ""
+
+    @property
+    def shown(self) -> list[Mark]:
+        """Return the marks in the order of their urgency."""
+        found = FOUND.get(self.found)
+        marks = (
+            found if self.found == FindingState.OPEN else None,
+            WAITS if self.waits else None,
+            FLAGGED if self.flagged else None,
+            found if self.found == FindingState.DISMISSED else None,
+            KEPT.get(self.kept),
+        )
+        return [mark for mark in marks if mark]
+
+
+UNMARKED = Marks()
+
+
+def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds] | None = None) -> dict[str, Marks]:
+    """Return the marks of memories by id, in two queries and one more for the holds of each store not in `held`."""
+    memories = list(memories)
+    if not memories:
+        return {}
+    stores = {memory.store_id for memory in memories}
+    holds = {store: holds_of(store, at) for store in stores if not held or store not in held} | dict(held or {})
+    heads = MemoryVersion.objects.filter(store_id__in=stores, pk__in=[memory.head_id for memory in memories])
+    waiting = set(heads.unreviewed().values_list("pk", flat=True))
+    found = _found(stores, [memory.pk for memory in memories])
+    return {
+        memory.pk: Marks(
+            waits=memory.head_id in waiting,
+            found=found.get(memory.pk, ""),
+            flagged=memory.flagged,
+            kept=kept_by(holds[memory.store_id], memory.pk, memory.path),
+        )
+        for memory in memories
+    }
+
+
+def kept_by(holds: Holds, memory_id: str, path: str) -> str:
+    """Return the kind of what keeps a memory, or a directory with the id "": `hold`, `pin` or nothing."""
+    if holds.is_empty:
+        return ""
+    if holds.stops_removal(memory_id, path):
+        return str(HoldKind.HOLD)
+    return str(HoldKind.PIN) if holds.stops_policies(memory_id, path) else ""
+
+
+def _found(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
+    """Return `open` or `dismissed` for each memory that has such findings."""
+    rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
+    states = rows.order_by("state").values_list("memory_id", "state").distinct()
+    return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))
