@@ -209,7 +209,7 @@ NOT_PAGES = {
     "reveal_webhook", "test_webhook", "replay_failed", "replay_delivery",
     "selection", "reveal", "decide_findings", "decide_all_findings", "cancel_scan", "download_receipt",
 ), "POST") | dict.fromkeys((
-    "export_audit", "export_trash", "export_versions", "export_agents", "export_overview", "export_store_overview",
-    "export_rehearsal",
+    "export_audit", "export_trash", "export_versions", "export_life_line", "export_agents", "export_overview",
+    "export_store_overview", "export_rehearsal",
 ), "POST, streams")  # fmt: skip
 """Routes without a line, with the reason."""

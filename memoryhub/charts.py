@@ -161,6 +161,36 @@ def labelled(columns: int, most: int = LABELS) -> tuple[int, ...]:
     return tuple(column for column in range(columns) if (columns - 1 - column) % every == 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The numbers `first` to `last` in at most a given number of columns, each of as many numbers as the next, or of
+    one more or less."""
+
+    first: int
+    last: int
+    columns: int
+
+    @classmethod
+    def of(cls, first: int, last: int, most: int) -> "Scale":
+        return cls(first, last, min(most, last - first + 1))
+
+    def column(self, number: int) -> int:
+        """Return the column of a number; of the first or the last column if the number is outside."""
+        inside = min(max(number, self.first), self.last)
+        return (inside - self.first) * self.columns // (self.last - self.first + 1)
+
+    def bounds(self, column: int) -> tuple[int, int]:
+        """Return the first and the last number of a column."""
+        count = self.last - self.first + 1
+        low, high = (-(-at * count // self.columns) for at in (column, column + 1))
+        return self.first + low, self.first + high - 1
+
+    def x(self, number: int) -> float:
+        """Return the position of a number in per cent: `first` is at the left edge and `last` at the right one."""
+        inside = min(max(number, self.first), self.last)
+        return round(100 * (inside - self.first) / max(1, self.last - self.first), 3)
+
+
 def _place(column: int, columns: int) -> tuple[float, float]:
     """Return (x, width) of a bar in per cent."""
     width = min(WIDEST, 72 / columns)

@@ -94,3 +94,28 @@ def test_words_beneath_are_few_and_the_last_column_has_one(columns: int) -> None
     found = charts.labelled(columns)
     assert len(found) <= charts.LABELS
     assert found[-1] == columns - 1
+
+
+@given(st.integers(1, 10**9), st.integers(0, 10**6), st.integers(1, 130), st.data())
+def test_a_scale_puts_each_number_into_the_one_column_that_has_it(
+    first: int, more: int, most: int, data: st.DataObject
+) -> None:
+    scale = charts.Scale.of(first, first + more, most)
+    bounds = [scale.bounds(column) for column in range(scale.columns)]
+    assert len(bounds) == min(most, more + 1)
+    assert bounds[0][0] == first and bounds[-1][1] == first + more
+    assert all(end + 1 == start for (_low, end), (start, _high) in pairwise(bounds))
+    sizes = {high - low + 1 for low, high in bounds}
+    assert max(sizes) - min(sizes) <= 1 and min(sizes) >= 1
+    number = data.draw(st.integers(first, first + more))
+    assert [at for at, (low, high) in enumerate(bounds) if low <= number <= high] == [scale.column(number)]
+
+
+@given(st.integers(1, 10**9), st.integers(1, 10**6), st.data())
+def test_positions_on_a_scale_keep_the_order_and_stay_within_it(first: int, more: int, data: st.DataObject) -> None:
+    scale = charts.Scale.of(first, first + more, 100)
+    numbers = sorted(data.draw(st.lists(st.integers(first - 5, first + more + 5), min_size=2)))
+    places = [scale.x(number) for number in numbers]
+    assert places == sorted(places)
+    assert all(0 <= place <= 100 for place in places)
+    assert (scale.x(first), scale.x(first + more)) == (0, 100)

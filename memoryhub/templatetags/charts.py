@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import log2
 from typing import Any
 
 from django import template
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 register = template.Library()
@@ -47,3 +48,39 @@ def dots(marks: Iterable[Any]) -> SafeString:
             if (shape := mark.shape)
         ),
     )
+
+
+LIFE = (
+    '<a href="{}" tabindex="-1" aria-label="{}"><rect class="life-reach" x="{}%" width="{}%" height="58">'
+    "<title>{}</title></rect>{}</a>"
+)
+TICK = '<rect class="life-tick life-{}" x="{}%" y="{}" width="3" height="{}" rx="1" transform="translate(-1.5 0)"/>'
+READ = '<circle class="life-read" cx="{}%" cy="51" r="{}"/>'
+FINDING = '<svg x="{}%" overflow="visible"><path class="life-{}" d="M-4.5 9L0 1l4.5 8z"/></svg>'
+LIFE_BASE = 30
+
+
+@register.simple_tag
+def life_marks(life: Any) -> SafeString:
+    """Return the marks of a life line, one link for each column."""
+    rows = (
+        (mark.url, mark.name, round(mark.x - life.reach / 2, 3), life.reach, mark.name, _life_shapes(mark))
+        for mark in life.marks
+    )
+    return format_html_join("", LIFE, rows)
+
+
+def _life_shapes(mark: Any) -> SafeString:
+    """Return the shapes of one column: ticks of agents rise from the base line, and those of people hang from it."""
+    ticks = [(by, _height(count)) for by, count in mark.made.items() if count]
+    tops = {"agents": -1.0, "people": 0.0, "hub": -0.5}
+    shapes = format_html_join("", TICK, ((by, mark.x, LIFE_BASE + tops[by] * high, high) for by, high in ticks))
+    if mark.reads:
+        shapes += format_html(READ, mark.x, min(4.5, round(2.5 + log2(mark.reads) / 3, 1)))
+    if mark.open or mark.settled:
+        shapes += format_html(FINDING, mark.x, "open" if mark.open else "settled")
+    return shapes
+
+
+def _height(count: int) -> float:
+    return min(16.0, round(9 + log2(count) * 1.5, 1))

@@ -311,6 +311,29 @@ NAMES_AT = Statement(
     ).format(find="instr" if _SQLITE else "strpos")
 )
 
+_AT_PATH = "e.chain = %s and e.path = s.path and e.seq >= s.low and e.seq <= s.high"
+_READS = (
+    "with span (number, path, low, high) as (values {spans}), newest (number, path, low, high) as ("
+    " select s.number, s.path, coalesce((select e.seq from memoryhub_auditentry e"
+    f" where {_AT_PATH} order by e.seq desc limit 1 offset %s), s.low), s.high from span s)"
+    " select s.number, count(*), max(e.seq), max(s.low) from newest s cross join memoryhub_auditentry e"
+    f" where {_AT_PATH} and e.memory = %s and e.ok and e.command in ('view', 'download') group by s.number"
+)
+Span = tuple[int, str, int, int]
+"""A number, and the entries at a path between two seqs (inclusive)."""
+
+
+def reads_in(store: str, memory: str, spans: Sequence[Span], most: int) -> list[Row]:
+    """Return (number, reads, seq of the newest read, first scanned seq) for each span with a read of the memory.
+
+    In each span, only the newest `most` entries are scanned.
+    """
+    if not spans:
+        return []
+    connect()
+    text = _READS.format(spans=", ".join(["(%s, %s, %s, %s)"] * len(spans)))
+    return rows(Statement(text), *(value for span in spans for value in span), store, most - 1, store, memory)
+
 
 @lru_cache(maxsize=64)
 def for_paths(text: str, count: int) -> Statement:

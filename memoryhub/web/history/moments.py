@@ -23,6 +23,7 @@ from memoryhub.web.history import (
     past,
 )
 from memoryhub.web.history.moment_listing import Item, Listing
+from memoryhub.web.memories import life_line
 
 DAY = timedelta(days=1)
 
@@ -144,7 +145,9 @@ def slider(store: MemoryStore, seq: int, scope: Scope) -> dict[str, Any]:
     """Return the template context for the slider over a store's entries."""
     last = past.last_seq(store.id)
     first = removed_history.first_seq(store.id)
-    return {"seq": seq, "first": first, "last": last, "is_now": seq == last, "scope": scope, **told(store, seq)}
+    shown = {"seq": seq, "first": first, "last": last, "is_now": seq == last, "scope": scope, **told(store, seq)}
+    memory = Memory.objects.filter(store=store, pk=scope.memory).first() if scope.memory else None
+    return shown | {"life": life_line.of(memory, first, seq) if memory else None}
 
 
 def told(store: MemoryStore, seq: int) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from memoryhub.web.common.pages import see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.undo_banner import tell_done
-from memoryhub.web.memories import branches, conflict as memories_conflict, facts
+from memoryhub.web.memories import branches, conflict as memories_conflict, facts, life_line
 from memoryhub.web.memories.forms import EditForm, NewMemoryForm, RenameForm
 from memoryhub.web.memories.overrides import ask_reason, said_of_masked
 
@@ -45,6 +45,7 @@ def page(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     content = seen.text
     view = RENDERED if request.GET.get("view") == RENDERED else LINES
     shown: dict[str, Any] = {"view": view, "content": content, "seen": seen, "facts": facts.of(memory)}
+    shown["life"] = life_line.of(memory)
     if content is not None and view == RENDERED:
         shown["rendered"] = markdown.render(content)
     elif content is not None:

@@ -1,4 +1,4 @@
-"""Tables of the trash, a memory's versions and the agents as CSV or JSON; each download is audited first."""
+"""Tables of the trash, of a memory's versions and life line, and of the agents; each download is audited first."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from memoryhub.web.common.access import act, in_store, person, signed_in
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download
-from memoryhub.web.memories import trash as trash_page
+from memoryhub.web.memories import life_line, trash as trash_page
 
 Told = dict[str, Any]
 
@@ -47,6 +47,18 @@ def versions(request: Request, store: MemoryStore, memory_id: str) -> HttpRespon
     if memory is None:
         raise Http404
     return _answer(request, store.pk, "versions", _VERSIONS, _of_versions(memory), memory=memory.pk, path=memory.path)
+
+
+@require_POST
+@in_store(Role.VIEWER)
+def life(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
+    """Download the life line of a memory."""
+    memory = Memory.objects.filter(store=store, pk=memory_id).first()
+    line = life_line.of(memory) if memory else None
+    if memory is None or line is None:
+        raise Http404
+    records = [{name: cell.value for name, cell in zip(line.columns, row, strict=True)} for row in line.rows]
+    return _answer(request, store.pk, "life-line", line.columns, records, memory=memory.pk, path=memory.path)
 
 
 @require_POST

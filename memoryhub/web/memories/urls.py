@@ -25,5 +25,10 @@ urlpatterns = [
         tables.versions,
         name="export_versions",
     ),
+    path(
+        "stores/<slug:store_id>/memories/<slug:memory_id>/tables/life-line",
+        tables.life,
+        name="export_life_line",
+    ),
     path("tables/agents", tables.agents, name="export_agents"),
 ]

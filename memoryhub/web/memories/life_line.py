@@ -1,0 +1,262 @@
+"""The life line of a memory: its versions, reads, findings and absences, over the entries of its store.
+
+Its cost is bounded: a few hundred versions and a few thousand entries are read, however many there are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.actions.core import sql
+from memoryhub.charts import Scale
+from memoryhub.models import AuditChain, AuditEntry, Finding, FindingState, Memory, MemoryVersion, Operation
+from memoryhub.models.audit import ActorKind
+from memoryhub.web.common import moment_addresses as addresses
+from memoryhub.web.common.pictures import Cell, number
+
+COLUMNS = 100
+VERSIONS = 600
+"""The most versions that are read. Of a memory with more, they are evenly spaced, and each counts for several."""
+
+SCANNED = 50
+"""The most entries scanned for reads in one column."""
+
+FINDINGS, PATHS = 200, 40
+FEW = 2
+"""A memory to which less happened has no life line."""
+
+AGENTS, PEOPLE, HUB = "agents", "people", "hub"
+_KINDS = {ActorKind.KEY.value: AGENTS, ActorKind.USER.value: PEOPLE}
+
+
+@dataclass(slots=True)
+class Column:
+    """What happened in one column: versions by the kind of their author, reads, open and settled findings.
+
+    `seq` is the newest entry with one of them, and `at` its moment. With `more`, there are further reads.
+    """
+
+    seq: int = 0
+    x: float = 0
+    at: datetime | None = None
+    url: str = ""
+    made: dict[str, int] = field(default_factory=lambda: dict.fromkeys((AGENTS, PEOPLE, HUB), 0))
+    reads: int = 0
+    more: bool = False
+    open: int = 0
+    settled: int = 0
+    deleted: bool = False
+
+    @property
+    def when(self) -> str:
+        """Return the moment in words; without one, the entry, whose moment was removed."""
+        if self.at is None:
+            return _("entry %(seq)s") % {"seq": number(self.seq)}
+        return date_format(timezone.localtime(self.at), "j M Y H:i")
+
+    @property
+    def name(self) -> str:
+        """Return what happened as a sentence."""
+        return f"{self.when}: {', '.join(self._words())}"
+
+    @property
+    def reads_shown(self) -> str:
+        return f"{number(self.reads)}+" if self.more else number(self.reads)
+
+    def _words(self) -> Iterator[str]:
+        counts = (
+            (
+                self.made[AGENTS],
+                ngettext("%(count)s version by agents", "%(count)s versions by agents", self.made[AGENTS]),
+            ),
+            (
+                self.made[PEOPLE],
+                ngettext("%(count)s version by people", "%(count)s versions by people", self.made[PEOPLE]),
+            ),
+            (self.made[HUB], ngettext("%(count)s version by the hub", "%(count)s versions by the hub", self.made[HUB])),
+        )
+        yield from (words % {"count": number(count)} for count, words in counts if count)
+        if self.reads:
+            yield ngettext("%(count)s read", "%(count)s reads", self.reads) % {"count": self.reads_shown}
+        if found := self.open + self.settled:
+            yield ngettext("%(count)s finding", "%(count)s findings", found) % {"count": number(found)}
+        if self.deleted:
+            yield _("moved to the trash")
+
+
+@dataclass(frozen=True, slots=True)
+class LifeLine:
+    """A memory's life line. `gaps` are (x, width) of its absences, and `here` is the position of a chosen moment.
+
+    `reach` is the width of a column in per cent, and `present` is the position at which the memory began.
+    """
+
+    memory: Memory
+    marks: Sequence[Column]
+    reach: float
+    present: float
+    gaps: Sequence[tuple[float, float]]
+    here: float | None
+    says: str
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        """Return (mark, name) of the marks that occur."""
+        names = {AGENTS: _("by agents"), PEOPLE: _("by people"), HUB: _("by the hub")}
+        found = [(by, name) for by, name in names.items() if any(mark.made[by] for mark in self.marks)]
+        found += [("read", _("read"))] if any(mark.reads for mark in self.marks) else []
+        found += [("open", _("open finding"))] if any(mark.open for mark in self.marks) else []
+        found += [("settled", _("settled finding"))] if any(mark.settled for mark in self.marks) else []
+        return found + ([("gap", _("in the trash"))] if self.gaps else [])
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the head of the table."""
+        return [
+            _("When"), _("Entry"), _("By agents"), _("By people"), _("By the hub"), _("Reads"), _("Findings"),
+            _("To the trash"),
+        ]  # fmt: skip
+
+    @property
+    def rows(self) -> list[list[Cell]]:
+        """Return the table, newest first."""
+        return [self._row(mark) for mark in reversed(self.marks)]
+
+    @staticmethod
+    def _row(mark: Column) -> list[Cell]:
+        found = mark.open + mark.settled
+        counts = [Cell(count, number(count)) for count in mark.made.values()]
+        return [
+            Cell(mark.at and mark.at.isoformat(), mark.when, mark.url), Cell(mark.seq, number(mark.seq)), *counts,
+            Cell(mark.reads_shown, mark.reads_shown), Cell(found, number(found)),
+            Cell(int(mark.deleted), number(int(mark.deleted))),
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    number: int
+    seq: int
+    operation: str
+    path: str | None
+
+
+def of(memory: Memory, first: int | None = None, here: int | None = None) -> LifeLine | None:
+    """Return the life line of a memory, or None if too little happened to it.
+
+    It begins at the entry `first` (default: the memory's first version) and ends at the store's newest entry.
+    """
+    if memory.version_count + memory.read_count < FEW:
+        return None
+    versions = _versions(memory)
+    last = AuditChain.objects.filter(pk=memory.store_id).values_list("last_seq", flat=True).first() or 0
+    if not versions or last < 1:
+        return None
+    scale = Scale.of(min(first or versions[0].seq, last), last, COLUMNS)
+    columns = [Column() for _column in range(scale.columns)]
+    _add_versions(memory, versions, scale, columns)
+    _add_reads(memory, versions, scale, columns)
+    _add_findings(memory, scale, columns)
+    marks = _placed(memory, scale, [column for column in columns if column.seq])
+    place = None if here is None else scale.x(here)
+    reach, present = round(100 / scale.columns, 3), scale.x(versions[0].seq)
+    return LifeLine(memory, marks, reach, present, _gaps(versions, scale), place, _says(memory, marks, len(versions)))
+
+
+def _versions(memory: Memory) -> list[_Version]:
+    """Return at most VERSIONS versions, in order; of a memory with more, evenly spaced ones up to the newest."""
+    found = MemoryVersion.objects.of_memory(memory).order_by("number")
+    if memory.version_count > VERSIONS:
+        steps = ((at * (memory.version_count - 1)) // (VERSIONS - 1) + 1 for at in range(VERSIONS))
+        found = found.filter(number__in=list(steps))
+    return [_Version(*row) for row in found.values_list("number", "seq", "operation", "path")]
+
+
+def _add_versions(memory: Memory, versions: Sequence[_Version], scale: Scale, columns: Sequence[Column]) -> None:
+    entries = AuditEntry.objects.of_chain(memory.store_id).of_seqs({version.seq for version in versions})
+    kinds = dict(entries.values_list("seq", "actor_kind"))
+    stands_for = max(1, round(memory.version_count / VERSIONS))
+    for version in versions:
+        column = columns[scale.column(version.seq)]
+        column.seq = max(column.seq, version.seq)
+        column.made[_KINDS.get(kinds.get(version.seq, ""), HUB)] += stands_for
+        column.deleted = column.deleted or version.operation == Operation.DELETED
+
+
+def _add_reads(memory: Memory, versions: Sequence[_Version], scale: Scale, columns: Sequence[Column]) -> None:
+    """Count the reads of each column at the paths that the memory had then."""
+    spans: list[sql.Span] = []
+    places: list[int] = []
+    for path, low, high in _paths(versions, scale.last)[-PATHS:]:
+        for place in range(scale.column(low), scale.column(high) + 1):
+            start, end = scale.bounds(place)
+            spans.append((len(spans), path, max(low, start), min(high, end)))
+            places.append(place)
+    for at, reads, newest, scanned in sql.reads_in(memory.store_id, memory.pk, spans, SCANNED):
+        column = columns[places[at]]
+        column.seq = max(column.seq, newest)
+        column.reads += reads
+        column.more = column.more or scanned > spans[at][2]
+
+
+def _paths(versions: Sequence[_Version], last: int) -> list[tuple[str, int, int]]:
+    """Return each path of the memory with the first and the last entry after which it was there."""
+    found: list[tuple[str, int, int]] = []
+    ends = [following.seq - 1 for _version, following in pairwise(versions)] + [last]
+    for version, end in zip(versions, ends, strict=True):
+        if version.path is None or version.operation == Operation.DELETED:
+            continue
+        if found and found[-1][0] == version.path and found[-1][2] >= version.seq - 1:
+            found[-1] = (version.path, found[-1][1], max(end, found[-1][2]))
+        elif end >= version.seq:
+            found.append((version.path, version.seq, end))
+    return found
+
+
+def _add_findings(memory: Memory, scale: Scale, columns: Sequence[Column]) -> None:
+    found = Finding.objects.of_memory(memory.store_id, memory.pk).newest()
+    for state, seq in found.values_list("state", "version__seq")[:FINDINGS]:
+        if seq is None:
+            continue
+        column = columns[scale.column(seq)]
+        column.seq = max(column.seq, seq)
+        if state == FindingState.OPEN:
+            column.open += 1
+        else:
+            column.settled += 1
+
+
+def _placed(memory: Memory, scale: Scale, marks: Sequence[Column]) -> Sequence[Column]:
+    """Set the position, the moment and the address of each mark."""
+    entries = AuditEntry.objects.of_chain(memory.store_id).of_seqs(mark.seq for mark in marks)
+    moments = dict(entries.values_list("seq", "at"))
+    for mark in marks:
+        mark.x, mark.at = scale.x(mark.seq), moments.get(mark.seq)
+        mark.url = addresses.of_memory(memory.store_id, mark.seq, memory.pk)
+    return marks
+
+
+def _gaps(versions: Sequence[_Version], scale: Scale) -> list[tuple[float, float]]:
+    """Return (x, width) in per cent for each time in the trash."""
+    ends = [following.seq for _version, following in pairwise(versions)] + [scale.last]
+    found = []
+    for version, end in zip(versions, ends, strict=True):
+        start, stop = scale.x(version.seq), scale.x(end)
+        if version.operation == Operation.DELETED and stop > start:
+            found.append((start, round(stop - start, 3)))
+    return found
+
+
+def _says(memory: Memory, marks: Sequence[Column], drawn: int) -> str:
+    """Return the life line as a sentence."""
+    says = _("From %(first)s to %(last)s.") % {"first": marks[0].when, "last": marks[-1].when}
+    if memory.version_count > VERSIONS:
+        says += " " + _("Drawn from %(drawn)s of %(count)s versions.") % {
+            "drawn": number(drawn), "count": number(memory.version_count),
+        }  # fmt: skip
+    return says
