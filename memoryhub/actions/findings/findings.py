@@ -1,7 +1,9 @@
 """Screens new texts for sensitive values before they are stored, and records findings of flagged values."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from memoryhub import ids, sensitive
@@ -172,11 +174,24 @@ def note(store: Tree, memory_id: str, version_id: str, screened: Screened, place
     Findings that are known and open stay as they are. A resolved one gets the new position, and `settling` opens it
     again after the entry. Raises NeedsReason.
     """
-    found = [_row(store, memory_id, version_id, span, screened.text) for span in screened.flagged[:MOST]]
+    spans = recorded(screened.flagged, screened.text)
+    found = [_row(store, memory_id, version_id, span, screened.text) for span in spans]
     if place is not None:
         found += [_row(store, memory_id, version_id, span, place.path, in_path=True) for span in place.flagged]
     if found:
         _write(store, found, screened, place)
+
+
+def recorded(spans: Iterable[Span], text: str) -> list[Span]:
+    """Return the spans of a text to record: the first span of each value, and at most MOST.
+
+    If there are more, the kinds take turns, so that many values of one kind hide none of another kind.
+    """
+    by_kind: dict[str, dict[str, Span]] = defaultdict(dict)
+    for span in spans:
+        by_kind[span.kind].setdefault(text[span.start : span.end], span)
+    turns = zip_longest(*(values.values() for values in by_kind.values()))
+    return sorted(islice((span for turn in turns for span in turn if span is not None), MOST))
 
 
 def note_path(store: Tree, memories: Sequence[StoredMemory], place: ScreenedPath) -> None:

@@ -181,7 +181,7 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
         for old, new, in_path in ((before.text, text, False), (before.path, version.path, True)):
             if new and new != old:
                 spans = Novelty(None if in_path else old, new).found(kinds)
-                yield from _rows(scan, version, new, spans[: findings.MOST], in_path, at)
+                yield from _rows(scan, version, new, findings.recorded(spans, new), in_path, at)
         before = _Content(version.memory, text, version.path)
 
 

@@ -8,7 +8,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from django.db.models import Count, OuterRef, Subquery
@@ -24,8 +24,8 @@ CHUNK = 200
 WALK = 2_000
 """The most findings scanned for a page whose filter must check each one."""
 
-LOOK = 1_000
-"""The most open findings of a group of kinds, newest first, among which the worst are chosen."""
+LOOK = 500
+"""The most open findings that are read together to choose the worst among them."""
 
 _PLACE = re.compile(r"find_\w{26}", re.ASCII)
 
@@ -81,17 +81,17 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
 def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
     """Return the worst open findings, one for each memory, and the number of other open findings in that memory, by id.
 
-    The worst kinds come first, and among equally bad ones the newest. Of each group of kinds the newest LOOK findings
-    are considered, so that many findings of a harmless kind hide no worse one.
+    The worst kinds come first, and among equally bad ones the newest. If more than LOOK findings are open, each kind is
+    read by itself and each memory once, so that many findings hide none in another memory and none that is worse.
     """
-    rows = list(islice(_rows(Wanted(stores), "", CHUNK), look))
-    if len(rows) == look:
-        rows += chain.from_iterable(_newest_of(stores, group, look) for group in SEVERITY)
-    rows.sort(key=lambda row: row.id, reverse=True)
-    rows.sort(key=lambda row: SEVERITY.index(group_of(row.kind)))  # stable: within a group they stay newest first
+    rows = list(islice(_rows(Wanted(stores), "", CHUNK), look + 1))
     first: dict[str, Row] = {}
-    for row in rows:
-        first.setdefault(row.memory, row)
+    if len(rows) > look:
+        for group in SEVERITY:
+            _add_newest(first, stores, group, size)
+    else:
+        for row in sorted(rows, key=lambda row: SEVERITY.index(group_of(row.kind))):  # stable: still newest first
+            first.setdefault(row.memory, row)
     worst = [*islice(first.values(), size)]
     of_memories = Finding.objects.filter(store_id__in={row.store for row in worst}, state=FindingState.OPEN)
     of_memories = of_memories.filter(memory_id__in=[row.memory for row in worst]).order_by()
@@ -99,11 +99,33 @@ def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str,
     return {row.id: counts.get(row.memory, 1) - 1 for row in worst}
 
 
-def _newest_of(stores: Sequence[str], group: Group, most: int) -> Iterator[Row]:
-    """Yield the newest open findings of the kinds of one group."""
-    kinds = [kind.name for kind in KINDS.values() if kind.group == group]
-    found = Finding.objects.filter(store_id__in=stores, state=FindingState.OPEN, kind__in=kinds).newest()
-    return (Row(*row) for row in found.values_list("id", "store_id", "memory_id", "kind")[:most])
+def _add_newest(first: dict[str, Row], stores: Sequence[str], group: Group, size: int) -> None:
+    """Add the newest open findings of a group of kinds, one for each memory that is not yet in `first`, up to `size`.
+
+    Each store and kind is queried again only when its next finding may be the next one.
+    """
+    heads = _newest_of_kinds(stores, [kind.name for kind in KINDS.values() if kind.group == group])
+    while heads and len(first) < size:
+        head = heads.pop(heads.index(max(heads)))
+        of_kind = Finding.objects.of_store(head.store).filter(state=FindingState.OPEN, kind=head.kind)
+        for memory in of_kind.filter(id=head.id).values_list("memory_id", flat=True):
+            first.setdefault(memory, Row(head.id, head.store, memory, head.kind))
+        others = of_kind.filter(id__lt=head.id).exclude(memory_id__in=list(first)).newest()
+        heads += [head._replace(id=id) for id in others.values_list("id", flat=True)[:1]]
+
+
+class _Head(NamedTuple):
+    id: str
+    store: str
+    kind: str
+
+
+def _newest_of_kinds(stores: Sequence[str], kinds: Sequence[str]) -> list[_Head]:
+    """Return the newest open finding of each of these kinds in each store."""
+    of_store = Finding.objects.filter(store_id=OuterRef("pk"), state=FindingState.OPEN)
+    newest = [Subquery(of_store.filter(kind=kind).newest().values("id")[:1]) for kind in kinds]
+    found = MemoryStore.objects.filter(pk__in=stores).order_by("pk").values_list("pk", *newest)
+    return [_Head(id, store, kind) for store, *heads in found for kind, id in zip(kinds, heads, strict=True) if id]
 
 
 def _is_wanted(wanted: Wanted, row: Row, path: str | None) -> bool:

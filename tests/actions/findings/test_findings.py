@@ -357,3 +357,23 @@ def test_a_hostile_text_makes_only_so_many_findings(monkeypatch: pytest.MonkeyPa
     text = "".join(f"the password is hunter{number}!Xy\n" for number in range(9))
     hub.call(command="create", path="/memories/a.md", file_text=text)
     assert sorted(line for _, line, _ in findings_of(hub)) == [1, 2, 3]
+
+
+def test_many_values_of_one_kind_hide_none_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "MOST", 3)
+    hub = hub_with(password="flag", card="flag")
+    many = "".join(f"the password is hunter{number}!Xy\n" for number in range(9))
+    hub.call(command="create", path="/memories/a.md", file_text=f"{many}{CARD}\n")
+    assert sorted((kind, line) for kind, line, _ in findings_of(hub)) == [
+        ("card", 10),
+        ("password", 1),
+        ("password", 2),
+    ]
+
+
+def test_one_value_that_is_there_many_times_hides_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "MOST", 3)
+    hub = hub_with(password="flag")
+    again = "the password is hunter1!Xy\n" * 9
+    hub.call(command="create", path="/memories/a.md", file_text=f"{again}the password is hunter2!Xy\n")
+    assert sorted(line for _, line, _ in findings_of(hub)) == [1, 10]
