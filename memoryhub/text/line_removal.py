@@ -1,6 +1,6 @@
 """Removing whole lines from a text."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 
@@ -13,10 +13,13 @@ class Removed(NamedTuple):
 
 def without_lines(text: str, places: Iterable[tuple[int, int]]) -> Removed:
     """Return the text without the lines that overlap one of the places. A place is (start, end) in code points."""
-    lines = text.split("\n")
     gone: set[int] = set()
     for start, end in places:
-        first = text.count("\n", 0, start)
+        first = text.count("\n", 0, start) + 1
         gone.update(range(first, first + text.count("\n", start, max(start, end - 1)) + 1))
-    kept = [line for number, line in enumerate(lines) if number not in gone]
-    return Removed("\n".join(kept), tuple(number + 1 for number in sorted(gone)))
+    return Removed(without_numbers(text, gone), tuple(sorted(gone)))
+
+
+def without_numbers(text: str, numbers: Collection[int]) -> str:
+    """Return the text without the lines with these numbers, from 1."""
+    return "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in numbers)

@@ -15,6 +15,7 @@ from memoryhub.models import Finding, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.diffs import Diff
+from memoryhub.text.line_removal import without_numbers
 from memoryhub.web.common import masking
 from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.pages import next_of, see_other
@@ -73,7 +74,8 @@ def _plan(item: Item) -> Plan | None:
     if text is None or removed is None or not removed.lines:
         return None
     cover = masking.cover_of(item.store.pk, memory.pk)
-    diff = masking.compared(masking.masked(text, cover), masking.masked(removed.text, cover), cover)
+    shown = masking.masked(text, cover)  # the rest is not searched again: its values may be known only by what is gone
+    diff = masking.compared(shown, without_numbers(shown, removed.lines), cover)
     return Plan(diff, removed.lines, not removed.text.strip())
 
 
