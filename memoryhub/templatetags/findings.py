@@ -6,7 +6,7 @@ from django.utils import timezone
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore, User
 from memoryhub.web.common import kinds
 from memoryhub.web.findings.rows import Item, items_of
-from memoryhub.web.sessions.spread import Spread, spread
+from memoryhub.web.sessions.spread import Spread, carriers, spread
 
 register = template.Library()
 
@@ -44,11 +44,9 @@ def first_findings(context: template.Context, memory: Memory) -> list[Item]:
 
 @register.simple_tag(takes_context=True)
 def spread_of(context: template.Context, item: Item) -> Spread | None:
-    """Return how the line of a finding has spread; None if it is in a path, or its text no longer exists."""
-    finding, version = item.finding, item.version
-    if version is None or not version.text_id or finding.in_path or finding.fingerprint is None:
-        return None
-    return spread(item.store, item.memory, version.number, finding.line, item.entry, context["request"].user)
+    """Return how the text of a finding has spread; None if it is in a path, or no longer exists."""
+    of_value = carriers(item.finding, item.memory, item.version)
+    return spread(of_value, item.store, item.entry, context["request"].user) if of_value else None
 
 
 @register.simple_tag

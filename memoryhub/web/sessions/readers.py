@@ -1,6 +1,6 @@
 """Who has seen a version, or one line in all versions that contain it, and what they wrote afterwards."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.http import HttpResponse
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Row, Texts
-from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.models import Finding, Memory, MemoryStore, MemoryVersion, Role
 from memoryhub.protocol.text import count_lines
 from memoryhub.text import blame as lines_of
 from memoryhub.text.blame import Origin
@@ -23,6 +23,7 @@ from memoryhub.web.history.blame import lines_with_origins, picked, told_of_vers
 from memoryhub.web.history.blame_lines import Told
 from memoryhub.web.sessions.readers_groups import groups
 from memoryhub.web.sessions.readers_query import Wanted, older_page
+from memoryhub.web.sessions.spread import carriers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,17 @@ class Followed:
 @require_GET
 @in_store(Role.VIEWER)
 def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Show the readers of the version with the number `version` (default: the newest text), or of its line `line`."""
+    """Show the readers of the version with the number `version` (default: the newest text), or of its line `line`.
+
+    With the id of a `finding` of this version, show the readers of the finding's text, in all versions that have it.
+    """
     memory = memory_of(store, memory_id)
     version, problem = picked(memory, request.GET.get("version", ""))
     line, no_line = _line(request.GET.get("line", ""), version)
-    followed = _followed(memory, version, line) if line else None
-    rows, lines = _rows(memory, version, followed)
+    finding = Finding.objects.of_memory(store.pk, memory.pk).filter(pk=request.GET.get("finding", "")).first()
+    of_value = carriers(finding, memory, version) if finding and finding.version_id == version.pk else None
+    followed = _followed(memory, version, line) if line and not of_value else None
+    rows, lines = (of_value.ahead.rows, of_value.lines) if of_value else _rows(memory, version, followed)
     page = older_page(Wanted.of(store.pk, rows, lines), number_of(request, "before"))
     return render(
         request,
@@ -70,8 +76,9 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             store,
             memory=memory,
             version=version,
-            line=line,
+            line=finding.line if finding and of_value else line,
             followed=followed,
+            of_value=of_value,
             problem=problem or no_line,
             groups=groups(page.seen, store, person(request)),
             older=page.older,
@@ -99,8 +106,10 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
     }
 
 
-def _rows(memory: Memory, version: MemoryVersion, followed: Followed | None) -> tuple[list[Row], dict[int, int | None]]:
-    """Return the relevant versions, and the line to look for in each by version number (None: any line).
+def _rows(
+    memory: Memory, version: MemoryVersion, followed: Followed | None
+) -> tuple[list[Row], dict[int, Sequence[int] | None]]:
+    """Return the relevant versions, and the lines to look for in each by version number (None: any line).
 
     Redacted versions between those with the line are included, since they may have contained it.
     """
@@ -110,7 +119,7 @@ def _rows(memory: Memory, version: MemoryVersion, followed: Followed | None) -> 
     rows = list(blame.onward(memory, followed.origin.since).rows)
     last = max(followed.lines)
     gone = [row.number for row in rows if row.text is None and not row.is_deletion and row.number < last]
-    return rows, {**dict.fromkeys(gone), **followed.lines}
+    return rows, {**dict.fromkeys(gone), **{number: [line] for number, line in followed.lines.items()}}
 
 
 def _followed(memory: Memory, version: MemoryVersion, line: int) -> Followed:

@@ -53,7 +53,8 @@ class Entry(NamedTuple):
 class Seen:
     """An answer that showed the lines `first` to `last` of a version (None: all lines).
 
-    If `line` is set, the answer showed that line. `own` means that the call of this answer made the version.
+    If `line` is set, the answer showed that line, the first of those looked for. `own` means that the call of this
+    answer made the version.
     """
 
     entry: Entry
@@ -89,13 +90,13 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The versions to look for, each with the line to look for (None: any line)."""
+    """The versions to look for, each with the lines to look for (None: any line)."""
 
     chain: str
-    lines: Mapping[str, tuple[Row, int | None]]
+    lines: Mapping[str, tuple[Row, Sequence[int] | None]]
 
     @classmethod
-    def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, int | None]) -> "Wanted":
+    def of(cls, chain: str, rows: Sequence[Row], lines: Mapping[int, Sequence[int] | None]) -> "Wanted":
         """Return the query for those versions in `rows` whose numbers are in `lines`."""
         return cls(chain, {row.id: (row, lines[row.number]) for row in rows if row.number in lines})
 
@@ -188,13 +189,14 @@ def _seen(wanted: Wanted, entry: Entry, repeats: "_Repeats") -> Seen | None:
         shown, first, last = repeats.of(entry.replay_of)
     if shown not in wanted.lines:
         return None
-    version, line = wanted.lines[shown or ""]
+    version, lines = wanted.lines[shown or ""]
     own = entry.seq == version.seq
     if entry.command not in READS and first is None:
         return None
-    if line is not None and first is not None and last is not None and not first <= line <= last:
-        return None
-    return Seen(entry, version, line, first, last, own)
+    if lines is None:
+        return Seen(entry, version, None, first, last, own)
+    seen = [line for line in lines if first is None or last is None or first <= line <= last]
+    return Seen(entry, version, seen[0], first, last, own) if seen else None
 
 
 class _Repeats:

@@ -1,11 +1,11 @@
-"""How a line has spread since it was written: which other sessions have read it, and what they wrote afterwards."""
+"""How the text of a finding has spread since it was written: which sessions have read it, and what they wrote then."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryhub.actions.history import blame
-from memoryhub.actions.history.blame import Texts
-from memoryhub.models import AuditEntry, Memory, MemoryStore, User
+from memoryhub.actions.history.blame import History, Texts
+from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.text import blame as lines_of
 from memoryhub.web.sessions.readers_groups import Group, Write, groups
@@ -18,13 +18,14 @@ NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The other sessions that have read a line, without the one that wrote it.
+    """The other sessions that have read a text, without the one that wrote it, and agents that used no session.
 
     `written` has one write for each path, oldest first. `more` means that not everything was examined, so there may be
     other sessions and writes.
     """
 
     sessions: int
+    agents: int
     written: Sequence[Write]
     more: bool
 
@@ -37,26 +38,81 @@ class Spread:
         return len(self.written) - len(self.named)
 
 
-def spread(store: MemoryStore, memory: Memory, number: int, line: int, writer: AuditEntry | None, user: User) -> Spread:
-    """Return who has read a line since it was written, wherever it was in later versions.
+@dataclass(frozen=True, slots=True)
+class Carriers:
+    """The versions from one on, and by version number the lines that have a value.
 
-    `line` is its number in version `number`, and `writer` the entry that wrote it.
+    The lines are None if the text was redacted, so that it may have had the value.
     """
-    ahead = blame.onward(memory, number, most=MOST_VERSIONS)
+
+    ahead: History
+    lines: Mapping[int, Sequence[int] | None]
+
+    def wanted(self, store: MemoryStore) -> Wanted:
+        return Wanted.of(store.pk, self.ahead.rows, self.lines)
+
+
+def carriers(finding: Finding, memory: Memory, version: MemoryVersion | None) -> Carriers | None:
+    """Return where the value of a finding is, in its own version and in those after it.
+
+    None if the finding is in a path, or if its text no longer exists.
+    """
+    if version is None or not version.text_id or finding.in_path or finding.fingerprint is None:
+        return None
+    ahead = blame.onward(memory, version.number, most=MOST_VERSIONS)
     versions = ahead.versions()
     texts = Texts(memory.store_id, list(lines_of.first_places(versions)))
-    lines = lines_of.follow(versions, line, texts, lines_of.Work())
-    page = older_page(Wanted.of(store.pk, list(ahead.rows), dict(lines)), None, size=MOST_READS)
-    readers = [group for group in groups(page.seen, store, user) if _is_other(group, writer)]
+    value = texts(version.text_id)[finding.start : finding.end]
+    if not value:
+        return None
+    by_text: dict[str, list[int]] = {}
+    lines: dict[int, Sequence[int] | None] = {}
+    for number, text in ((one.number, one.text) for one in versions):
+        if text is None:
+            lines[number] = None
+            continue
+        if text not in by_text:
+            by_text[text] = lines_with(texts(text), value)
+        if by_text[text]:
+            lines[number] = by_text[text]
+    return Carriers(ahead, lines)
+
+
+def lines_with(text: str, value: str) -> list[int]:
+    """Return the numbers of the lines, from 1, on which the occurrences of a value begin or go on."""
+    found: list[int] = []
+    line, counted, at = 1, 0, text.find(value)
+    while at >= 0:
+        line, counted = line + text.count("\n", counted, at), at
+        found += range(max(line, found[-1] + 1 if found else 1), line + value.count("\n") + 1)
+        at = text.find(value, at + len(value))
+    return found
+
+
+def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, user: User) -> Spread:
+    """Return who has read a value since it was written. `writer` is the entry that wrote it (None: it was removed)."""
+    page = older_page(of_value.wanted(store), None, size=MOST_READS)
+    found = [group for group in groups(page.seen, store, user) if group.last.kind == ActorKind.KEY]
+    sessions = [group for group in found if group.session and not _is_writers(group, writer)]
+    agents = [group for group in found if not group.session]
     by_path: dict[str, Write] = {}
-    for group in readers:
+    for group in sessions:
         for write in group.written:
             by_path.setdefault(write.new_path or write.path or "", write)
-    more = page.older is not None or not ahead.whole or any(group.more for group in readers)
-    return Spread(len(readers), sorted(by_path.values(), key=lambda write: write.at), more)
+    others = [group for group in agents if not _is_writers(group, writer)]
+    more = (
+        page.older is not None
+        or not of_value.ahead.whole
+        or None in of_value.lines.values()
+        or writer is None  # later entries may have been removed too
+        or len(others) < len(agents)  # without a session, one run of an agent cannot be told from another
+        or any(group.more for group in sessions)
+    )
+    return Spread(len(sessions), len(others), sorted(by_path.values(), key=lambda write: write.at), more)
 
 
-def _is_other(group: Group, writer: AuditEntry | None) -> bool:
-    """Return whether the group is a session of an agent, and not the session that wrote the line."""
-    is_agents = group.session is not None and group.last.kind == ActorKind.KEY
-    return is_agents and (writer is None or group.last.session != writer.session)
+def _is_writers(group: Group, writer: AuditEntry | None) -> bool:
+    """Return whether the group is the session of an entry, or its agent if both used no session."""
+    if writer is None or group.last.session != writer.session:
+        return False
+    return group.session is not None or group.last.author == writer.author_id

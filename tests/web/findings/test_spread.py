@@ -5,10 +5,13 @@ import re
 import pytest
 from django.urls import reverse
 
+from memoryhub.actions.erasure import redaction
 from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.web.sessions import spread
 from tests.fixtures import signed_in
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits
 from tests.web.history.versions import Caller
+from tests.web.memories.pages import act
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +36,7 @@ def said(user: User, address: str = "/") -> str:
     """The words of a page about its only finding."""
     html = signed_in(user).get(address).content.decode()
     html = re.sub(r"<!--.*?-->|<[^>]+>", " ", html[html.index("This line") :])
-    return re.sub(r"\s+", " ", html)[:400]
+    return re.sub(r"\s+", " ", html).replace(" .", ".")[:400]
 
 
 def test_nobody_else_has_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:
@@ -69,6 +72,56 @@ def test_it_is_followed_when_the_line_moves_and_the_memory_is_renamed(
     view(caller, "second", "/law.md", view_range=[8, 8])
     view(caller, "third", "/law.md")
     assert "2 other sessions read it" in said(alice)
+
+
+def test_it_is_followed_while_the_line_around_the_text_changes(poisoned: Memory, caller: Caller, alice: User) -> None:
+    caller.replace("/rules.md", f"- {POISON}", f"* {POISON} Now.")
+    view(caller, "victim")
+    assert "One other session read it." in said(alice)
+    link = reverse("readers", args=[poisoned.store_id, poisoned.pk])
+    found = finding(poisoned.store, "instructions")
+    page = signed_in(alice).get(link, {"version": "1", "finding": found.pk})
+    assert [group.session.name for group in page.context["groups"]] == ["victim", "writer"]
+    assert f"{link}?version=1&amp;finding={found.pk}" in signed_in(alice).get("/").content.decode()
+
+
+def test_whoever_read_the_same_text_in_another_line_has_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:
+    caller.call("insert", path="/memories/rules.md", insert_line=5, insert_text=f"{POISON}\n")
+    view(caller, "victim", view_range=[6, 6])
+    view(caller, "elsewhere", view_range=[5, 5])
+    assert "One other session read it." in said(alice)
+
+
+def test_a_number_that_may_be_too_small_says_so(
+    poisoned: Memory, caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spread, "MOST_READS", 2)
+    for session in ("victim", "noise", "noise"):
+        view(caller, session)
+    assert "At least one other session read it." in said(alice)
+    for _ in range(2):
+        view(caller, "writer")
+    assert "Other sessions may have read it. Who has seen it" in said(alice)
+
+
+def test_agents_without_a_session_read_it_too(poisoned: Memory, caller: Caller, alice: User) -> None:
+    caller.session = None
+    caller.call("view", path="/memories/rules.md")
+    assert "One agent read it without a session. Who has seen it" in said(alice)
+
+
+def test_an_agent_without_sessions_may_have_read_its_own_line_elsewhere(caller: Caller, alice: User) -> None:
+    caller.session = None
+    caller.create("/rules.md", f"{POISON}\nend\n")
+    caller.call("view", path="/memories/rules.md")
+    assert "Other sessions may have read it." in said(alice)
+
+
+def test_a_redacted_version_may_have_had_it(poisoned: Memory, caller: Caller, alice: User) -> None:
+    redacted = caller.replace("/rules.md", "Be kind.", "Be very kind.")
+    caller.replace("/rules.md", "Be very kind.", "Be kind to all.")
+    redaction.redact_version(poisoned.store_id, redacted.pk, act())
+    assert "Other sessions may have read it." in said(alice)
 
 
 def test_many_writes_are_named_in_part(poisoned: Memory, caller: Caller, alice: User) -> None:
