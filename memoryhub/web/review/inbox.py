@@ -1,14 +1,14 @@
 """The review inbox: versions by agents that no one has reviewed, from all stores of a person."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from memoryhub.models import MemoryStore, User
 from memoryhub.web.common.access import person, signed_in
@@ -16,7 +16,7 @@ from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, Filter, named, resolved
 from memoryhub.web.review.items import Item, items_of
-from memoryhub.web.review.queries import BadPlace, Page, page
+from memoryhub.web.review.queries import CHUNK, BadPlace, Page, page
 
 LABELS = {
     "store": lambda: _("Store"), "agent": lambda: _("Agent"), "session": lambda: _("Session"),
@@ -24,6 +24,8 @@ LABELS = {
     "after": lambda: _("After"),
 }  # fmt: skip
 NOTHING = Page([], None, False)
+MOST_NEW = 50
+"""The most versions that are counted as new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,11 @@ class Group:
 @require_safe
 @signed_in
 def review(request: Request) -> HttpResponse:
-    """Show a page of the inbox; a malformed filter finds nothing and shows an error."""
-    user = person(request)
+    """Show a page of the inbox; a malformed filter finds nothing and shows an error.
+
+    A script asks for a further page, and puts it in place of the link to it.
+    """
+    user, loaded_at = person(request), timezone.now()
     stores = visible_stores(user)
     wanted, found, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
     try:
@@ -59,9 +64,10 @@ def review(request: Request) -> HttpResponse:
     except BadPlace:
         problem = _("This link is out of date. Start again from the beginning.")
     items = items_of(found.rows, user, timezone.now())
+    further = bool(request.htmx and request.GET.get("from"))
     return render(
         request,
-        "review/inbox.html",
+        "review/_page.html" if further else "review/inbox.html",
         {
             "filter": wanted,
             "bar": request.GET.get("q") or wanted.words,
@@ -71,12 +77,37 @@ def review(request: Request) -> HttpResponse:
             "problem": problem,
             "page": found,
             "next": found.next and wanted.query(**{"from": found.next}),
+            "news": wanted.query(since=str(int(loaded_at.timestamp() * 1000) + 1)),
             "is_first": not request.GET.get("from"),
             "may_decide": any(item.may_decide for item in items),
-            "here": request.get_full_path(),
+            "here": f"{request.path}?{wanted.query()}" if further else request.get_full_path(),
             **_switches(wanted),
         },
     )
+
+
+@require_GET
+@signed_in
+def news(request: Request) -> HttpResponse:
+    """Answer with a link that says how many versions came since the page was loaded; 204 if none did.
+
+    The time in milliseconds is `since`. Only the newest versions are scanned for those that match the filter.
+    """
+    stores, now = visible_stores(person(request)), timezone.now()
+    since = request.GET.get("since", "")
+    try:
+        wanted = replace(Filter.of(request.GET.dict()), order=NEWEST)
+        target = resolved(wanted, stores, now=now, zone=timezone.get_current_timezone())
+    except Malformed:
+        return HttpResponse(status=204)
+    if not since.isascii() or not since.isdigit() or len(since) > 15:
+        return HttpResponse(status=204)
+    rows = page(target, newest=True, size=MOST_NEW + 1, walk=CHUNK).rows
+    count = sum(row.at.timestamp() * 1000 > int(since) for row in rows)
+    if not count:
+        return HttpResponse(status=204)
+    shown = {"count": min(count, MOST_NEW), "is_more": count > MOST_NEW, "query": wanted.query()}
+    return render(request, "review/_news.html", shown)
 
 
 def visible_stores(user: User) -> list[str]:

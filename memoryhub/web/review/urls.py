@@ -6,6 +6,7 @@ from memoryhub.web.review import bulk, decide, flag, inbox
 
 urlpatterns = [
     path("review", inbox.review, name="review"),
+    path("review/new", inbox.news, name="review_news"),
     path("review/decide", bulk.decide_many, name="decide_many"),
     path("stores/<slug:store_id>/review", decide.decide, name="decide"),
     path("stores/<slug:store_id>/review/claim", decide.claim, name="claim"),

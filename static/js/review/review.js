@@ -6,7 +6,9 @@ const RENEW = 120_000; // milliseconds after which a claim is renewed; it expire
 const claimed = new Map();
 // Milliseconds, as in shortcuts.js: a letter this soon after `g` names a place and decides nothing.
 const SEQUENCE_WITHIN = 1200;
+const NEAR_THE_END = 3; // items: when one of the last has the focus, the next page loads
 let following = null;
+let asked = null;
 let goingSince = -Infinity;
 
 const inbox = () => document.querySelector("[data-review-inbox]");
@@ -88,9 +90,17 @@ function dropIfReplaced(event) {
   if (event.detail.requestConfig.elt !== item && present?.matches("[data-review-item]")) refresh(present);
 }
 
+// Loads the next page in place of the link to it.
+function loadMore(item) {
+  const link = document.querySelector("[data-review-more]");
+  if (link && items().slice(-NEAR_THE_END).includes(item)) window.htmx.trigger(link, "review:more");
+}
+
 document.addEventListener("focusin", (event) => {
   const item = itemOf(event.target);
-  if (item) begin(item);
+  if (!item) return;
+  begin(item);
+  loadMore(item);
 });
 
 document.addEventListener("change", (event) => {
@@ -112,6 +122,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.elt.matches("[data-review-more]")) {
+    asked = { xhr: event.detail.xhr, hadFocus: event.detail.elt === document.activeElement, last: items().at(-1) };
+  }
   const item = event.detail.elt.closest("[data-review-item], [data-review-decided]");
   item?.addEventListener("htmx:beforeSwap", dropIfReplaced);
   if (!item || event.detail.elt === item) return;
@@ -120,6 +133,12 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 });
 
 document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.detail.xhr === asked?.xhr) {
+    count();
+    const all = items();
+    if (asked.hadFocus) focusOn(all[all.indexOf(asked.last) + 1]);
+    asked = null;
+  }
   if (!following || event.detail.xhr !== following.xhr) return; // another answer, for example to a claim
   const { id, next } = following;
   following = null;

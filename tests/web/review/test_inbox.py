@@ -226,6 +226,37 @@ def test_the_pages_together_are_everything_once(
     assert sorted(found) == sorted([(f"/notes/{n}.md", v) for n in range(5) for v in (1, 1, 2)])
 
 
+def test_a_script_gets_only_the_next_versions_to_put_in_place_of_the_link(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_inbox.page, "__kwdefaults__", {"newest": False, "size": 3, "walk": 2000})
+    for number in range(5):
+        caller.create(f"/notes/{number}.md", "a\n")
+    client = signed_in(alice)
+    address = reverse("review") + "?" + inbox(client, path="/notes").context["next"]
+    part = client.get(address, headers={"HX-Request": "true"})
+    html = part.content.decode()
+    assert shown(part) == [("/notes/3.md", 1), ("/notes/4.md", 1)]
+    assert "<html" not in html and "data-review-more" not in html
+    assert f'name="next" value="{reverse("review")}?path=%2Fnotes"' in html
+
+
+def test_the_inbox_says_how_many_versions_have_come_since(caller: Caller, agent: Agent, alice: User) -> None:
+    caller.create("/a.md", "a\n")
+    client = signed_in(alice)
+    assert "data-news" in inbox(client, path="/notes").content.decode()
+    since = str(int(caller.at.timestamp() * 1000) + 1)
+    told = {"path": "/notes", "since": since}
+    assert client.get(reverse("review_news"), told).status_code == 204
+    caller.at += timedelta(minutes=1)
+    caller.create("/notes/b.md", "b\n")
+    caller.create("/elsewhere.md", "c\n")
+    answer = client.get(reverse("review_news"), told).content.decode()
+    assert "1 new" in answer and 'href="/review?path=%2Fnotes&amp;order=newest"' in answer
+    for strange in ("", "x", "9" * 40):
+        assert client.get(reverse("review_news"), {"since": strange}).status_code == 204
+
+
 @pytest.mark.parametrize("words", ["path:/rare", 'agent:"support bot" session:run-2', "path:/rare/3.md"])
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_a_page_looks_at_so_many_and_goes_on(

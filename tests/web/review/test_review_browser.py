@@ -8,6 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import AuditEntry, Claim, Memory, MemoryStore, MemoryVersion, Review, Role, User
+from memoryhub.web.review import queries
 from tests.browser import PATIENCE, axe, sign_in_as
 from tests.fixtures import BY
 from tests.patience import wait_until
@@ -112,6 +113,24 @@ def test_the_keys_go_through_the_inbox(inbox: Page, made: list[Memory], alice: U
     inbox.wait_for_url("**/review")
     assert states(made)[2] == "approved"
     expect(inbox.get_by_role("heading", name="Nothing awaits review")).to_be_visible()
+
+
+def test_the_next_versions_come_under_the_focus(
+    page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries.page, "__kwdefaults__", {"newest": False, "size": 4, "walk": 800})
+    caller = Caller(store, key, session="run-1")
+    for number in range(9):
+        caller.create(f"/{number}.md", "line\n" * 40)
+    items = opened(page, live_server, alice).locator("[data-review-item]")
+    press(page, *"jj")
+    expect(items.nth(7)).to_be_attached()
+    press(page, *"jjjj")
+    expect(items.nth(8)).to_be_attached()
+    press(page, *"jj", "a")
+    settled(page, "Approved version 1 of /7.md.")
+    has_focus(page, "/8.md")
+    expect(page.locator("[data-review-more]")).to_have_count(0)
 
 
 def test_enter_opens_the_version_and_undo_brings_an_item_back(inbox: Page, made: list[Memory]) -> None:
