@@ -135,6 +135,7 @@ def _of_review(store: MemoryStore, memory: Memory) -> Iterator[Page]:
     yield page("review")
     yield page("review", "?group=memory", called="review-by-memory")
     yield page("review", "?q=path:/nowhere", called="review-nothing")
+    yield page("decided")
 
 
 def poisoned(store: MemoryStore) -> Session:

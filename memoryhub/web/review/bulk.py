@@ -9,7 +9,9 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
@@ -27,6 +29,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.review import acts
 from memoryhub.web.review.decide import with_links
+from memoryhub.web.review.decided import written
 from memoryhub.web.review.filters import Filter, resolved
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
@@ -187,6 +190,7 @@ def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> Htt
     """Carry out the decision with one entry per store; several entries share a group id."""
     now = timezone.now()
     doing = act(request, note, group=ids.new_id(ids.GROUP, now) if len(parts) > 1 else None)
+    entries = []
     for part in parts:
         try:
             done, left = acts.MANY[verb.name](part.store.pk, part.versions, doing)
@@ -195,7 +199,18 @@ def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> Htt
             continue
         decisions.release(part.store.pk, part.memories, person(request))
         _tell(request, part, verb, done, left)
+        entries += [(part.store.pk, done.seq)] if done else []
+    if verb.is_answer and len(entries) > 1:
+        _offer_undo(request, entries)
     return see_other(next_of(request, "review"))
+
+
+def _offer_undo(request: Request, entries: Sequence[tuple[str, int]]) -> None:
+    """Offer to undo together what was decided in several stores."""
+    undo = reverse("undo_decisions", query={"entries": written(entries), "next": next_of(request, "review")})
+    link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
+    said = _("What was decided in these stores can be undone together.")
+    messages.success(request, format_html(link, said, undo, _("Undo all")))
 
 
 def _tell(request: Request, part: Part, verb: Verb, done: decisions.Done | None, left: int) -> None:

@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from memoryhub.web.review import bulk, decide, flag, inbox
+from memoryhub.web.review import bulk, decide, decided, flag, inbox
 
 urlpatterns = [
     path("review", inbox.review, name="review"),
     path("review/new", inbox.news, name="review_news"),
+    path("review/decided", decided.page, name="decided"),
+    path("review/undo", decided.undo, name="undo_decisions"),
     path("review/decide", bulk.decide_many, name="decide_many"),
     path("stores/<slug:store_id>/review", decide.decide, name="decide"),
     path("stores/<slug:store_id>/review/claim", decide.claim, name="claim"),

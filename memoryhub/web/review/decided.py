@@ -1,0 +1,175 @@
+"""The decisions that a person made about versions, newest first, and undoing them: all of one press at once."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.http import require_http_methods, require_safe
+
+from memoryhub import ids
+from memoryhub.actions.history import revert
+from memoryhub.actions.review.verbs import ANSWERS, VERBS, WHO, Verb
+from memoryhub.models import AuditEntry, MemoryStore, Role, User
+from memoryhub.models.audit import LAST_SEQ
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.audit.filters import NO_FILTER
+from memoryhub.web.audit.queries import BadPlace, Page, Search, older_page
+from memoryhub.web.audit.rows import Row, rows_of
+from memoryhub.web.audit.sentences import told_of
+from memoryhub.web.common.access import act, person, signed_in
+from memoryhub.web.common.pages import next_of, see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.review.inbox import visible_stores
+from memoryhub.web.review.items import roles_in
+
+SIZE = 20
+PART, PARTS = 50, 5
+"""The entries of a person that are scanned at once for a page, and the most such parts."""
+MOST_REOPENED = 500
+"""The most entries of a store that are checked for decisions that were undone."""
+MOST_ENTRIES = 200
+"""The most entries that are undone together: one for each store in which a person decided with one press."""
+
+_ENTRIES = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What one press decided: the audit entry of each store. `is_undone` means that each was undone since."""
+
+    verb: Verb
+    rows: Sequence[Row]
+    is_undone: bool
+
+    @property
+    def first(self) -> AuditEntry:
+        return self.rows[0].entry
+
+    @property
+    def entries(self) -> str:
+        """Return the entries as the form names them."""
+        return written((row.entry.chain, row.entry.seq) for row in self.rows)
+
+
+@require_safe
+@signed_in
+def page(request: Request) -> HttpResponse:
+    """Show a page of the person's own decisions."""
+    user, problem = person(request), ""
+    try:
+        entries, older = _found(user, visible_stores(user), request.GET.get("before"))
+    except BadPlace:
+        entries, older = [], None
+        problem = _("This link is out of date. Start again from the beginning.")
+    shown = {"decided": _grouped(entries), "older": older, "problem": problem, "is_first": "before" not in request.GET}
+    return render(request, "review/decided.html", shown | {"here": request.get_full_path()})
+
+
+def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[AuditEntry], str | None]:
+    """Return the entries of the next decisions, and the place where the page after them begins."""
+    names = {verb.name for verb in ANSWERS}
+    entries: list[AuditEntry] = []
+    found = Page([], None, before)
+    for part in range(PARTS):
+        if len(entries) >= SIZE or (part and found.older is None):
+            break
+        found = older_page(Search(author=user.pk), stores, found.older, PART)
+        entries += [entry for entry in found.entries if entry.command in names and entry.ok]
+    return entries, found.older
+
+
+def _grouped(entries: Sequence[AuditEntry]) -> list[Decided]:
+    """Return the decisions with the entries of one press together."""
+    undone = _undone(entries)
+    found = [list(rows) for _group, rows in groupby(rows_of(entries, NO_FILTER), key=_press)]
+    return [
+        Decided(
+            VERBS[rows[0].entry.command or ""],
+            rows,
+            all(row.entry.seq in undone.get(row.entry.chain, ()) for row in rows),
+        )
+        for rows in found
+    ]
+
+
+def _press(row: Row) -> str:
+    """Return what the entries of one press share."""
+    return row.entry.group or f"{row.entry.chain}:{row.entry.seq}"
+
+
+def _undone(entries: Sequence[AuditEntry]) -> Mapping[str, set[object]]:
+    """Return the seqs of the entries that were undone, by store."""
+    first: dict[str, int] = {}
+    for entry in entries:
+        first[entry.chain] = min(first.get(entry.chain, entry.seq), entry.seq)
+    found = {}
+    for store, seq in first.items():
+        reopened = AuditEntry.objects.of_chain(store).of_command("reopen").filter(seq__gt=seq).newest()
+        inputs = reopened.values_list("input", flat=True)[:MOST_REOPENED]
+        found[store] = {told_of(input).get("entry") for input in inputs}
+    return found
+
+
+def written(entries: Iterable[tuple[str, int]]) -> str:
+    """Return entries as a form or an address names them."""
+    return ",".join(f"{store}:{seq}" for store, seq in entries)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def undo(request: Request) -> HttpResponse:
+    """Undo the decisions of several entries, as far as no one has decided again; ask first if it is only opened."""
+    named = request.POST.get("entries") or request.GET.get("entries", "")
+    if not _ENTRIES.fullmatch(named):
+        return HttpResponseBadRequest(_("This decision does not exist. Nothing was done."))
+    pairs = [(store, int(seq)) for store, seq in (part.split(":") for part in named.split(",")[:MOST_ENTRIES])]
+    stores = _stores(person(request), [store for store, seq in pairs if seq <= LAST_SEQ])
+    if not stores:
+        raise PermissionDenied
+    back = next_of(request, "decided")
+    if request.method != "POST":
+        shown = {"entries": named, "stores": list(stores.values()), "next": back}
+        return render(request, "review/undo_several.html", shown)
+    _undo(request, [(stores[store], seq) for store, seq in pairs if store in stores])
+    return see_other(back)
+
+
+def _stores(user: User, named: Sequence[str]) -> dict[str, MemoryStore]:
+    """Return the named stores in which the person may decide."""
+    roles = roles_in(user, named)
+    mine = [s for s in named if user.is_superuser or roles.get(s, Role.VIEWER).includes(WHO)]
+    return MemoryStore.objects.in_bulk(mine)
+
+
+def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> None:
+    doing = act(request)
+    doing = doing._replace(group=ids.new_id(ids.GROUP, doing.at))
+    count = 0
+    for store, seq in entries:
+        try:
+            count += revert.take_back(store.pk, seq, doing) is not None
+        except revert.NeedsChoice:
+            address = reverse("undo_entry", args=[store.pk, seq])
+            said = _("Entry %(seq)s of %(store)s was not undone, because later edits overlap it.")
+            said %= {"seq": seq, "store": store.name}
+            messages.warning(request, format_html('{} <a href="{}">{}</a>', said, address, _("Choose what to keep")))
+        except ToolError as error:
+            messages.error(request, f"{store.name}: {for_people(error)}")
+    if count:
+        said = ngettext(
+            "The decision was undone. Its versions await review again.",
+            "The decisions in %(count)s stores were undone. Their versions await review again.",
+            count,
+        )
+        messages.success(request, said % {"count": count})
+    else:
+        messages.warning(request, _("Nothing was undone, because someone has decided about it since."))

@@ -1,0 +1,93 @@
+"""The tab of a person's own decisions: what was decided, and undoing all of one press at once."""
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.stores import stores
+from memoryhub.models import Access, Agent, Memory, MemoryStore, Role, User
+from memoryhub.web.review import decided
+from tests.fixtures import BY, signed_in
+from tests.web.history.versions import Caller
+from tests.web.review.reviewing import decide, state
+
+pytestmark = pytest.mark.django_db
+
+ADDRESS = "/review/decided"
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key, session="run-1")
+
+
+def two_stores(caller: Caller, agent: Agent, alice: User) -> list[Memory]:
+    other = stores.create_store(stores.StoreSettings(name="Other"), admin=alice, **BY)
+    beside = Caller(other, keys_and_roles.issue_key(agent, stores=[other], access=Access.WRITE, **BY)[1])
+    return [caller.create("/a.md", "a\n"), beside.create("/a.md", "a\n")]
+
+
+def test_ones_own_decisions_are_listed_and_undone(caller: Caller, store: MemoryStore, alice: User, bob: User) -> None:
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    made = [caller.create(f"/{name}.md", "one\n") for name in "abc"]
+    client = signed_in(alice)
+    decide(client, made[0].head, "approve")
+    decide(client, made[1].head, "revert")
+    decide(signed_in(bob), made[2].head, "approve")
+    page = client.get(ADDRESS).content.decode()
+    assert page.index("/b.md</a>") < page.index("/a.md</a>") and "/c.md" not in page
+    rows = client.get(ADDRESS).context["decided"]
+    answer = client.post(reverse("undo_decisions"), {"entries": rows[0].entries, "next": ADDRESS}, follow=True)
+    assert "The decision was undone." in answer.content.decode()
+    assert [state(memory.head) for memory in made] == ["approved", "unreviewed", "approved"]
+    assert [row.is_undone for row in answer.context["decided"]] == [True, False]
+    again = client.post(reverse("undo_decisions"), {"entries": rows[0].entries}, follow=True)
+    assert "Nothing was undone" in again.content.decode()
+
+
+def test_one_press_in_several_stores_is_undone_as_one(caller: Caller, agent: Agent, alice: User) -> None:
+    made = two_stores(caller, agent, alice)
+    client = signed_in(alice)
+    chosen = {"decision": "approve", "version": [memory.head_id for memory in made]}
+    told = client.post(reverse("decide_many"), chosen, follow=True).content.decode()
+    assert "Undo all" in told and reverse("undo_decisions") in told
+    (row,) = client.get(ADDRESS).context["decided"]
+    assert len(row.rows) == 2
+    asked = client.get(reverse("undo_decisions"), {"entries": row.entries}).content.decode()
+    assert "Undo these decisions?" in asked and "Other" in asked
+    client.post(reverse("undo_decisions"), {"entries": row.entries})
+    assert [state(memory.head) for memory in made] == ["unreviewed", "unreviewed"]
+
+
+def test_who_may_not_decide_in_a_store_undoes_nothing_there(
+    caller: Caller, store: MemoryStore, alice: User, bob: User, charlie: User
+) -> None:
+    memory = caller.create("/a.md", "a\n")
+    decide(signed_in(alice), memory.head, "approve")
+    (row,) = signed_in(alice).get(ADDRESS).context["decided"]
+    for user in (bob, charlie):
+        client = signed_in(user)
+        assert client.post(reverse("undo_decisions"), {"entries": row.entries}).status_code == 403
+        assert "You have decided nothing yet" in client.get(ADDRESS).content.decode()
+    assert state(memory.head) == "approved"
+    for strange in ("", "x", "a:b", f"{store.pk}:{'9' * 30}"):
+        assert signed_in(alice).post(reverse("undo_decisions"), {"entries": strange}).status_code == 400
+    assert "out of date" in signed_in(alice).get(ADDRESS, {"before": "x"}).content.decode()
+
+
+def test_the_pages_together_are_every_decision_once(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decided, "SIZE", 2)
+    monkeypatch.setattr(decided, "PART", 2)
+    client, made = signed_in(alice), [caller.create(f"/{number}.md", "a\n") for number in range(5)]
+    for memory in made:
+        decide(client, memory.head, "approve")
+    found, before = [], {}
+    for _ in range(9):
+        context = client.get(ADDRESS, before).context
+        found += [row.first.path for row in context["decided"]]
+        if not context["older"]:
+            break
+        before = {"before": context["older"]}
+    assert found == [memory.path for memory in reversed(made)]
