@@ -4,7 +4,7 @@ Horizontal measures are in per cent of the width, so that a chart fills its cont
 vertical ones are in pixels from the top. Nothing here knows what the numbers mean.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil, floor, log10
@@ -200,3 +200,50 @@ def _place(column: int, columns: int) -> tuple[float, float]:
 def _ticks(marks: Sequence[int], height: float) -> tuple[Tick, ...]:
     span = marks[-1] - marks[0]
     return tuple(Tick(mark, round(height - (mark - marks[0]) / span * height, 2)) for mark in marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Boxes in three columns and the edges between them. Each column has the tops of its boxes, from top to bottom.
+
+    `edges` are the paths of a box that is 100 wide and `height` high, each with its two ends as (column, box).
+    """
+
+    height: float
+    tops: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]
+    edges: tuple[tuple[tuple[int, int], tuple[int, int], str], ...]
+
+
+FLOW_X = (0.0, 36.0, 72.0)
+"""Where the columns of a Flow begin, in per cent; each is FLOW_WIDTH wide."""
+
+FLOW_WIDTH = 28.0
+
+
+def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float, box: float) -> Flow:
+    """Return the flow from the first column over the middle one to the last; boxes are `box` high, in rows of `row`.
+
+    Each box of the middle column has the numbers of the boxes that lead to it, and how many boxes it leads to. It is
+    beside the middle of these.
+    """
+    sizes = [max(1, lasts) for _, lasts in middles]
+    height = row * max(firsts, sum(sizes), 1)
+    used, start = (height - row * sum(sizes)) / 2, (row - box) / 2
+    tops: tuple[list[float], list[float], list[float]] = ([], [], [])
+    tops[0].extend(round(height * (number + 0.5) / max(firsts, 1) - box / 2, 2) for number in range(firsts))
+    edges = []
+    for number, ((before, lasts), size) in enumerate(zip(middles, sizes, strict=True)):
+        tops[1].append(round(used + (row * size - box) / 2, 2))
+        tops[2].extend(round(used + start + row * last, 2) for last in range(lasts))
+        edges += [((0, first), (1, number)) for first in before]
+        edges += [((1, number), (2, len(tops[2]) - lasts + last)) for last in range(lasts)]
+        used += row * size
+    drawn = tuple((a, b, _curve(a[0], tops[a[0]][a[1]] + box / 2, tops[b[0]][b[1]] + box / 2)) for a, b in edges)
+    return Flow(height, (tuple(tops[0]), tuple(tops[1]), tuple(tops[2])), drawn)
+
+
+def _curve(column: int, start: float, end: float) -> str:
+    """Return the curve from the right side of a box to the left side of one in the next column."""
+    left, right = FLOW_X[column] + FLOW_WIDTH, FLOW_X[column + 1]
+    between = (left + right) / 2
+    return f"M{left:g},{start:g} C{between:g},{start:g} {between:g},{end:g} {right:g},{end:g}"

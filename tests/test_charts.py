@@ -119,3 +119,18 @@ def test_positions_on_a_scale_keep_the_order_and_stay_within_it(first: int, more
     assert places == sorted(places)
     assert all(0 <= place <= 100 for place in places)
     assert (scale.x(first), scale.x(first + more)) == (0, 100)
+
+
+@given(st.integers(1, 12), st.lists(st.integers(0, 4), min_size=1, max_size=12))
+def test_the_boxes_of_a_flow_are_apart_and_each_edge_ends_at_its_boxes(firsts: int, lasts: list[int]) -> None:
+    middles = [([number % firsts], size) for number, size in enumerate(lasts)]
+    drawn = charts.flow(firsts, middles, 48, 40)
+    for tops in drawn.tops:
+        assert all(after - before >= 48 for before, after in pairwise(tops))
+        assert all(0 <= top <= drawn.height - 40 for top in tops)
+    assert len(drawn.edges) == len(middles) + sum(lasts)
+    for (column, first), (to, last), path in drawn.edges:
+        start, end = path.removeprefix("M").split(" ")[0], path.split(" ")[-1]
+        assert to == column + 1
+        assert float(start.split(",")[1]) == pytest.approx(drawn.tops[column][first] + 20, abs=0.01)
+        assert float(end.split(",")[1]) == pytest.approx(drawn.tops[to][last] + 20, abs=0.01)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memoryhub.text.blame import Version, Work, blame, changes, ended, follow, texts_of_blame
+from memoryhub.text.carried import carried
 from memoryhub.text.matching import Area
 from tests.long import tried
 
@@ -87,6 +88,19 @@ def test_a_line_is_followed_to_every_version_in_which_it_stands(seeds: range) ->
                     if line[0] in [text for text, *_ in carried]
                 }
                 assert follow(history.versions[start:], at, history.texts.__getitem__, Work()) == expected
+
+
+@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, tried(200), 50)], ids=str)
+def test_the_lines_of_some_versions_are_followed_through_all_later_ones(seeds: range) -> None:
+    for seed in seeds:
+        history = grown(seed)
+        chosen = set(random.Random(seed).sample(range(1, len(history.versions) + 1), 1 + seed % 3))
+        expected = {
+            number: {at for at, (_, who, _) in enumerate(lines, 1) if who in chosen}
+            for number, lines in enumerate(history.lines, 1)
+        }
+        found = carried(history.versions, chosen, history.texts.__getitem__, Work())
+        assert found == {number: lines for number, lines in expected.items() if lines}, seed
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -1,7 +1,7 @@
 """Applies a plan that restores or undoes, with a person's choices, in one transaction with one audit entry."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memoryhub import ids
 from memoryhub.actions.core import audit, holds, plans, tree
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of an act: the entry's seq, and how many versions it made (`count`).
+    """The result of an act: the entry's seq, how many versions it made (`count`), and how many memories it flagged.
 
     `memory` and `version` are set if there is exactly one.
     """
@@ -46,6 +46,7 @@ class Done:
     memory: str | None
     version: str | None
     count: int
+    flagged: int = 0
 
 
 def restore(
@@ -78,13 +79,14 @@ def undo(
     *,
     command: str = "undo",
     told: Mapping[str, object] | None = None,
+    flagged: Collection[str] = (),
     reopens: bool = True,
 ) -> Done:
     """Undo versions by the plan with this digest. Undone versions that awaited review become reverted.
 
-    If an undo is undone, the versions that it reverted await review again; a second entry says so, unless `reopens` is
-    False. `told` is added to the entry's input and names what is undone (a session, an entry). Raises the same errors
-    as `restore`.
+    The memories of the versions `flagged` are flagged by the same entry. If an undo is undone, its flags are removed,
+    and the versions that it reverted await review again; a second entry says so, unless `reopens` is False. `told` is
+    added to the entry's input and names what is undone (a session, an entry). Raises the same errors as `restore`.
     """
     with tree.locked(store_id, act) as store:
         plan = _as_shown(undo_plan(store_id, versions), digest)
@@ -93,12 +95,17 @@ def undo(
         reverted = _awaiting(store_id, meant.versions, kept)
         decisions.mark(store, reverted, Decision.REVERTED, store.act.note or "")
         named = {"versions": named_ids(versions), "reverted": named_ids([version for _, version in reverted])}
+        flags = {
+            "flagged": decisions.put_flags(store, flagged),
+            "unflagged": decisions.remove_flags_of(store, meant.undos, but=kept),
+        }
+        named |= {name: ids for name, ids in flags.items() if ids}
         if meant.undos and reopens:
             store.act = store.act._replace(group=store.act.group or ids.new_id(ids.GROUP, store.at))
         done = _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None)
         for seq in meant.undos if reopens else ():
             decisions.reopen(store_id, seq, store.act, but=kept)
-        return done
+        return replace(done, flagged=len(flags["flagged"]))
 
 
 def _as_shown(plan: Plan, digest: str) -> Plan:

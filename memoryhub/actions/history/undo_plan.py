@@ -80,9 +80,9 @@ def session_versions(store_id: str, session_id: str) -> list[str]:
     return found
 
 
-def entry_versions(store_id: str, seq: int) -> list[str]:
-    """Return the ids of the versions that one entry made."""
-    return list(MemoryVersion.objects.of_entry(store_id, seq).values_list("pk", flat=True))
+def entry_versions(store_id: str, *seqs: int) -> list[str]:
+    """Return the ids of the versions that some entries made."""
+    return list(MemoryVersion.objects.filter(store_id=store_id, seq__in=seqs).values_list("pk", flat=True))
 
 
 def undo_plan(store_id: str, versions: Collection[str]) -> Plan:

@@ -39,6 +39,7 @@ def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
     """Return the ids of the versions that an entry undid, by what its input names.
 
     A session: its versions before the entry. An import: the versions that it had made before. An entry: its versions.
+    A version: that one. `too` names further entries.
     """
     if told.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(told["session"])).filter(seq__lt=seq)
@@ -48,8 +49,8 @@ def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
         seqs = [number for number in items.values_list("seq", flat=True) if number is not None]
     else:
         seqs = [int(told["entry"])] if told.get("entry") else []
-    found: list[str] = []
-    for part in in_parts(seqs):
+    found = [str(told["version"])] if told.get("version") else []
+    for part in in_parts([*seqs, *(int(number) for number in told.get("too") or ())]):
         made = MemoryVersion.objects.filter(store_id=store_id, seq__in=part)
         found += made.values_list("pk", flat=True)
     return found

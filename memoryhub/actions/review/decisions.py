@@ -1,6 +1,6 @@
 """What people decide about versions that agents wrote (approved, reverted, edited, flagged), and claims of memories."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,6 +21,8 @@ LOOK_BACK = 500
 
 MOST = 1000
 """The most versions that one act decides."""
+
+FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
 class Decided(Exception):
@@ -229,11 +231,46 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
             chosen = {pk: chosen[pk] for pk in standing.values_list("pk", flat=True)}
         if not chosen:
             return None
-        Memory.objects.among(store_id, chosen).update(flagged=flagged)
-        pairs = sorted((memory, version.pk) for memory, version in chosen.items())
-        mark(store, pairs, Decision.FLAGGED if flagged else Decision.UNFLAGGED, store.act.note or "")
+        _set_flags(store, {memory: version.pk for memory, version in chosen.items()}, flagged=flagged)
         only = next(iter(chosen.values())) if len(chosen) == 1 else None
-        return _told(store, "flag" if flagged else "unflag", tuple(pk for _, pk in pairs), only)
+        named = tuple(version.pk for _, version in sorted(chosen.items()))
+        return _told(store, "flag" if flagged else "unflag", named, only)
+
+
+def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
+    """Flag the memories of these versions that have no flag yet, by the entry of the transaction.
+
+    Return the newest given version of each memory that was flagged; the entry's input has to name them.
+    """
+    newest = {version.memory_id: version.pk for version in _newest(store.store, versions)}
+    plain = Memory.objects.among(store.store, newest).filter(flagged=False)
+    return _set_flags(store, {memory: newest[memory] for memory in plain.values_list("pk", flat=True)}, flagged=True)
+
+
+def remove_flags_of(store: Tree, seqs: Collection[int], *, but: Collection[str] = ()) -> list[str]:
+    """Remove the flags that the entries `seqs` put, except from memories in `but` or flagged again since.
+
+    Return the versions that these flags named; the entry of the transaction has to name them.
+    """
+    put = {
+        memory: (version, seq)
+        for seq in sorted(seqs)
+        for memory, version in Review.objects.of_entry(store.store, seq)
+        .filter(decision=Decision.FLAGGED)
+        .values_list("memory_id", "version_id")
+    }
+    later = Review.objects.filter(store_id=store.store, memory_id__in=put, decision__in=FLAGS, seq__gt=min(seqs or [0]))
+    again = {memory for memory, seq in later.values_list("memory_id", "seq") if seq > put[memory][1]}
+    left = {memory: version for memory, (version, _) in put.items() if memory not in {*but, *again}}
+    return _set_flags(store, left, flagged=False)
+
+
+def _set_flags(store: Tree, chosen: Mapping[str, str], *, flagged: bool) -> list[str]:
+    """Set or remove the flags of memories; `chosen` has the version of each that its review names."""
+    if chosen:
+        Memory.objects.among(store.store, chosen).update(flagged=flagged)
+        mark(store, sorted(chosen.items()), Decision.FLAGGED if flagged else Decision.UNFLAGGED, store.act.note or "")
+    return sorted(chosen.values())
 
 
 def _newest(store_id: str, versions: Collection[str]) -> list[MemoryVersion]:

@@ -9,6 +9,7 @@ from django.db.models import F, OuterRef, Subquery
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.apply_plan import named_ids
+from memoryhub.actions.review.decisions import FLAGS
 from memoryhub.actions.review.verbs import STATES, VERBS
 from memoryhub.models import AuditChain, AuditEntry, Decision, Memory, MemoryVersion, Review, ReviewState
 
@@ -53,10 +54,10 @@ def problems(store_id: str) -> Iterator[tuple[int, str]]:
     before = set()
     for review in _before(store_id):
         before.add(review.pk)
-        if review.decision in (Decision.FLAGGED, Decision.UNFLAGGED):
+        if review.decision in FLAGS:
             flagged[review.memory_id] = review.decision == Decision.FLAGGED
     for one in told.values():
-        if one.decision in (Decision.FLAGGED, Decision.UNFLAGGED):
+        if one.decision in FLAGS:
             flagged[one.memory] = one.decision == Decision.FLAGGED
     for review in Review.objects.filter(store_id=store_id).order_by("seq").iterator(2000):
         if review.pk in before:
@@ -93,10 +94,7 @@ def decisions(store_id: str) -> Iterator[Decided]:
     entries = AuditEntry.objects.of_chain(store_id).filter(ok=True, command__in=_DECISIONS).oldest()
     for entry in entries.only(*_TOLD).iterator(500):
         told = undone.told_in(entry)
-        decision = _DECISIONS[str(entry.command)]
-        if entry.command == "edit" and not MemoryVersion.objects.of_entry(store_id, entry.seq).exists():
-            decision = Decision.APPROVED
-        for memory, version in _versions(store_id, entry, told):
+        for memory, version, decision in _decided(store_id, entry, told):
             if not _changes(state.get(version, ReviewState.UNREVIEWED), decision):
                 continue
             if after := STATES.get(decision):
@@ -106,9 +104,22 @@ def decisions(store_id: str) -> Iterator[Decided]:
 
 def _changes(before: ReviewState, decision: Decision) -> bool:
     """Return whether a decision has an effect on a version in this state."""
-    if decision in (Decision.FLAGGED, Decision.UNFLAGGED):
+    if decision in FLAGS:
         return True
     return (before != ReviewState.UNREVIEWED) == (decision == Decision.REOPENED)
+
+
+def _decided(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> Iterator[tuple[str, str, Decision]]:
+    """Yield (memory, version, decision) of an entry; an undo can also put and remove flags."""
+    decision = _DECISIONS[str(entry.command)]
+    if entry.command == "edit" and not MemoryVersion.objects.of_entry(store_id, entry.seq).exists():
+        decision = Decision.APPROVED
+    for memory, version in _versions(store_id, entry, told):
+        yield memory, version, decision
+    if entry.command == "undo":
+        for flag in FLAGS:
+            for memory, version, _ in _known(store_id, told.get(flag.value) or (), entry.seq):
+                yield memory, version, flag
 
 
 def _versions(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> list[tuple[str, str]]:

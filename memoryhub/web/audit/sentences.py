@@ -204,6 +204,16 @@ _MADE: dict[str, Callable[[Values], object]] = {
 
 
 def _undo(values: Values, command: Command) -> str:
+    """Return what was undone, with how many later writes of its readers."""
+    too = values.number("too") or 0
+    more = ngettext(
+        "%(said)s, and %(count)s later write of its readers", "%(said)s, and %(count)s later writes of its readers", too
+    )
+    said = _undone(values)
+    return more % {"said": said, "count": too} if too else said
+
+
+def _undone(values: Values) -> str:
     """Return which session, import, entry or versions were undone."""
     told = values.told
     if told.get("session"):

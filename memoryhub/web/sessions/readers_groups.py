@@ -52,8 +52,11 @@ class Group:
         return self.seen[0].entry
 
 
-def groups(seen: Iterable[Seen], store: MemoryStore, user: User) -> list[Group]:
-    """Return one group for each session, agent or person, in order of their first answers."""
+def groups(seen: Iterable[Seen], store: MemoryStore, user: User, most: int = WRITTEN) -> list[Group]:
+    """Return one group for each session, agent or person, in order of their first answers.
+
+    Each has at most `most` writes.
+    """
     by_who: dict[tuple[str | None, str | None], list[Seen]] = {}
     for found in seen:
         entry = found.entry
@@ -61,19 +64,21 @@ def groups(seen: Iterable[Seen], store: MemoryStore, user: User) -> list[Group]:
     sessions = Session.objects.select_related("agent").in_bulk([key for key, _author in by_who if key])
     elsewhere = other_stores(sessions, store, user)
     return [
-        _group(all_of_it, sessions.get(session or ""), store, elsewhere.get(session or "", ()))
+        _group(all_of_it, sessions.get(session or ""), store, elsewhere.get(session or "", ()), most)
         for (session, _author), all_of_it in by_who.items()
     ]
 
 
-def _group(seen: Sequence[Seen], session: Session | None, store: MemoryStore, others: Sequence[MemoryStore]) -> Group:
+def _group(
+    seen: Sequence[Seen], session: Session | None, store: MemoryStore, others: Sequence[MemoryStore], most: int
+) -> Group:
     since = seen[-1].entry
     written: list[Write] = []
     more = False
     if session is not None:
         for place in (store, *others):
             bound = since.seq if place is store else None
-            found, cut = writes_after(place, session.pk, since.at, bound, WRITTEN - len(written))
+            found, cut = writes_after(place, session.pk, since.at, bound, most - len(written))
             written += found
             more = more or cut
     return Group(seen[:SHOWN], max(0, len(seen) - SHOWN), since, session, with_numbers(written), more)

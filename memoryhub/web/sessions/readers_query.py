@@ -106,11 +106,16 @@ class Wanted:
         Adjacent ranges at one path are merged.
         """
         ranges: list[Range] = []
-        for row, _line in self.lines.values():
+        last: dict[str, int] = {}
+        for row in sorted((row for row, _line in self.lines.values()), key=lambda row: row.seq):
             high = LAST_SEQ if row.superseded_seq is None else row.superseded_seq - 1
-            if ranges and ranges[-1].path == row.path and ranges[-1].high == row.seq - 1:
-                ranges[-1] = Range(ranges[-1].path, ranges[-1].low, high)
-            elif row.path is not None:
+            if row.path is None:
+                continue
+            before = last.get(row.path)
+            if before is not None and ranges[before].high == row.seq - 1:
+                ranges[before] = Range(row.path, ranges[before].low, high)
+            else:
+                last[row.path] = len(ranges)
                 ranges.append(Range(row.path, row.seq, high))
         return ranges[::-1]
 

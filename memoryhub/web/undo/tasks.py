@@ -17,24 +17,29 @@ from memoryhub.web.common import moment_addresses
 from memoryhub.web.common.moment_addresses import Scope
 from memoryhub.web.common.versions import memory_of, version_of
 from memoryhub.web.history import past
+from memoryhub.web.undo.spread import Ticks
 
-Apply = Callable[[Mapping[str, Choice], str, Act], Done]
+Apply = Callable[[Mapping[str, Choice], str, Act, Ticks], Done]
 WHOLE = Scope()
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act)."""
+    """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
+
+    An undo has `versions`, and undoes with them what is ticked in their spread.
+    """
 
     verb: Literal["restore", "undo"]
     title: str
     lead: str
     back_url: str
     back: str
-    plan: Callable[[], Plan]
+    plan: Callable[[Ticks], Plan]
     apply: Apply
     scope: Scope = WHOLE
     seq: int | None = None
+    versions: Callable[[], list[str]] | None = None
 
 
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
@@ -43,7 +48,7 @@ def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
         raise Http404  # also for a removed entry, which the pages of that moment explain
     path, memory = scope.path or None, scope.memory or None
 
-    def apply(choices: Mapping[str, Choice], digest: str, act: Act) -> Done:
+    def apply(choices: Mapping[str, Choice], digest: str, act: Act, ticks: Ticks) -> Done:
         return apply_plan.restore(store.id, seq, choices, digest, act, path=path, memory=memory)
 
     return Task(
@@ -52,7 +57,7 @@ def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
         _("What differs from that moment becomes a new version of each memory. Nothing that came after it is lost."),
         moment_addresses.of_scope(store.id, seq, scope),
         _("As it was after entry %(seq)s") % {"seq": seq},
-        lambda: apply_plan.restore_plan(store.id, seq, path=path, memory=memory),
+        lambda ticks: apply_plan.restore_plan(store.id, seq, path=path, memory=memory),
         apply,
         scope,
         seq,
@@ -140,10 +145,18 @@ def _undo(
     back_url: str,
     back: str,
 ) -> Task:
-    def apply(choices: Mapping[str, Choice], digest: str, act: Act) -> Done:
-        return apply_plan.undo(store.id, versions(), choices, digest, act, told=told)
+    def all_of(ticks: Ticks) -> list[str]:
+        return sorted({*versions(), *apply_plan.entry_versions(store.id, *ticks.too)})
 
-    return Task("undo", title, lead, back_url, back, lambda: apply_plan.undo_plan(store.id, versions()), apply)
+    def apply(choices: Mapping[str, Choice], digest: str, act: Act, ticks: Ticks) -> Done:
+        more = told | ({"too": sorted(ticks.too)} if ticks.too else {})
+        flagged = apply_plan.entry_versions(store.id, *ticks.flag)
+        return apply_plan.undo(store.id, all_of(ticks), choices, digest, act, told=more, flagged=flagged)
+
+    def plan(ticks: Ticks) -> Plan:
+        return apply_plan.undo_plan(store.id, all_of(ticks))
+
+    return Task("undo", title, lead, back_url, back, plan, apply, versions=versions)
 
 
 def _session_url(store_id: str, session_id: str) -> str:

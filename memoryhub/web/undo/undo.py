@@ -1,16 +1,21 @@
 """The previews of restoring and undoing: what will change, the choices to make, and the button that applies them."""
 
+from dataclasses import dataclass
+
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
+from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Done, Plan, PlanChanged, TooMuch
+from memoryhub.actions.review import decisions
 from memoryhub.models import Directory, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages, undo_banner
-from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.access import act, in_store, person
 from memoryhub.web.common.moment_addresses import Scope, of_restore
 from memoryhub.web.common.pages import May, see_other
 from memoryhub.web.common.request import Request
@@ -18,6 +23,8 @@ from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.history import moment_choice
 from memoryhub.web.undo import rows, tasks
 from memoryhub.web.undo.form import MOST_NOTE, Given, rest_options
+from memoryhub.web.undo.graph import drawn
+from memoryhub.web.undo.spread import Spread, Ticks, spread_of
 from memoryhub.web.undo.summary import brief_rows
 from memoryhub.web.undo.tasks import Task
 
@@ -56,57 +63,104 @@ def undo_import(request: Request, store: MemoryStore, import_id: str) -> HttpRes
     return _answer(request, store, tasks.of_import(store, import_id))
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks for: the person's choices, and how what is undone has spread, with what is ticked there."""
+
+    given: Given
+    spread: Spread | None
+
+    @classmethod
+    def by(cls, request: Request, store: MemoryStore, task: Task) -> "Asked":
+        sent = request.POST if request.method == "POST" else request.GET
+        spread = spread_of(store, task.versions(), person(request), Ticks.of(sent)) if task.versions else None
+        return cls(Given.of(sent), spread)
+
+    @property
+    def ticks(self) -> Ticks:
+        return self.spread.ticks if self.spread else Ticks()
+
+
 def _answer(request: Request, store: MemoryStore, task: Task) -> HttpResponse:
     """Show the preview to everyone with a role; only curators may apply it."""
     try:
         if request.method != "POST":
-            return _page(request, store, task, task.plan(), Given(note=request.GET.get("note", "")[:MOST_NOTE]))
+            asked = Asked.by(request, store, task)
+            return _page(request, store, task, task.plan(asked.ticks), asked)
         role: Role = request.role
         if not role.includes(Role.CURATOR):
             raise PermissionDenied
-        return _apply(request, store, task, Given.of(request.POST))
+        return _apply(request, store, task, Asked.by(request, store, task))
     except TooMuch as error:
         return _too_much(request, store, task, error)
 
 
-def _apply(request: Request, store: MemoryStore, task: Task, given: Given) -> HttpResponse:
-    plan = task.plan()
-    if len(given.note) > MOST_NOTE:
-        return _page(request, store, task, plan, given, _("The note is too long. Use at most 1,000 characters."))
-    if plan.digest == given.digest and not given.count(plan):
-        return _page(
-            request, store, task, plan, given, _("Nothing was done, because you chose to keep everything as it is.")
-        )
+def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> HttpResponse:
+    plan, given = task.plan(asked.ticks), asked.given
+    if problem := _problem(request, plan, asked):
+        return _page(request, store, task, plan, asked, problem)
+    if not given.count(plan) and asked.ticks.flag:
+        return _flag(request, store, task, asked)
     try:
-        done = task.apply(given.for_plan(plan), given.digest, act(request, given.note))
+        done = task.apply(given.for_plan(plan), given.digest, act(request, given.note), asked.ticks)
     except PlanChanged as changed:
         sentence = _(
             "Nothing was done, because something was written since you opened this "
             "page. Check the preview and try again."
         )
-        return _page(request, store, task, changed.plan, given, sentence)
+        return _page(request, store, task, changed.plan, asked, sentence)
     except ToolError as error:
-        return _page(request, store, task, task.plan(), given, in_words(error))
+        return _page(request, store, task, task.plan(asked.ticks), asked, in_words(error))
     undo_banner.tell_done(request, store.id, _said(task, done), done.seq)
     if done.memory:
         return see_other("memory", store.id, done.memory)
     return see_other("entry", store.id, str(done.seq))
 
 
+def _flag(request: Request, store: MemoryStore, task: Task, asked: Asked) -> HttpResponse:
+    """Only flag what is ticked, because no memory changes."""
+    versions = apply_plan.entry_versions(store.pk, *asked.ticks.flag)
+    done = decisions.flag(store.pk, versions, act(request, asked.given.note))
+    if done is None:
+        return redirect(task.back_url)
+    messages.success(request, _flagged(len(done.versions)))
+    return see_other("entry", store.id, str(done.seq))
+
+
+def _flagged(count: int) -> str:
+    return ngettext("Flagged %(count)s memory.", "Flagged %(count)s memories.", count) % {"count": count}
+
+
+def _problem(request: Request, plan: Plan, asked: Asked) -> str:
+    """Return why a posted form cannot be applied yet, as a sentence; "" if it can."""
+    given = asked.given
+    if len(given.note) > MOST_NOTE:
+        return _("The note is too long. Use at most 1,000 characters.")
+    if asked.spread and request.POST.get("shown", "") != asked.ticks.shown:
+        return _(
+            "Nothing was done yet: here is what changes with what you ticked. Check it and press the button again."
+        )
+    if plan.digest == given.digest and not given.count(plan) and not asked.ticks.flag:
+        return _("Nothing was done, because you chose to keep everything as it is.")
+    return ""
+
+
 def _said(task: Task, done: Done) -> str:
     if task.verb == "restore":
         told = ngettext("Restored %(count)s memory.", "Restored %(count)s memories.", done.count)
-    else:
-        told = ngettext("Undid %(count)s change.", "Undid %(count)s changes.", done.count)
-    return told % {"count": done.count}
+        return told % {"count": done.count}
+    told = ngettext("Undid %(count)s change.", "Undid %(count)s changes.", done.count) % {"count": done.count}
+    return f"{told} {_flagged(done.flagged)}" if done.flagged else told
 
 
 def _page(
-    request: Request, store: MemoryStore, task: Task, plan: Plan, given: Given, problem: str = ""
+    request: Request, store: MemoryStore, task: Task, plan: Plan, asked: Asked, problem: str = ""
 ) -> HttpResponse:
+    given = asked.given
     preview = rows.preview(store, plan, given, rows.Wanted.of(request.GET))
     may = May.of(request.role, store)
-    button, one, many = _labels(task, preview.count)
+    button, one, many = _labels(task, preview.count, len(asked.ticks.flag), is_empty=plan.is_empty)
+    spread = asked.spread if asked.spread and asked.spread.readers else None
     return render(
         request,
         "undo/page.html",
@@ -117,6 +171,8 @@ def _page(
             plan=plan,
             preview=preview,
             given=given,
+            spread=spread,
+            graph=drawn(spread) if spread else None,
             problem=problem,
             may_apply=may.write,
             brief=brief_rows(store.id, preview.briefly, may.write),
@@ -130,13 +186,18 @@ def _page(
     )
 
 
-def _labels(task: Task, count: int) -> tuple[str, str, str]:
+def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> tuple[str, str, str]:
     """Return the label of the button for the current count, for one change, and for several (with # for the number)."""
     if task.verb == "restore":
         text = ngettext("Restore %(count)s memory", "Restore %(count)s memories", count) % {"count": count}
         return text, _("Restore 1 memory"), _("Restore # memories")
     text = ngettext("Undo %(count)s change", "Undo %(count)s changes", count) % {"count": count}
-    return text, _("Undo 1 change"), _("Undo # changes")
+    one, many = _("Undo 1 change"), _("Undo # changes")
+    if flags:
+        flag = ngettext("flag %(count)s memory", "flag %(count)s memories", flags) % {"count": flags}
+        text, one, many = (_("%(undo)s and %(flag)s") % {"undo": undo, "flag": flag} for undo in (text, one, many))
+        return flag.capitalize() if is_empty else text, one, many
+    return _("Undo what is ticked") if is_empty else text, one, many
 
 
 def _too_much(request: Request, store: MemoryStore, task: Task, error: TooMuch) -> HttpResponse:

@@ -55,14 +55,14 @@ def test_rows_are_walked_and_decided_about_by_keys(desk: Page, live_server: Live
     assert state(Memory.objects.at("/fine.md").get().head) == "approved"
 
 
-def test_from_signing_in_to_the_poisoned_line_taken_out_are_five_presses_at_most(
+def test_from_signing_in_to_the_proof_that_poison_and_its_spread_are_undone_are_five_presses_at_most(
     page: Page, live_server: LiveServer, superuser: User
 ) -> None:
     load(timezone.now())
     memory = Memory.objects.at("/refund_policies.xml").get()
     presses = 0
 
-    def press(role: Literal["button", "link"], name: str) -> None:
+    def press(role: Literal["button", "checkbox", "link"], name: str) -> None:
         nonlocal presses
         presses += 1
         page.get_by_role(role, name=name).first.click()
@@ -71,15 +71,20 @@ def test_from_signing_in_to_the_poisoned_line_taken_out_are_five_presses_at_most
     page.get_by_label("E-mail").fill(superuser.email)
     page.get_by_label("Password").fill(PASSWORD)
     press("button", "Sign in")
-    first = page.locator("[data-review-item]").first
-    expect(first).to_contain_text("Ignore all previous rules")
-    press("link", "Take the line out")
-    expect(page.locator(".diff")).to_contain_text("Ignore all previous rules")
-    axe(page)
-    press("button", "without this line")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Today")
-    expect(page.get_by_text("1 line was taken out of")).to_be_visible()
-    expect(first).not_to_contain_text("Ignore all previous rules")
+    expect(page.locator("[data-review-item]").first).to_contain_text("Ignore all previous rules")
+    press("link", "Undo the session")
+    expect(page.locator(".spread-readers")).to_contain_text("ticket-4503")
+    press("checkbox", "Undo too")
+    expect(page.get_by_role("button", name="Undo 3 changes")).to_be_visible()
+    expect(page.get_by_role("checkbox", name="Undo too")).to_be_focused()
+    expect(page.locator("#undo-summary")).to_contain_text("1 memory goes to the trash")
+    for width in (320, 390, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        axe(page)
+    press("button", "Undo 3 changes")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Entry ")
+    expect(page.locator("#main")).to_contain_text("and 1 later write of its readers")
     memory.refresh_from_db()
     assert memory.text is not None and "Ignore all previous rules" not in memory.text.content
+    assert not Memory.objects.at("/tickets/4503.md").exists()
     assert presses <= 5

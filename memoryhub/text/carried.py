@@ -1,0 +1,49 @@
+"""The lines that some versions of a memory added, followed through its later versions."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from memoryhub.text.blame import TextOf, Version, Work, changes, ended
+from memoryhub.text.matching import Area
+
+
+def carried(versions: Sequence[Version], added_by: Collection[int], text_of: TextOf, work: Work) -> dict[int, set[int]]:
+    """Return {version number: its lines that one of the versions `added_by` added}. Lines count from 1.
+
+    `versions` are consecutive and in order of time. If the first text is by one of `added_by`, all its lines count.
+    Versions without such lines are left out.
+    """
+    lines: dict[str, set[int]] = {}
+    previous: str | None = None
+    found: dict[int, set[int]] = {}
+    for version in versions:
+        if version.text is None:
+            continue
+        if version.text not in lines:
+            areas = changes(_text(text_of, previous), _text(text_of, version.text), work)
+            moved = set(_moved(sorted(lines.get(previous or "", ())), areas))
+            new = _added(areas) if version.number in added_by else ()
+            lines[version.text] = moved.union(new)
+        previous = version.text
+        if lines[version.text]:
+            found[version.number] = lines[version.text]
+    return found
+
+
+def _text(text_of: TextOf, text: str | None) -> str:
+    return ended(text_of(text)) if text is not None else ""
+
+
+def _moved(lines: Iterable[int], areas: Sequence[Area]) -> Iterator[int]:
+    """Yield the numbers in the new text of those old lines that it still contains. `lines` are in order."""
+    rest, shift = iter(areas), 0
+    area = next(rest, None)
+    for line in lines:
+        while area is not None and area[1] < line:
+            shift, area = area[3] - area[1], next(rest, None)
+        if area is None or line <= area[0]:
+            yield line + shift
+
+
+def _added(areas: Iterable[Area]) -> Iterator[int]:
+    for _i, _i_end, j, j_end in areas:
+        yield from range(j + 1, j_end + 1)

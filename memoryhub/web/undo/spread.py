@@ -1,0 +1,210 @@
+"""How far versions that an undo removes have spread: who read their lines, and what each reader wrote afterwards."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.history import blame
+from memoryhub.actions.history.blame import Row, Texts
+from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState, User
+from memoryhub.models.audit import ActorKind
+from memoryhub.text import blame as lines_of
+from memoryhub.text.carried import carried
+from memoryhub.web.sessions.readers_groups import Group, Write, groups
+from memoryhub.web.sessions.readers_query import Seen, Wanted, older_page
+
+MOST_MEMORIES = 12
+MOST_VERSIONS = 50
+MOST_READS = 200
+MOST_READERS = 12
+MOST_WRITES = 50
+"""The most writes of all readers together; MOST_OF_ONE of one reader."""
+
+MOST_OF_ONE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """The entries that a person ticked: those to undo too, and those whose memories are to be flagged."""
+
+    too: frozenset[int] = frozenset()
+    flag: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, given: QueryDict) -> "Ticks":
+        return cls(_seqs(given.getlist("too")), _seqs(given.getlist("flag")))
+
+    def among(self, seqs: Collection[int]) -> "Ticks":
+        """Return the ticks of these entries only."""
+        return Ticks(self.too.intersection(seqs), self.flag.intersection(seqs))
+
+    @property
+    def shown(self) -> str:
+        """Return the entries to undo too as a field of the form, which says what the preview includes."""
+        return " ".join(str(seq) for seq in sorted(self.too))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A memory of which lines of the versions were read, as it is called now."""
+
+    memory: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The first time that a reader saw lines of a memory: `first` and `last` of them, in a version."""
+
+    source: Source
+    seen: Seen
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a reader wrote afterwards. `is_reverted`: people have reverted it; `is_elsewhere`: in another store."""
+
+    write: Write
+    is_elsewhere: bool
+    is_reverted: bool
+    is_flagged: bool
+    too: bool
+    flag: bool
+
+    @property
+    def path(self) -> str:
+        return self.write.new_path or self.write.path or "/"
+
+    @property
+    def may_tick(self) -> bool:
+        return not (self.is_elsewhere or self.is_reverted)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A session (or an agent without one) that read lines: what it read first, and what it wrote afterwards."""
+
+    group: Group
+    reads: Sequence[Read]
+    written: Sequence[Written]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The readers of an undo's versions, the first reader first.
+
+    `rest` counts the readers that are not listed; `more` means that not everything was examined. `ticks` are those of
+    the listed writes.
+    """
+
+    sources: Sequence[Source]
+    readers: Sequence[Reader]
+    rest: int
+    more: bool
+    ticks: Ticks
+
+    @property
+    def writes(self) -> int:
+        return sum(len(reader.written) for reader in self.readers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """The versions with lines of the undone versions: for each its row, its memory, and the numbers of these lines."""
+
+    rows: Mapping[str, tuple[Row, Source, set[int]]]
+    whole: bool
+
+    def lines(self, seen: Seen) -> list[int]:
+        """Return the numbers of those lines that an answer showed, in order."""
+        lines = sorted(self.rows[seen.version.id][2])
+        if seen.first is None or seen.last is None:
+            return lines
+        return [line for line in lines if seen.first <= line <= seen.last]
+
+
+def spread_of(store: MemoryStore, versions: Collection[str], user: User, ticks: Ticks) -> Spread:
+    """Return how the lines that some versions added have spread to other sessions since."""
+    numbers, writers = _undone(store.pk, versions)
+    known = _carried(store.pk, numbers)
+    wanted = Wanted(store.pk, {id: (row, None) for id, (row, _, _) in known.rows.items()})
+    page = older_page(wanted, None, size=MOST_READS)
+    seen = [
+        found
+        for found in page.seen
+        if found.entry.kind == ActorKind.KEY and found.entry.session not in writers and known.lines(found)
+    ]
+    found = sorted(groups(seen, store, user, MOST_OF_ONE), key=lambda group: group.since.seq)
+    written = _written(store, found[:MOST_READERS], ticks)
+    readers = [_reader(group, known, written) for group in found[:MOST_READERS]]
+    sources = {read.source.memory: read.source for reader in readers for read in reader.reads}
+    listed = [each.write.seq for reader in readers for each in reader.written if each.may_tick]
+    more = page.older is not None or not known.whole or len(numbers) > MOST_MEMORIES
+    return Spread(list(sources.values()), readers, len(found) - len(readers), more, ticks.among(listed))
+
+
+def _undone(store_id: str, versions: Collection[str]) -> tuple[dict[str, set[int]], set[str | None]]:
+    """Return the numbers of the versions by memory, in the order of their entries, and the sessions that wrote them."""
+    rows: list[tuple[int, str, int]] = []
+    writers: set[str | None] = set()
+    for part in in_parts(sorted(versions)):
+        rows += MemoryVersion.objects.among(store_id, part).values_list("seq", "memory_id", "number")
+    for seqs in in_parts(sorted({seq for seq, _, _ in rows})):
+        entries = AuditEntry.objects.of_chain(store_id).of_seqs(seqs)
+        writers.update(entries.exclude(session=None).values_list("session", flat=True))
+    numbers: dict[str, set[int]] = {}
+    for _, memory, number in sorted(rows):
+        numbers.setdefault(memory, set()).add(number)
+    return numbers, writers
+
+
+def _carried(store_id: str, numbers: Mapping[str, set[int]]) -> _Carried:
+    """Follow the lines that the versions with these numbers added, in the first MOST_MEMORIES memories."""
+    few = list(numbers)[:MOST_MEMORIES]
+    memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), lines_of.Work(), True
+    rows: dict[str, tuple[Row, Source, set[int]]] = {}
+    for memory in (memories[pk] for pk in few if pk in memories):
+        ahead = blame.onward(memory, max(1, min(numbers[memory.pk]) - 1), most=MOST_VERSIONS)
+        versions = ahead.versions()
+        texts = Texts(store_id, list(lines_of.first_places(versions)))
+        lines = carried(versions, numbers[memory.pk], texts, work)
+        source = Source(memory.pk, memory.path)
+        rows |= {row.id: (row, source, lines[row.number]) for row in ahead.rows if row.number in lines}
+        whole = whole and ahead.whole
+    return _Carried(rows, whole and not work.passed)
+
+
+def _written(store: MemoryStore, found: Iterable[Group], ticks: Ticks) -> dict[tuple[str, int], Written]:
+    """Return the first MOST_WRITES writes of all groups, by store and seq, with the state of each."""
+    writes = [write for group in found for write in group.written][:MOST_WRITES]
+    here = [write for write in writes if write.store == store]
+    among = MemoryVersion.objects.among(store.pk, {write.version for write in here if write.version})
+    reverted = set(among.filter(review_state=ReviewState.REVERTED).values_list("pk", flat=True))
+    memories = Memory.objects.among(store.pk, {write.memory for write in here if write.memory})
+    flagged = set(memories.filter(flagged=True).values_list("pk", flat=True))
+    return {
+        (write.store.pk, write.seq): Written(
+            write, write.store != store, write.version in reverted, write.memory in flagged,
+            write.store == store and write.seq in ticks.too, write.store == store and write.seq in ticks.flag,
+        )
+        for write in writes
+    }  # fmt: skip
+
+
+def _reader(group: Group, known: _Carried, written: Mapping[tuple[str, int], Written]) -> Reader:
+    """Return a reader; of each memory, what it saw first."""
+    reads: dict[str, Read] = {}
+    for seen in reversed(group.seen):
+        lines, source = known.lines(seen), known.rows[seen.version.id][1]
+        reads.setdefault(source.memory, Read(source, seen, lines[0], lines[-1]))
+    own = [written[key] for write in group.written if (key := (write.store.pk, write.seq)) in written]
+    return Reader(group, list(reads.values()), own, group.more or len(own) < len(group.written))
+
+
+def _seqs(values: Iterable[str]) -> frozenset[int]:
+    return frozenset(int(value) for value in values if value.isascii() and value.isdigit() and len(value) < 19)
