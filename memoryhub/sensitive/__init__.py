@@ -96,6 +96,10 @@ _GATES: dict[str, Callable[[Text], object]] = {
 """{kind: quick condition}. A text that fails the condition cannot contain the kind, so the search is skipped. Most
 fail."""
 
+WORDED = frozenset({"password", "url_credentials", "email"})
+"""Kinds whose values may be made of words. A value that gives agents orders is no such value: its mask would hide the
+orders from people, and agents read them."""
+
 MARKS = {"private_key": secrets.PRIVATE_KEY_MARKS, "hub_key": ("mh_",)}
 """{kind: strings}. Every finding of the kind contains one of its strings."""
 
@@ -113,7 +117,8 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
     for name, is_sign, gate, detector in _wanted(None if kinds is None else frozenset(kinds)):
         if gate is None or gate(looked_at):
             spans = signs if is_sign else values
-            spans += [Span(start, end, name) for start, end in detector(looked_at)]
+            found = [Span(start, end, name) for start, end in detector(looked_at)]
+            spans += [span for span in found if name not in WORDED or not _gives_orders(text[span.start : span.end])]
     if not signs:
         return _united(values) if values else values
     values = _united(values)
@@ -129,6 +134,10 @@ def _wanted(kinds: frozenset[str] | None) -> list[tuple[str, bool, Callable[[Tex
         for name, (group, _, detector) in _DETECTORS.items()
         if kinds is None or name in kinds
     ]
+
+
+def _gives_orders(value: str) -> bool:
+    return any(True for _ in instructions(Text(value)))
 
 
 def mask(text: str, spans: Iterable[Span]) -> str:
