@@ -8,11 +8,13 @@ from memoryhub.actions.history.blame import History, Texts
 from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.text import blame as lines_of
-from memoryhub.web.sessions.readers_groups import Group, Write, groups
-from memoryhub.web.sessions.readers_query import Wanted, older_page
+from memoryhub.web.sessions.readers_groups import Write, groups
+from memoryhub.web.sessions.readers_query import Entry, Wanted, older_page
 
 MOST_VERSIONS = 50
 MOST_READS = 50
+MOST_SESSIONS = 3
+"""The most sessions whose writes are read, those that read the text last: Today asks this for each of its findings."""
 NAMED = 2
 
 
@@ -20,14 +22,15 @@ NAMED = 2
 class Spread:
     """The other sessions that have read a text, without the one that wrote it, and agents that used no session.
 
-    `written` has one write for each path, oldest first. `more` means that not everything was examined, so there may be
-    other sessions and writes.
+    `written` has one write for each path, oldest first. `more` means that others may have read it too, and
+    `more_written` that there may be other writes.
     """
 
     sessions: int
     agents: int
     written: Sequence[Write]
     more: bool
+    more_written: bool
 
     @property
     def named(self) -> Sequence[Write]:
@@ -36,6 +39,11 @@ class Spread:
     @property
     def rest(self) -> int:
         return len(self.written) - len(self.named)
+
+    @property
+    def plus(self) -> str:
+        """Return the sign that follows the number of the other writes: `+` if there may be more, else nothing."""
+        return "+" if self.more_written else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +100,30 @@ def lines_with(text: str, value: str) -> list[int]:
 def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, user: User) -> Spread:
     """Return who has read a value since it was written. `writer` is the entry that wrote it (None: it was removed)."""
     page = older_page(of_value.wanted(store), None, size=MOST_READS)
-    found = [group for group in groups(page.seen, store, user) if group.last.kind == ActorKind.KEY]
-    sessions = [group for group in found if group.session and not _is_writers(group, writer)]
-    agents = [group for group in found if not group.session]
+    reads = [seen for seen in page.seen if seen.entry.kind == ActorKind.KEY]
+    others = [seen for seen in reads if not _is_writers(seen.entry, writer)]
+    sessions = list(dict.fromkeys(seen.entry.session for seen in others if seen.entry.session))
+    examined = sessions[:MOST_SESSIONS]
+    found = groups([seen for seen in others if seen.entry.session in examined], store, user)
     by_path: dict[str, Write] = {}
-    for group in sessions:
+    for group in found:
         for write in group.written:
             by_path.setdefault(write.new_path or write.path or "", write)
-    others = [group for group in agents if not _is_writers(group, writer)]
-    more = (
-        page.older is not None
+    return Spread(
+        sessions=len(sessions),
+        agents=len({seen.entry.author for seen in others if not seen.entry.session}),
+        written=sorted(by_path.values(), key=lambda write: write.at),
+        more=page.older is not None
         or not of_value.ahead.whole
         or None in of_value.lines.values()
         or writer is None  # later entries may have been removed too
-        or len(others) < len(agents)  # without a session, one run of an agent cannot be told from another
-        or any(group.more for group in sessions)
+        or (writer.session is None and len(others) < len(reads)),  # runs that cannot be told apart
+        more_written=len(examined) < len(sessions) or any(group.more for group in found),
     )
-    return Spread(len(sessions), len(others), sorted(by_path.values(), key=lambda write: write.at), more)
 
 
-def _is_writers(group: Group, writer: AuditEntry | None) -> bool:
-    """Return whether the group is the session of an entry, or its agent if both used no session."""
-    if writer is None or group.last.session != writer.session:
+def _is_writers(entry: Entry, writer: AuditEntry | None) -> bool:
+    """Return whether an entry is of the session of the writer's entry, or of its agent if both used no session."""
+    if writer is None or entry.session != writer.session:
         return False
-    return group.session is not None or group.last.author == writer.author_id
+    return entry.session is not None or entry.author == writer.author_id

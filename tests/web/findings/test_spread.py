@@ -1,6 +1,7 @@
 """What a finding says of itself: what the line does, which other sessions have read it, and what they wrote then."""
 
 import re
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -129,6 +130,24 @@ def test_many_writes_are_named_in_part(poisoned: Memory, caller: Caller, alice: 
     for number in range(4):
         caller.create(f"/tickets/{number}.md", "refunded\n")
     assert "wrote /tickets/0.md , /tickets/1.md and 2 more afterwards." in said(alice)
+
+
+def test_many_readers_cost_no_more_than_a_few(
+    poisoned: Memory, caller: Caller, alice: User, django_assert_max_num_queries: Any
+) -> None:
+    def read_by(first: int, last: int) -> int:
+        for number in range(first, last):
+            view(caller, f"victim-{number}")
+            caller.create(f"/tickets/{number}.md", "refunded\n")
+        client = signed_in(alice)
+        with django_assert_max_num_queries(1_000) as asked:
+            client.get("/")
+        return len(asked)
+
+    few = read_by(0, spread.MOST_SESSIONS)
+    assert "3 other sessions read it and wrote /tickets/0.md , /tickets/1.md and 1 more afterwards." in said(alice)
+    assert read_by(spread.MOST_SESSIONS, 12) == few
+    assert "12 other sessions read it and wrote /tickets/9.md , /tickets/10.md and 1+ more afterwards." in said(alice)
 
 
 def test_a_finding_in_a_path_has_no_line(caller: Caller, alice: User) -> None:
