@@ -43,14 +43,14 @@ def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpRespo
     finding = Finding.objects.of_store(store.pk).filter(pk=finding_id, in_path=False).first()
     if finding is None:
         raise Http404
-    (item,) = items_of([finding.pk], person(request), timezone.now())
+    item = _item(request, finding)
     plan, problem = _plan(item), ""
     if request.method == "POST" and plan and not plan.is_whole:
         try:
             done = curation.take_out(store.pk, finding.pk, request.POST.get("head", ""), act(request))
         except curation.Conflict:
             problem = _("The memory has changed since you opened this page. Nothing was done: look at it again.")
-            (item,) = items_of([finding.pk], person(request), timezone.now())
+            item = _item(request, finding)
             plan = _plan(item)
         except ToolError as error:
             problem = for_people(error)
@@ -61,6 +61,13 @@ def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpRespo
         messages.info(request, _("Nothing was done, because there is nothing to take out any more."))
         return see_other(next_of(request, "findings"))
     return render(request, "findings/take_out.html", _shown(request, store, item, plan, problem))
+
+
+def _item(request: Request, finding: Finding) -> Item:
+    """Return the finding as an item. Raise Http404 if it has just been removed with its memory."""
+    for item in items_of([finding.pk], person(request), timezone.now()):
+        return item
+    raise Http404
 
 
 def _plan(item: Item) -> Plan | None:

@@ -95,11 +95,15 @@ class Item:
 
 
 def items_of(ids: Sequence[str], user: User, at: datetime) -> list[Item]:
-    """Return the items of some findings in order of the ids, with a few queries for all of them."""
+    """Return the items of some findings in order of the ids, with a few queries for all of them.
+
+    Findings whose memory has just been removed are left out.
+    """
     found = {f.pk: f for f in Finding.objects.filter(pk__in=ids).select_related("store", "decided_by")}
     findings = [found[id] for id in ids if id in found]
     stores = {finding.store_id for finding in findings}
     memories = Memory.objects.filter(store_id__in=stores).in_bulk({finding.memory_id for finding in findings})
+    findings = [finding for finding in findings if finding.memory_id in memories]
     versions = MemoryVersion.objects.filter(store_id__in=stores).in_bulk({finding.version_id for finding in findings})
     texts = _Texts()
     texts.read(versions[f.version_id] for f in findings if f.version_id in versions)

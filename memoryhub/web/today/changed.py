@@ -83,10 +83,10 @@ class _Seen:
 
 
 def events(stores: Sequence[str], user: User, at: datetime) -> list[Event]:
-    """Return the events to show: those that need an answer first, then the newest."""
+    """Return the events, those that need an answer first, then the newest. SIZE of them are shown."""
     seen = _Seen(user, stores, roles_in(user, stores), at)
     found = list(chain(_work(seen), _runs(seen), _imports(seen), _webhooks(seen), _deletions(seen)))
-    return sorted(found, key=lambda event: (not event.asks, -event.at.timestamp()))[:SIZE]
+    return sorted(found, key=lambda event: (not event.asks, -event.at.timestamp()))
 
 
 def _work(seen: _Seen) -> Iterator[Event]:

@@ -16,11 +16,13 @@ from memoryhub.web.today import changed, dangerous, waiting
 def today(request: Request) -> HttpResponse:
     user, now = person(request), timezone.now()
     stores = visible_stores(user)
+    events = changed.events(stores, user, now)
     shown = {
         "has_stores": bool(stores),
         "dangers": dangerous.worst(stores, user, now),
         "waiting": waiting.waiting(stores, user),
-        "events": changed.events(stores, user, now),
+        "events": events[: changed.SIZE],
+        "more_events": len(events[changed.SIZE :]),
         "days": changed.DAYS,
     }
     return render(request, "today/today.html", shown)

@@ -1,6 +1,7 @@
 """Taking the line of a finding out of its memory: shown first, done in one press, refused where it must not be."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from memoryhub.actions.core import holds
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
 from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryStore, User
+from memoryhub.web.findings import rows
 from tests.fixtures import BY, signed_in
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
 from tests.web.history.versions import Caller
@@ -148,6 +150,17 @@ def test_a_value_that_only_the_lost_line_gave_away_stays_masked(caller: Caller, 
     page = signed_in(alice).get(address(finding(caller.store, "role_tag")))
     assert (page.context["plan"].diff.added, page.context["plan"].diff.removed) == (0, 1)
     assert "hunter2X9" not in page.content.decode()
+
+
+def test_a_memory_that_is_removed_while_it_is_read_is_left_out(
+    poisoned: Memory, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, nothing = finding(poisoned.store, "instructions"), Memory.objects.none()
+    monkeypatch.setattr(rows, "Memory", SimpleNamespace(objects=SimpleNamespace(filter=lambda **_: nothing)))
+    for place in ("/", "/findings", reverse("memory", args=[poisoned.store_id, poisoned.pk])):
+        page = signed_in(alice).get(place)
+        assert (page.status_code, address(found) in page.content.decode()) == (200, False), place
+    assert signed_in(alice).get(address(found)).status_code == 404
 
 
 def test_only_those_who_may_edit_are_offered_it(

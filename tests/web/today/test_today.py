@@ -240,6 +240,16 @@ def test_what_an_agent_deleted_can_be_taken_back(caller: Caller, alice: User, bo
     assert not seen.back
 
 
+def test_it_says_how_much_more_there_is(caller: Caller, alice: User) -> None:
+    for number in range(changed.SIZE + 2):
+        caller.session = f"run-{number}"
+        caller.create(f"/{number}.md", "x\n")
+        caller.delete(f"/{number}.md")
+    response = today(alice)
+    assert len(response.context["events"]) == changed.SIZE
+    assert "2 more are not shown. Open the audit" in words(response)
+
+
 def test_deletions_by_people_and_old_ones_are_not_told(caller: Caller, alice: User) -> None:
     memory = write(caller.store, "/by-hand.md")
     curation.delete(caller.store.pk, memory.path, Act(Actor.person(alice), Door.WEB, timezone.now()))
