@@ -14,7 +14,7 @@ LAYERS = {
     "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "webhook_rules": PURE, "transfer": PURE,
     "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
     "models": DATA, "migrations": DATA, "database": DATA,
-    "proxies": PURE, "sessions": SHELL,
+    "proxies": PURE, "tree_map": PURE, "sessions": SHELL,
     "actions": WRITERS,
     "tool": TOOL, "machines": TOOL,
     "api": DOORS, "web": DOORS, "mcp": DOORS, "background": DOORS, "templatetags": DOORS,

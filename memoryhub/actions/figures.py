@@ -18,12 +18,14 @@ from memoryhub.models import (
     Activity,
     AuditChain,
     AuditEntry,
+    Directory,
     Figures,
     Growth,
     Memory,
     MemoryStore,
     MemoryVersion,
     Operation,
+    ReviewState,
 )
 from memoryhub.models.figures import ALL, OK, Key
 from memoryhub.protocol import kinds
@@ -220,27 +222,50 @@ def _add_growth(store_id: str, growth: Mapping[date, Delta]) -> None:
 # ------------------------------------------------------------------------------------------------ lists
 
 LISTED = 10
+MAPPED, MAPPED_DIRECTORIES = 100, 40
+"""The most memories and directories that a tree map shows one by one."""
+
+GROWING = timedelta(days=7)
 SMALL = 1_000
 """The most memories of a small store, whose lists need no PAUSE; a larger store waits that long between two lists."""
 
 PAUSE = timedelta(minutes=5)
 
 
-def lists_of(store_id: str) -> dict[str, Any]:
-    """Return the ids of memories in four lists: `read`, `changed`, `heavy` and `unread`; also the totals of the unread.
+def lists_of(store_id: str, at: datetime) -> dict[str, Any]:
+    """Return the lists of a store's memories at a moment. Every live memory of the store is read.
 
-    The totals are `unread_count` and `unread_bytes`. Every live memory of the store is read.
+    `unread` and `risky` are ids: of memories that no agent ever read, and of those whose newest version was read and
+    awaits review. `growing` has (id, bytes added in GROWING). `largest` and `directories` are the ids for the map. The
+    totals are `unread_count`, `unread_bytes` and `risky_count`.
     """
     live = Memory.objects.filter(store_id=store_id).live()
     unread = live.filter(read_count=0)
-    lists = {
-        "read": live.filter(read_count__gt=0).order_by("-read_count", "pk"),
-        "changed": live.filter(version_count__gt=1).order_by("-version_count", "pk"),
-        "heavy": live.order_by("-size", "pk"),
-        "unread": unread.order_by("-version_count", "-size", "pk"),
-    }
-    sums = unread.aggregate(unread_count=Count("pk"), unread_bytes=Sum("size"))
-    return {name: list(found.values_list("pk", flat=True)[:LISTED]) for name, found in lists.items()} | sums
+    risky = live.filter(head__review_state=ReviewState.UNREVIEWED, last_read_seq__gt=F("head__seq"))
+    directories = Directory.objects.filter(store_id=store_id).exclude(path="").order_by("-total_bytes", "path")
+    return {
+        "unread": _ids(unread.order_by("-version_count", "-size", "pk"), LISTED),
+        "risky": _ids(risky.order_by("-read_count", "pk"), LISTED),
+        "growing": _growing(store_id, at),
+        "largest": _ids(live.order_by("-size", "pk"), MAPPED),
+        "directories": _ids(directories, MAPPED_DIRECTORIES),
+        "risky_count": risky.count(),
+    } | unread.aggregate(unread_count=Count("pk"), unread_bytes=Sum("size"))
+
+
+def _ids(found: Any, most: int) -> list[str]:
+    return list(found.values_list("pk", flat=True)[:most])
+
+
+def _growing(store_id: str, at: datetime) -> list[tuple[str, int]]:
+    """Return (id, bytes) of the memories that grew most in GROWING before a moment, compared with their size then."""
+    since = at - GROWING
+    earlier = AuditEntry.objects.of_chain(store_id).filter(at__lt=since).order_by("-at", "-seq")
+    seq = earlier.values_list("seq", flat=True).first() or 0
+    before = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("pk"), seq__lte=seq)
+    size = Coalesce(Subquery(before.order_by("-number").values("size")[:1]), 0)
+    changed = Memory.objects.filter(store_id=store_id, updated_at__gte=since).live().annotate(added=F("size") - size)
+    return list(changed.filter(added__gt=0).order_by("-added", "pk").values_list("pk", "added")[:LISTED])
 
 
 def make_lists(at: datetime, most: int = 10) -> None:
@@ -249,7 +274,7 @@ def make_lists(at: datetime, most: int = 10) -> None:
         Q(listed_at=None) | Q(listed_at__lte=at - PAUSE) | Q(listed_at__gt=at) | Q(store__memory_count__lte=SMALL)
     )
     for store_id, seq in list(due.order_by("listed_at", "pk").values_list("pk", "seq")[:most]):
-        lists = lists_of(store_id)
+        lists = lists_of(store_id, at)
         with writing():
             Figures.objects.filter(pk=store_id).update(lists=lists, listed_seq=seq, listed_at=at)
 

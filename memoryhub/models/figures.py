@@ -98,7 +98,7 @@ class Growth(RowOfStore):
 
 
 class Figures(models.Model):
-    """How far a store has been counted, and its lists of memories: most read, most changed, never read.
+    """How far a store has been counted, and its lists of memories.
 
     `seq` is the last counted entry, and `at` its moment. `lists` were made when all entries up to `listed_seq` were
     counted.

@@ -10,6 +10,8 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from memoryhub.templatetags.visible import plain
+
 register = template.Library()
 
 _LINK = '<a href="{}" tabindex="-1" aria-label="{}">'
@@ -84,3 +86,42 @@ def _life_shapes(mark: Any) -> SafeString:
 
 def _height(count: int) -> float:
     return min(16.0, round(9 + log2(count) * 1.5, 1))
+
+
+TILE = (
+    '<a href="{}" tabindex="-1" aria-label="{}"><svg x="{}%" y="{}" width="{}%" height="{}">'
+    '<rect class="map-tile heat-{}" width="100%" height="100%"><title>{}</title></rect>{}</svg></a>'
+)
+AROUND = (
+    '<svg class="map-around" x="{}%" y="{}" width="{}%" height="{}"><rect width="100%" height="100%"/></svg>'
+    '<a href="{}" tabindex="-1" aria-label="{}"><svg x="{}%" y="{}" width="{}%" height="{}">{}</svg></a>'
+)
+FRAME = '<svg x="{}%" y="{}" width="{}%" height="{}"><rect class="map-frame" width="100%" height="100%"/></svg>'
+WORD = '<text class="map-word" x="6" y="{}"><title>{}</title>{}</text>'
+
+
+@register.simple_tag
+def tiles(found: Iterable[Any]) -> SafeString:
+    """Return the rectangles of a tree map, and over them the outlines and names of directories, and the
+    frames of those that await review."""
+    every = list(found)
+    leaves = (
+        (tile.url, name, *_place(tile), tile.heat, name, _word(tile))
+        for tile in every
+        if tile.heat is not None and (name := plain(tile.name))
+    )
+    around = (
+        (*_place(tile), tile.url, plain(tile.name), *_place(tile), _word(tile)) for tile in every if tile.heat is None
+    )
+    frames = (_place(tile) for tile in every if tile.waits)
+    return (
+        format_html_join("", TILE, leaves) + format_html_join("", AROUND, around) + format_html_join("", FRAME, frames)
+    )
+
+
+def _place(tile: Any) -> tuple[float, ...]:
+    return tile.x, tile.y, tile.width, tile.height
+
+
+def _word(tile: Any) -> SafeString | str:
+    return format_html(WORD, tile.line, plain(tile.name), plain(tile.label)) if tile.line else ""

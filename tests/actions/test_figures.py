@@ -126,18 +126,20 @@ def test_figures_that_are_wrong_are_found(hub: Hub) -> None:
     assert len(list(figures.problems(hub.store.id))) == 2
 
 
-def test_the_lists_name_what_is_read_changed_heavy_and_never_read(hub: Hub) -> None:
+def test_the_lists_name_what_is_large_grows_and_was_read_unreviewed_or_never(hub: Hub) -> None:
     for path, text in (("a", "a"), ("b", "bb" * 50), ("c", "c")):
         hub.call(command="create", path=f"/memories/{path}.md", file_text=text)
     for _ in range(3):
         hub.call(command="view", path="/memories/a.md")
     hub.call(command="insert", path="/memories/c.md", insert_line=0, insert_text="x")
     paths = dict(Memory.objects.values_list("pk", "path"))
-    lists = figures.lists_of(hub.store.id)
-    named = {name: [paths[pk] for pk in lists[name]] for name in ("read", "changed", "heavy", "unread")}
+    lists = figures.lists_of(hub.store.id, AT)
+    named = {name: [paths[pk] for pk in lists[name]] for name in ("risky", "largest", "unread")}
     assert named == {
-        "read": ["/a.md"], "changed": ["/c.md"], "heavy": ["/b.md", "/c.md", "/a.md"], "unread": ["/c.md", "/b.md"],
+        "risky": ["/a.md"], "largest": ["/b.md", "/c.md", "/a.md"], "unread": ["/c.md", "/b.md"],
     }  # fmt: skip
+    assert [(paths[pk], added) for pk, added in lists["growing"]] == [("/b.md", 100), ("/c.md", 4), ("/a.md", 1)]
+    assert figures.lists_of(hub.store.id, datetime.now(UTC) + figures.GROWING * 2)["growing"] == []
     assert (lists["unread_count"], lists["unread_bytes"]) == (2, 100 + len("x\nc\n"))
 
 
@@ -147,9 +149,9 @@ def test_the_lists_of_a_large_store_are_made_now_and_then(hub: Hub, monkeypatch:
         hub.call(command="create", path=f"/memories/{number}.md", file_text="")
         figures.catch_up()
         figures.make_lists(AT + timedelta(seconds=30 * number))
-        assert len(Figures.objects.get().lists["heavy"]) == 1
+        assert len(Figures.objects.get().lists["largest"]) == 1
     figures.make_lists(AT + figures.PAUSE)
-    assert len(Figures.objects.get().lists["heavy"]) == 2
+    assert len(Figures.objects.get().lists["largest"]) == 2
     made = Figures.objects.get().listed_at
     figures.make_lists(AT + 3 * figures.PAUSE)
     assert Figures.objects.get().listed_at == made

@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One chart: `kind` is bars, line or list; `columns` and `rows` are its table."""
+    """One chart: `kind` is bars, line, list or map; `columns` and `rows` are its table."""
 
     name: str
     kind: str

@@ -1,6 +1,6 @@
-"""The lists of a store's dashboard: memories that stand out, and versions that await review by their age."""
+"""The lists of a store's dashboard: memories that ask for something, and versions that await review by their age."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -20,40 +20,44 @@ MOST = 1_000
 AGES = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
-def memory_lists(store: MemoryStore) -> list[Picture]:
-    """Return four charts: the most read, the most changed, the never read and the largest memories.
+def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
+    """Return three charts: memories that were read before anyone reviewed them, that grow fast, or were never read."""
+    added = {str(pk): int(count) for pk, count in lists.get("growing", ())}
+    ids = {*lists.get("risky", ()), *lists.get("unread", ()), *added}
+    memories = {memory.pk: memory for memory in Memory.objects.among(store.id, ids).live().select_related("head")}
 
-    For a large store they are as the background work last computed them.
-    """
-    lists = _lists(store)
-    ids = {pk for name in ("read", "changed", "unread", "heavy") for pk in lists.get(name, ())}
-    memories = {memory.pk: memory for memory in Memory.objects.among(store.id, ids).live()}
+    def among(found: Iterable[str], wanted: Callable[[Memory], bool] = bool) -> list[Memory]:
+        return [memories[pk] for pk in found if pk in memories and wanted(memories[pk])]
 
-    def among(name: str, wanted: Callable[[Memory], bool] = bool) -> list[Memory]:
-        return [memories[pk] for pk in lists.get(name, ()) if pk in memories and wanted(memories[pk])]
-
-    unread = among("unread", lambda memory: memory.read_count == 0)
+    risky = among(lists.get("risky", ()), lambda memory: memory.head.awaits_review)
+    unread = among(lists.get("unread", ()), lambda memory: memory.read_count == 0)
     return [
-        _of_memories("read", _("Most read"), _("How often agents have read each."), _("Reads"), among("read"),
-                     lambda memory: memory.read_count, number, _("No agent has read a memory yet.")),
-        _of_memories("changed", _("Most changed"), _("How many versions each has."), _("Versions"), among("changed"),
-                     lambda memory: memory.version_count, number, _("No memory has been changed yet."), "versions"),
+        _of_memories("risky", _("Read before review"), _risky_says(lists), _("Reads"), risky,
+                     lambda memory: memory.read_count, number, _("Agents have read nothing that awaits review.")),
+        _of_memories("growing", _("Growing fast"), _("What each has gained in the last 7 days."), _("Gained"),
+                     among(added), lambda memory: added[memory.pk], size, _("No memory has grown in the last 7 days.")),
         _of_memories("unread", _("Written and never read"), _unread_says(lists), _("Versions"), unread,
                      lambda memory: memory.version_count, number, _("Every memory has been read.")),
-        _of_memories("heavy", _("Heaviest"), _("How many bytes each holds."), _("Bytes"), among("heavy"),
-                     lambda memory: memory.size, size, _("There are no memories yet.")),
     ]  # fmt: skip
 
 
-def _lists(store: MemoryStore) -> Mapping[str, Any]:
-    """Return the ids of the memories in each list, by the name of the list.
+def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
+    """Return the lists of a store's memories, see `figures.lists_of`.
 
     They are computed now for a small store. For a large store they are those that the background work stored last.
     """
     if store.memory_count <= figures.SMALL:
-        return figures.lists_of(store.pk)
+        return figures.lists_of(store.pk, now)
     made = Figures.objects.filter(pk=store.pk).first()
     return made.lists if made else {}
+
+
+def _risky_says(lists: Mapping[str, Any]) -> str:
+    count = lists.get("risky_count") or 0
+    return ngettext(
+        "Agents have read the newest version of %(count)s memory, and no one has reviewed it.",
+        "Agents have read the newest versions of %(count)s memories, and no one has reviewed them.", count,
+    ) % {"count": number(count)}  # fmt: skip
 
 
 def _unread_says(lists: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from memoryhub.web.dashboards import (
     figures as dashboards_figures,
     lists as dashboards_lists,
     stores as dashboards_stores,
+    tree_map,
 )
 from memoryhub.web.dashboards.figures import Figures, Newer
 from memoryhub.web.dashboards.links import Links
@@ -92,8 +93,7 @@ def store_overview(request: Request, store: MemoryStore) -> HttpResponse:
             tab="overview",
             **_shown(board, _agents(request, board.stores)),
             pictures=_pictures(board, store.pk),
-            lists=dashboards_lists.memory_lists(store),
-            backlog=dashboards_lists.backlog(store, board.now),
+            standing=_standing(store, board.now),
             tiles=tiles_of_store(board.figures, store, board.today),
         ),
     )
@@ -113,8 +113,14 @@ def export_overview(request: Request) -> HttpResponse:
 def export_store_overview(request: Request, store: MemoryStore) -> HttpResponse:
     """Download the table of one chart of a store."""
     board = _of_stores([store.pk], Chosen.of(request.POST.dict()), timezone.now())
-    lists = [dashboards_lists.backlog(store, board.now), *dashboards_lists.memory_lists(store)]
-    return _export(request, board, [*_pictures(board, store.pk), *lists], store.pk)
+    return _export(request, board, [*_pictures(board, store.pk), *_standing(store, board.now)], store.pk)
+
+
+def _standing(store: MemoryStore, now: datetime) -> list[Picture]:
+    """Return the pictures of a store's memories as they are now."""
+    lists = dashboards_lists.lists_of(store, now)
+    backlog = dashboards_lists.backlog(store, now)
+    return [tree_map.picture(store, lists, now), backlog, *dashboards_lists.memory_lists(store, lists)]
 
 
 def _export(request: Request, board: Board, pictures: Sequence[Picture], store_id: str | None) -> HttpResponse:

@@ -84,7 +84,7 @@ class TestPictures:
             part = section(text, name)
             assert f'<title id="{name}-title">' in part
             assert f'<desc id="{name}-says">' in part
-        for name in ("operations", "reads", "memories", "bytes", "authors", "unread", "changed"):
+        for name in ("operations", "reads", "memories", "bytes", "authors", "unread", "growing", "map"):
             assert "<details" in section(text, name) or "picture-empty" in section(text, name)
         assert cells(text, "memories")[0][1:] == [("1", ""), ("1", "")]
 
@@ -186,14 +186,28 @@ class TestFilters:
 
 
 class TestLists:
-    def test_memories_that_stand_out_are_listed(self, today: Caller, alice: User) -> None:
-        work(today)
-        today.create("/big.md", "x" * 5000)
-        text = text_of(signed_in(alice), "store_overview", "", today.store.id)
-        listed = {name: [row[0][0] for row in cells(text, name)] for name in ("read", "changed", "unread", "heavy")}
-        assert listed == {"read": ["/a.md"], "changed": ["/a.md"], "unread": ["/big.md"], "heavy": ["/big.md", "/a.md"]}
+    def test_memories_that_ask_for_something_are_listed(self, caller: Caller, alice: User) -> None:
+        caller.at = timezone.now() - timedelta(days=9)
+        caller.create("/old.md", "x" * 900)
+        caller.create("/grown.md", "one\n")
+        caller.at = timezone.now() - timedelta(hours=1)
+        for _time in range(3):
+            caller.call("view", path="/memories/old.md")
+        caller.call("view", path="/memories/grown.md")
+        caller.replace("/grown.md", "one", "x" * 99)
+        caller.create("/big.md", "x" * 5000)
+        text = text_of(signed_in(alice), "store_overview", "", caller.store.id)
+        listed = {
+            name: [[shown for shown, _url in row] for row in cells(text, name)]
+            for name in ("risky", "growing", "unread")
+        }
+        assert listed == {
+            "risky": [["/old.md", "3"]],
+            "growing": [["/big.md", "4.9 KB"], ["/grown.md", "96 B"]],
+            "unread": [["/big.md", "1"]],
+        }
         memory = Memory.objects.at("/big.md").get()
-        assert reverse("memory", args=[today.store.id, memory.pk]) in section(text, "unread")
+        assert reverse("memory", args=[caller.store.id, memory.pk]) in section(text, "unread")
         assert "1 memory of 4.9 KB that no agent has ever read." in section(text, "unread")
 
     def test_a_large_store_shows_its_lists_as_they_were_made(
@@ -206,9 +220,9 @@ class TestLists:
         figures.catch_up()
         figures.make_lists(timezone.now())
         today.create("/b.md", "longer text\n")
-        assert cells(text_of(client, "store_overview", "", today.store.id), "heavy")[0][0][0] == "/a.md"
+        assert cells(text_of(client, "store_overview", "", today.store.id), "map")[0][0][0] == "/a.md"
         today.delete("/a.md")
-        assert "There are no memories yet." in section(text_of(client, "store_overview", "", today.store.id), "heavy")
+        assert "/a.md" not in section(text_of(client, "store_overview", "", today.store.id), "map")
 
     def test_what_awaits_review_is_counted_by_age_and_leads_to_the_inbox(self, caller: Caller, alice: User) -> None:
         caller.create("/old.md", "x")
@@ -249,7 +263,7 @@ class TestTables:
         caller.create("/=1+1.md", "x")
         client, parts = signed_in(bob), [caller.store.id]
         text = text_of(client, "store_overview", "?range=all", caller.store.id)
-        for name in ("operations", "reads", "memories", "bytes", "authors", "errors", "read", "unread", "backlog"):
+        for name in ("operations", "reads", "memories", "bytes", "authors", "errors", "map", "unread", "backlog"):
             shown = len(cells(text, name))
             body = self.export(client, "export_store_overview", parts, picture=name, range="all")
             rows = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
