@@ -79,6 +79,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             line=finding.line if finding and of_value else line,
             followed=followed,
             of_value=of_value,
+            to_undo=_writing(rows, followed.origin.number if followed else version.number),
             problem=problem or no_line,
             groups=groups(page.seen, store, person(request)),
             older=page.older,
@@ -92,6 +93,11 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             **removed_history.beside(memory, version.number),
         ),
     )
+
+
+def _writing(rows: Iterable[Row], number: int) -> str | None:
+    """Return the id of the version with this number, whose undo removes what is shown; None if it was removed."""
+    return next((row.id for row in rows if row.number == number), None)
 
 
 def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:

@@ -9,7 +9,6 @@ from memoryhub import charts
 from memoryhub.web.common.acts import act_words
 from memoryhub.web.undo.spread import Reader, Source, Spread, Written
 
-MOST_READERS = 6
 MOST_WRITES = 4
 """The most writes drawn for one reader; the last of them is a box with the number of the others, if there are more."""
 
@@ -53,8 +52,8 @@ class _Text:
 
 
 def drawn(spread: Spread) -> Graph:
-    """Return the drawing of the first MOST_READERS readers; the list has all of them."""
-    readers = spread.readers[:MOST_READERS]
+    """Return the drawing of the readers that are listed first."""
+    readers = spread.first
     read = {read.source.memory for reader in readers for read in reader.reads}
     sources = [source for source in spread.sources if source.memory in read]
     places = {source.memory: number for number, source in enumerate(sources)}

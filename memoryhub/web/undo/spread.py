@@ -19,6 +19,7 @@ MOST_MEMORIES = 12
 MOST_VERSIONS = 50
 MOST_READS = 200
 MOST_READERS = 12
+MOST_DRAWN = 6
 MOST_WRITES = 50
 """The most writes of all readers together; MOST_OF_ONE of one reader."""
 
@@ -109,6 +110,19 @@ class Spread:
     ticks: Ticks
 
     @property
+    def first(self) -> Sequence[Reader]:
+        """Return the readers that are listed at once; `further` are listed on request, or if one has a tick."""
+        return self.readers[:MOST_DRAWN]
+
+    @property
+    def further(self) -> Sequence[Reader]:
+        return self.readers[MOST_DRAWN:]
+
+    @property
+    def opens_further(self) -> bool:
+        return any(written.too or written.flag for reader in self.further for written in reader.written)
+
+    @property
     def writes(self) -> int:
         return sum(len(reader.written) for reader in self.readers)
 
@@ -132,13 +146,9 @@ def spread_of(store: MemoryStore, versions: Collection[str], user: User, ticks: 
     """Return how the lines that some versions added have spread to other sessions since."""
     numbers, writers = _undone(store.pk, versions)
     known = _carried(store.pk, numbers)
-    wanted = Wanted(store.pk, {id: (row, None) for id, (row, _, _) in known.rows.items()})
+    wanted = Wanted(store.pk, {id: (row, sorted(lines)) for id, (row, _, lines) in known.rows.items()})
     page = older_page(wanted, None, size=MOST_READS)
-    seen = [
-        found
-        for found in page.seen
-        if found.entry.kind == ActorKind.KEY and found.entry.session not in writers and known.lines(found)
-    ]
+    seen = [read for read in page.seen if read.entry.kind == ActorKind.KEY and read.entry.session not in writers]
     found = sorted(groups(seen, store, user, MOST_OF_ONE), key=lambda group: group.since.seq)
     written = _written(store, found[:MOST_READERS], ticks)
     readers = [_reader(group, known, written) for group in found[:MOST_READERS]]
@@ -175,7 +185,8 @@ def _carried(store_id: str, numbers: Mapping[str, set[int]]) -> _Carried:
         lines = carried(versions, numbers[memory.pk], texts, work)
         source = Source(memory.pk, memory.path)
         rows |= {row.id: (row, source, lines[row.number]) for row in ahead.rows if row.number in lines}
-        whole = whole and ahead.whole
+        redacted = any(row.text is None and not row.is_deletion for row in ahead.rows)
+        whole = whole and ahead.whole and not redacted
     return _Carried(rows, whole and not work.passed)
 
 

@@ -95,6 +95,20 @@ def test_who_read_the_lines_is_told_with_what_they_wrote(bad: Session, store: Me
     assert 'name="too"' not in html, "a viewer ticks nothing"
 
 
+def test_who_has_seen_a_line_leads_to_undoing_the_version_that_wrote_it(
+    bad: Session, store: MemoryStore, curator: Client, bob: User
+) -> None:
+    memory = Memory.objects.get(path="/rules.md")
+    seen_by = reverse("readers", args=[store.id, memory.pk]) + "?version=2&line=5"
+    undo = reverse("undo_version", args=[store.id, memory.head_id])
+    assert undo in curator.get(seen_by).content.decode()
+    assert undo not in signed_in(bob).get(seen_by).content.decode(), "a viewer undoes nothing"
+    seq = newest(store).seq
+    send(curator, undo, too=[seq_of("/refund.md")])
+    assert texts(store)["/rules.md"] == RULES and "/refund.md" not in texts(store)
+    assert newest(store).seq == seq + 1 and is_sound(store)
+
+
 def test_nothing_is_said_where_nobody_read_it(caller: Caller, store: MemoryStore, curator: Client) -> None:
     run(caller, "alone", "/plan.md")
     caller.create("/own.md", "mine\n")
@@ -208,7 +222,7 @@ def test_many_readers_are_counted_and_the_audit_has_the_rest(
     for number in range(spread.MOST_READERS + 1):
         run(caller, f"further-{number}", "/rules.md")
     page = curator.get(url_of(store, bad)).content.decode()
-    assert "And 3 more readers." in page
+    assert "And 3 more readers." in page and "6 further readers" in page
     assert reverse("store_audit", args=[store.id]) + "?path=%2Frules.md&amp;command=view" in page
 
 
