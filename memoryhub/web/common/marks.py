@@ -71,7 +71,7 @@ def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds]
     holds = {store: holds_of(store, at) for store in stores if not held or store not in held} | dict(held or {})
     heads = MemoryVersion.objects.filter(store_id__in=stores, pk__in=[memory.head_id for memory in memories])
     waiting = set(heads.unreviewed().values_list("pk", flat=True))
-    found = _found(stores, [memory.pk for memory in memories])
+    found = found_in(stores, [memory.pk for memory in memories])
     return {
         memory.pk: Marks(
             waits=memory.head_id in waiting,
@@ -92,7 +92,7 @@ def kept_by(holds: Holds, memory_id: str, path: str) -> str:
     return str(HoldKind.PIN) if holds.stops_policies(memory_id, path) else ""
 
 
-def _found(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
+def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
     """Return `open` or `dismissed` for each memory that has such findings."""
     rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()

@@ -12,7 +12,7 @@ from memoryhub.web.common.filters import KeyValues
 
 KEYS = ("store", "agent", "session", "memory", "path", "before", "after")
 SESSION, MEMORY = "session", "memory"
-OLDEST, NEWEST = "oldest", "newest"
+WORST, OLDEST, NEWEST = "worst", "oldest", "newest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Filter(KeyValues):
     """The inbox filter that a person typed, and the layout of the inbox."""
 
     group: str = SESSION
-    order: str = OLDEST
+    order: str = WORST
 
     KEYS = KEYS
     EXAMPLE = "agent:%(word)s or path:/%(word)s"
@@ -28,12 +28,13 @@ class Filter(KeyValues):
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
         group = MEMORY if parameters.get("group") == MEMORY else SESSION
-        return {"group": group, "order": NEWEST if parameters.get("order") == NEWEST else OLDEST}
+        order = parameters.get("order")
+        return {"group": group, "order": order if order in (OLDEST, NEWEST) else WORST}
 
     def shown_layout(self) -> dict[str, str | None]:
         return {
             "group": self.group if self.group != SESSION else None,
-            "order": self.order if self.is_newest else None,
+            "order": self.order if self.order != WORST else None,
         }
 
     @classmethod
@@ -48,7 +49,7 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on versions; None means any. `path` includes everything under it."""
+    """Conditions on versions; None means any. `path` includes everything under it; `without` are ids left out."""
 
     stores: Sequence[str]
     author: str | None = None
@@ -57,6 +58,7 @@ class Wanted:
     path: str | None = None
     start: datetime | None = None
     end: datetime | None = None
+    without: frozenset[str] = frozenset()
 
     @property
     def looks_at_rows(self) -> bool:

@@ -14,9 +14,10 @@ from memoryhub.models import MemoryStore, User
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
-from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, Filter, named, resolved
+from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, WORST, Filter, named, resolved
 from memoryhub.web.review.items import Item, items_of
-from memoryhub.web.review.queries import CHUNK, BadPlace, Page, page
+from memoryhub.web.review.queries import CHUNK, PAGE, BadPlace, Page, page
+from memoryhub.web.review.worst import MOST as MOST_FIRST, worst
 
 LABELS = {
     "store": lambda: _("Store"), "agent": lambda: _("Agent"), "session": lambda: _("Session"),
@@ -55,10 +56,10 @@ def review(request: Request) -> HttpResponse:
     """
     user, loaded_at = person(request), timezone.now()
     stores = visible_stores(user)
-    wanted, found, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
+    wanted, found, first, problem = Filter.as_typed(request.GET.dict()), NOTHING, "", ""
     try:
         wanted = Filter.of(request.GET.dict())
-        found = _found(request, wanted, stores)
+        found, first = _found(request, wanted, stores)
     except Malformed as malformed:
         problem = str(malformed)
     except BadPlace:
@@ -76,7 +77,7 @@ def review(request: Request) -> HttpResponse:
             "items": items,
             "problem": problem,
             "page": found,
-            "next": found.next and wanted.query(**{"from": found.next}),
+            "next": found.next and wanted.query(**{"from": found.next, "first": first}),
             "news": wanted.query(since=str(int(loaded_at.timestamp() * 1000) + 1)),
             "is_first": not request.GET.get("from"),
             "may_decide": any(item.may_decide for item in items),
@@ -115,9 +116,19 @@ def visible_stores(user: User) -> list[str]:
     return list(MemoryStore.objects.visible_to(user).order_by("pk").values_list("pk", flat=True))
 
 
-def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> Page:
+def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
+    """Return a page, and the ids of the versions that came first on the first page: they do not come again."""
     target = resolved(wanted, stores, now=timezone.now(), zone=timezone.get_current_timezone())
-    return page(target, request.GET.get("from", ""), newest=wanted.is_newest)
+    place, named = request.GET.get("from", ""), request.GET.get("first", "")
+    if place:
+        first = frozenset(named.split(",")[:MOST_FIRST]) if named else frozenset()
+        return page(replace(target, without=first), place, newest=wanted.is_newest), named
+    rows = worst(target) if wanted.order == WORST else []
+    if not rows:
+        return page(target, newest=wanted.is_newest), ""
+    first = frozenset(row.id for row in rows)
+    found = page(replace(target, without=first), size=max(1, PAGE - len(rows)))
+    return replace(found, rows=[*rows, *found.rows]), ",".join(sorted(first))
 
 
 def _chips(wanted: Filter, stores: Sequence[str]) -> list[Chip]:
@@ -130,6 +141,7 @@ def _switches(wanted: Filter) -> dict[str, Any]:
     return {
         "by_session": Filter(wanted.values, SESSION, wanted.order).query(),
         "by_memory": Filter(wanted.values, MEMORY, wanted.order).query(),
+        "worst": Filter(wanted.values, wanted.group).query(),
         "oldest": Filter(wanted.values, wanted.group, OLDEST).query(),
         "newest": Filter(wanted.values, wanted.group, NEWEST).query(),
     }

@@ -32,6 +32,7 @@ from memoryhub.text.diffs import REQUEST_WORK, Diff, unified
 from memoryhub.text.matching import Work
 from memoryhub.web.common import masking
 from memoryhub.web.common.comparisons import Sides, sides
+from memoryhub.web.common.marks import UNMARKED, Marks, found_in, kept_by
 from memoryhub.web.common.versions import text_before, text_of
 from memoryhub.web.review.queries import Row
 from memoryhub.web.sessions.calls import shown_lines
@@ -78,6 +79,7 @@ class Item:
     frozen: Hold | None = None
     decided: Review | None = None
     cover: masking.Cover = masking.NOTHING
+    marks: Marks = UNMARKED
 
     @property
     def is_open(self) -> bool:
@@ -156,7 +158,11 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
     claims = _claims(store.pk, memories, user, at)
     flags = _flags(store.pk, [memory.pk for memory in memories.values() if memory.flagged])
     covers = masking.covers(store.pk, memories)
-    held = holds_of(store.pk, at)
+    held, findings = holds_of(store.pk, at), found_in([store.pk], list(memories))
+    marks = {
+        memory.pk: Marks(False, findings.get(memory.pk, ""), memory.flagged, kept_by(held, memory.pk, memory.path))
+        for memory in memories.values()
+    }
     decided = _decided(store.pk, [v.pk for v in versions if v.review_state != ReviewState.UNREVIEWED], memories)
     return [
         Item(
@@ -174,6 +180,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
             frozen=held.stops_changes(version.memory_id, memories[version.memory_id].path),
             decided=decided.get(version.pk),
             cover=covers.get(version.memory_id, masking.NOTHING),
+            marks=marks[version.memory_id],
         )
         for version in versions
     ]

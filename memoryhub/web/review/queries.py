@@ -212,10 +212,10 @@ class _Stream:
             rows, looked = self._of_session(size) if self.wanted.session else self._chunk(self._from_here(), size)
             walk.left -= 0 if self.by_path else looked
             self.is_done = looked < size
-            matching = self._matching(rows)
-            self.rows.extend(matching)
-            before = rows[rows.index(matching[0]) - 1] if matching and matching[0] != rows[0] else None
-            if not matching:
+            found = matching(self.wanted, self.store, rows)
+            self.rows.extend(found)
+            before = rows[rows.index(found[0]) - 1] if found and found[0] != rows[0] else None
+            if not found:
                 self.passed = self.read
             elif before:
                 self.passed = Place(before.seq, before.id)
@@ -280,17 +280,20 @@ class _Stream:
             return []
         return self._chunk(self._from_here().filter(seq=self.read.seq), 10_000)[0]
 
-    def _matching(self, rows: list[Row]) -> list[Row]:
-        wanted = self.wanted
-        if wanted.path is not None:
-            rows = [row for row in rows if row.path == wanted.path or (row.path or "").startswith(wanted.path + "/")]
-        if wanted.start is not None or wanted.end is not None:
-            rows = [row for row in rows if _is_within(row.at, wanted)]
-        if wanted.author is not None and rows:
-            entries = AuditEntry.objects.of_chain(self.store).of_seqs({row.seq for row in rows})
-            by = set(entries.by_author(wanted.author).values_list("seq", flat=True))
-            rows = [row for row in rows if row.seq in by]
-        return rows
+
+def matching(wanted: Wanted, store: str, rows: list[Row]) -> list[Row]:
+    """Return the versions of a store that match the conditions that are checked one by one."""
+    if wanted.without:
+        rows = [row for row in rows if row.id not in wanted.without]
+    if wanted.path is not None:
+        rows = [row for row in rows if row.path == wanted.path or (row.path or "").startswith(wanted.path + "/")]
+    if wanted.start is not None or wanted.end is not None:
+        rows = [row for row in rows if _is_within(row.at, wanted)]
+    if wanted.author is not None and rows:
+        entries = AuditEntry.objects.of_chain(store).of_seqs({row.seq for row in rows})
+        by = set(entries.by_author(wanted.author).values_list("seq", flat=True))
+        rows = [row for row in rows if row.seq in by]
+    return rows
 
 
 def _is_within(at: datetime, wanted: Wanted) -> bool:

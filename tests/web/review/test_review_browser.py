@@ -96,7 +96,7 @@ def test_the_keys_go_through_the_inbox(inbox: Page, made: list[Memory], alice: U
     press(inbox, "f")
     inbox.keyboard.type("Ask the shop")
     press(inbox, "Enter")
-    expect(inbox.locator("[data-review-item]", has_text="/notes/c.md").locator(".badge-flagged")).to_be_visible()
+    expect(inbox.locator("[data-review-item]", has_text="/notes/c.md").locator(".mark-flagged")).to_be_visible()
     has_focus(inbox, "/notes/c.md")
     press(inbox, "x")
     expect(inbox.locator("[data-review-count]")).to_have_text("1 selected")
