@@ -8,7 +8,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions.core.holds import Holds, holds_of
-from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryVersion
+from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryVersion, Operation
+from memoryhub.protocol import paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ KEPT = {
     HoldKind.PIN.value: Mark("kept", "pin", _("pinned")),
 }
 WAITS = Mark("waits", "inbox", _("awaits review"))
+FOUND_INSIDE = Mark("found", "shield-alert", _("open finding in it"))
+WAITS_INSIDE = Mark("waits", "inbox", _("awaits review in it"))
 FLAGGED = Mark("flagged", "flag", _("flagged"))
 
 
@@ -37,21 +40,24 @@ class Marks:
     """What is marked.
 
     `waits` means that the newest version awaits review. `found` is `open` if a memory has open findings, `dismissed` if
-    it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin.
+    it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin. Of a directory, `waits` and
+    `found` are about the memories in it.
     """
 
     waits: bool = False
     found: str = ""
     flagged: bool = False
     kept: str = ""
+    is_directory: bool = False
 
     @property
     def shown(self) -> list[Mark]:
         """Return the marks in the order of their urgency."""
         found = FOUND.get(self.found)
+        is_open = self.found == FindingState.OPEN
         marks = (
-            found if self.found == FindingState.OPEN else None,
-            WAITS if self.waits else None,
+            (FOUND_INSIDE if self.is_directory else found) if is_open else None,
+            (WAITS_INSIDE if self.is_directory else WAITS) if self.waits else None,
             FLAGGED if self.flagged else None,
             found if self.found == FindingState.DISMISSED else None,
             KEPT.get(self.kept),
@@ -60,6 +66,39 @@ class Marks:
 
 
 UNMARKED = Marks()
+MOST_INSIDE = 500
+"""The most versions that await review, and open findings, whose directories are marked: the newest ones of a store."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfStore:
+    """What is needed to mark the directories of a store.
+
+    `waiting` are the directories with memories that await review in them, `found` those with open findings.
+    """
+
+    holds: Holds
+    waiting: frozenset[str]
+    found: frozenset[str]
+
+    def directory(self, path: str) -> Marks:
+        """Return the marks of a directory."""
+        found = str(FindingState.OPEN) if path in self.found else ""
+        return Marks(path in self.waiting, found, kept=kept_by(self.holds, "", path), is_directory=True)
+
+
+def of_store(store_id: str, at: datetime) -> OfStore:
+    """Return the marks of a store's directories, in three queries with a bounded number of rows."""
+    newest = MemoryVersion.objects.filter(store_id=store_id).unreviewed().order_by("-seq")
+    versions = newest.values_list("path", "operation", "superseded_seq")[:MOST_INSIDE]
+    waiting = {path for path, operation, end in versions if path and end is None and operation != Operation.DELETED}
+    open_ones = Finding.objects.of_store(store_id).open().newest().values("memory_id")[:MOST_INSIDE]
+    memories = Memory.objects.filter(store_id=store_id, pk__in=open_ones).live()
+    return OfStore(holds_of(store_id, at), _above(waiting), _above(memories.values_list("path", flat=True)))
+
+
+def _above(places: Iterable[str]) -> frozenset[str]:
+    return frozenset(directory for path in places for directory in paths.ancestors(path))
 
 
 def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds] | None = None) -> dict[str, Marks]:

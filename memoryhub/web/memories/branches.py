@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
-from memoryhub.actions.core.holds import holds_of
 from memoryhub.models import Directory, Memory, MemoryStore
 from memoryhub.protocol import paths
 from memoryhub.web.common import addresses
-from memoryhub.web.common.marks import marks_of
+from memoryhub.web.common.marks import marks_of, of_store
 from memoryhub.web.memories import listing
 from memoryhub.web.memories.listing import Item
 
@@ -60,15 +59,15 @@ def opened(store: MemoryStore, path: str, memory: Memory | None = None, listed: 
     places = [*paths.ancestors(path), path]
     rows = list(Directory.objects.filter(store=store).at_any(places))
     now = timezone.now()
-    holds, inner = holds_of(store.pk, now), None
+    known, inner = listed.known if listed else of_store(store.pk, now), None
     if memory:
-        marks = marks_of([memory], now, {store.pk: holds})
+        marks = marks_of([memory], now, {store.pk: known.holds})
         inner = Node(listing.memory_item(memory, marks[memory.pk]), "", current=True)
     for directory in reversed(rows):
-        known = listed if directory.path == path else None
-        beneath = _branch(directory, known or listing.children(directory, holds=holds), inner)
+        here = listed if directory.path == path else None
+        beneath = _branch(directory, here or listing.children(directory, known=known), inner)
         current = memory is None and directory.path == path
-        inner = Node(listing.directory_item(directory, holds), _children_url(directory), current, beneath)
+        inner = Node(listing.directory_item(directory, known), _children_url(directory), current, beneath)
     assert inner is not None and inner.children is not None  # every store has its root
     return inner.children
 

@@ -7,11 +7,10 @@ from datetime import datetime
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions.core.holds import Holds, holds_of
 from memoryhub.models import Directory, Memory
 from memoryhub.protocol import paths
 from memoryhub.web.common import addresses
-from memoryhub.web.common.marks import UNMARKED, Marks, kept_by, marks_of
+from memoryhub.web.common.marks import UNMARKED, Marks, OfStore, marks_of, of_store
 
 SIZE = 200
 _DIRECTORY, _MEMORY = "d/", "m/"
@@ -48,22 +47,23 @@ class Page:
 
     items: Sequence[Item]
     next: str | None
+    known: OfStore
 
 
-def children(directory: Directory, after: str = "", holds: Holds | None = None) -> Page:
-    """Return up to SIZE children after a key, or the first ones without a key; `holds` are those of the store."""
-    holds = holds or holds_of(directory.store_id, timezone.now())
+def children(directory: Directory, after: str = "", known: OfStore | None = None) -> Page:
+    """Return up to SIZE children after a key, or the first ones without a key; `known` is read if it is None."""
+    known = known or of_store(directory.store_id, timezone.now())
     found: list[Item] = []
     if not after.startswith(_MEMORY):
-        found = _directories(directory, after.removeprefix(_DIRECTORY), holds)
+        found = _directories(directory, after.removeprefix(_DIRECTORY), known)
     if len(found) <= SIZE:
         name = after.removeprefix(_MEMORY) if after.startswith(_MEMORY) else ""
-        found += _memories(directory, name, SIZE + 1 - len(found), holds)
-    return Page(found[:SIZE], found[SIZE - 1].key if len(found) > SIZE else None)
+        found += _memories(directory, name, SIZE + 1 - len(found), known)
+    return Page(found[:SIZE], found[SIZE - 1].key if len(found) > SIZE else None, known)
 
 
-def directory_item(directory: Directory, holds: Holds | None = None) -> Item:
-    """Return a directory as an item of its parent's list; without `holds` it has no marks."""
+def directory_item(directory: Directory, known: OfStore | None = None) -> Item:
+    """Return a directory as an item of its parent's list; without `known` it has no marks."""
     return Item(
         key=_DIRECTORY + directory.name,
         id=directory.id,
@@ -76,7 +76,7 @@ def directory_item(directory: Directory, holds: Holds | None = None) -> Item:
         changed_seq=None,
         changed_by=None,
         hidden=is_hidden(directory.path),
-        marks=Marks(kept=kept_by(holds, "", directory.path)) if holds else UNMARKED,
+        marks=known.directory(directory.path) if known else UNMARKED,
     )
 
 
@@ -103,17 +103,17 @@ def is_hidden(path: str) -> bool:
     return any(paths.is_hidden(name) for name in path.split("/")[1:])
 
 
-def _directories(directory: Directory, name: str, holds: Holds) -> list[Item]:
+def _directories(directory: Directory, name: str, known: OfStore) -> list[Item]:
     rows = Directory.objects.in_directory(directory)
     if name:
         rows = rows.filter(path__gt=f"{directory.path}/{name}")
-    return [directory_item(row, holds) for row in rows[: SIZE + 1]]
+    return [directory_item(row, known) for row in rows[: SIZE + 1]]
 
 
-def _memories(directory: Directory, name: str, limit: int, holds: Holds) -> list[Item]:
+def _memories(directory: Directory, name: str, limit: int, known: OfStore) -> list[Item]:
     rows = Memory.objects.in_directory(directory).with_last_change()
     if name:
         rows = rows.filter(name__gt=name)
     memories = list(rows[:limit])
-    marks = marks_of(memories, timezone.now(), {directory.store_id: holds})
+    marks = marks_of(memories, timezone.now(), {directory.store_id: known.holds})
     return [memory_item(memory, marks[memory.pk]) for memory in memories]
