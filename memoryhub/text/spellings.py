@@ -1,15 +1,19 @@
 """Finds other spellings of a text: other case, width, accents or Unicode form, invisible characters, or other
-spaces."""
+spaces; and near spellings, which have one other letter."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate
 
 _ASIDE = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ı": "i", "ŧ": "t"})
 """Letters with a stroke, which no normal form decomposes."""
 
 _UNSEEN = frozenset({"Mn", "Me", "Cf"})
+NEAR_LETTERS = 6
+"""The least number of letters of a word for which near spellings are searched: shorter words resemble too many."""
+
 _SPACES = r"[\s._-]{0,3}"
 _BETWEEN = re.compile(r"[\s._-]+")
 
@@ -38,43 +42,117 @@ class Spellings:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(texts)
-        self._same = frozenset(loose(text) for text in self.texts)
-        parts = (_pattern(folded) for folded in sorted(self._same, key=len, reverse=True))
+        self.folded = frozenset(loose(text) for text in self.texts)
+        parts = (_pattern(folded) for folded in sorted(self.folded, key=len, reverse=True))
         self._pattern = re.compile("|".join(part for part in parts if part) or "(?!)")
 
     def is_same(self, spelling: str) -> bool:
         """Return whether a spelling has the loose form of one of the texts. Otherwise the spaces between its words
         differ too."""
-        return loose(spelling) in self._same
+        return loose(spelling) in self.folded
 
     def within(self, text: str) -> set[str]:
         """Return every spelling of the texts that occurs in a text, as it is written there."""
         folded = loose(text)
         if len(folded) == len(text) and text.isascii():
             return {text[slice(*match.span())] for match in self._pattern.finditer(folded)}
-        return {spelling for line in self._lines(text, folded) for spelling in self._in_line(line)}
+        return {spelling for line in self._lines(text, folded) for spelling in _in_line(self._pattern, line)}
 
     def _lines(self, text: str, folded: str) -> Iterator[str]:
         """Yield the lines that have a spelling. If one of the texts has several lines, yield the whole text."""
         if not self._pattern.search(folded):
             return
-        if any("\n" in spelt for spelt in self._same):
+        if any("\n" in spelt for spelt in self.folded):
             yield text
             return
         for line, folded_line in zip(text.split("\n"), folded.split("\n"), strict=True):
             if self._pattern.search(folded_line):
                 yield line
 
-    def _in_line(self, line: str) -> Iterator[str]:
-        """Yield the spellings in a line, extended to whole characters with their marks."""
-        parts = [loose(character) for character in line]
-        ends = list(accumulate(map(len, parts)))
-        for match in self._pattern.finditer("".join(parts)):
-            first = next(at for at, end in enumerate(ends) if end > match.start())
-            last = next(at for at, end in enumerate(ends) if end >= match.end())
-            while last + 1 < len(line) and unicodedata.category(line[last + 1]) in {"Mn", "Me"}:
-                last += 1
-            yield line[first : last + 1]
+
+class NearSpellings:
+    """The near spellings of some texts: one of their words has one letter more, fewer or other, or two swapped."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._same = Spellings(texts)
+        self._nears = [near for folded in self._same.folded for near in _nears(folded)]
+
+    def within(self, text: str) -> set[str]:
+        """Return the near spellings that occur in a text as whole words, as they are written there."""
+        folded = loose(text)
+        nears = [near for near in self._nears if near.may_be_in(folded)]
+        if not nears:
+            return set()
+        lines = zip(text.split("\n"), folded.split("\n"), strict=True)
+        found = {spelling for line, folded in lines for near in nears for spelling in near.in_line(line, folded)}
+        return {spelling for spelling in found if not self._same.within(spelling)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """A word of a text that may be written with one other letter, and the pattern of the text with such a word.
+
+    A text is searched only if it has one half of the word, because one other letter leaves a half as it is.
+    """
+
+    word: str
+    pattern: re.Pattern[str]
+    swapped: str
+
+    def may_be_in(self, folded: str) -> bool:
+        middle = len(self.word) // 2
+        return self.word[:middle] in folded or self.word[middle:] in folded or self.swapped in folded
+
+    def in_line(self, line: str, folded: str) -> Iterator[str]:
+        """Yield the near spellings in a line. Most lines have none, and are not read letter by letter."""
+        if not self.may_be_in(folded) or not any(self._matches(folded)):
+            return
+        for spelling in _in_line(self.pattern, line):
+            if any(self._matches(loose(spelling))):
+                yield spelling
+
+    def _matches(self, folded: str) -> Iterator[re.Match[str]]:
+        return (match for match in self.pattern.finditer(folded) if is_one_edit(self.word, match["near"]))
+
+
+def _nears(folded: str) -> Iterator[_Near]:
+    """Yield each word of a folded text that is long enough."""
+    words = [word for word in _BETWEEN.split(folded) if word]
+    for at, word in enumerate(words):
+        if len(word) < NEAR_LETTERS or not word.isalpha():
+            continue
+        near = rf"(?P<near>\w{{{len(word) - 1},{len(word) + 1}}})"
+        parts = [*map(re.escape, words[:at]), near, *map(re.escape, words[at + 1 :])]
+        middle = len(word) // 2
+        swapped = word[: middle - 1] + word[middle] + word[middle - 1]
+        yield _Near(word, re.compile(rf"(?<!\w){_SPACES.join(parts)}(?!\w)"), swapped)
+
+
+def is_one_edit(word: str, other: str) -> bool:
+    """Return whether `other` is `word` with one character added, removed or replaced, or two neighbours swapped."""
+    if word == other or abs(len(word) - len(other)) > 1:
+        return False
+    shorter = min(len(word), len(other))
+    first = next((at for at in range(shorter) if word[at] != other[at]), shorter)
+    if len(word) != len(other):
+        long, short = (word, other) if len(word) > len(other) else (other, word)
+        return long[first + 1 :] == short[first:]
+    if word[first + 1 :] == other[first + 1 :]:
+        return True
+    swapped = word[first + 1 : first + 2] + word[first]
+    return other[first : first + 2] == swapped and word[first + 2 :] == other[first + 2 :]
+
+
+def _in_line(pattern: re.Pattern[str], line: str) -> Iterator[str]:
+    """Yield what matches in a line, extended to whole characters with their marks."""
+    parts = [loose(character) for character in line]
+    ends = list(accumulate(map(len, parts)))
+    for match in pattern.finditer("".join(parts)):
+        first = next(at for at, end in enumerate(ends) if end > match.start())
+        last = next(at for at, end in enumerate(ends) if end >= match.end())
+        while last + 1 < len(line) and unicodedata.category(line[last + 1]) in {"Mn", "Me"}:
+            last += 1
+        yield line[first : last + 1]
 
 
 def _pattern(folded: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryhub.text.spellings import Spellings, loose
+from memoryhub.text.spellings import NearSpellings, Spellings, loose
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,25 @@ def test_lines_stay_lines() -> None:
     text = "ß\u2028é\u0085\n\u0301x\nİ"
     assert loose(text).count("\n") == text.count("\n") == 2
     assert Spellings(["x\ny"]).within("a\u0301 X\nY") == {"X\nY"}
+
+
+@pytest.mark.parametrize(
+    "near",
+    ["Lindqvost", "LINDQIST", "Lindqvists", "Lidnqvist", "Linqdvist", "Sindqvist", "ｌｉｎｄｑｖｉｓｋ", "Líndqvisk"],
+)
+def test_one_other_letter_is_a_near_spelling(near: str) -> None:
+    is_same = bool(Spellings(["lindqvist"]).within(near))
+    assert NearSpellings(["lindqvist"]).within(f"dear {near}, hello\nand nothing") == (set() if is_same else {near})
+
+
+def test_near_spellings_are_whole_words_with_one_other_letter_and_all_other_words() -> None:
+    near = NearSpellings(["Mara Lindqvist"])
+    assert near.within("mara lindkvist; Mara  Lindqvost, mara lindqvistson, mora lindqvist, Lindqvost") == {
+        "mara lindkvist",
+        "Mara  Lindqvost",
+    }
+
+
+@pytest.mark.parametrize("text", ["Linda", "482913", "a1b2c3d4", "Lindqvist"])
+def test_short_words_numbers_and_the_text_itself_have_no_near_spellings(text: str) -> None:
+    assert NearSpellings([text]).within("Lynda linda Lindqvist 482914 a1b2c3d5") == set()

@@ -170,6 +170,7 @@ def _of_finding(store: MemoryStore) -> Iterator[Page]:
 
 
 def _of_erasure(store: MemoryStore, memory: Memory) -> Iterator[Page]:
+    yield page("erase_everywhere")
     for name in ("erase", "receipts", "scans"):
         yield page(name, store_id=store.id)
     versions = MemoryVersion.objects.of_memory(memory).order_by("number")

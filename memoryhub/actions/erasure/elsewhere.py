@@ -6,6 +6,7 @@ anyone's words.
 """
 
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,10 +30,13 @@ from memoryhub.models import (
     User,
     Webhook,
 )
-from memoryhub.text.spellings import Spellings
+from memoryhub.text.spellings import NearSpellings, Spellings
 
 MOST_SPELLINGS = 100
 """The most spellings that can be chosen at once; after their erasure, another search finds the rest."""
+
+MOST_NEAR = 12
+"""The most near spellings of a store, those in most places first."""
 
 
 def _agents(store_id: str) -> models.QuerySet[Agent]:
@@ -78,6 +82,10 @@ class There:
     text: str
 
 
+class TooLong(Exception):
+    """The search of a store was stopped, because it would take longer than the caller can wait."""
+
+
 def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spelling, ...]:
     """Return every spelling in erasable places:
 
@@ -87,6 +95,30 @@ def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spel
     counts: Counter[str] = Counter()
     for value in _values(store_id, after):
         counts.update({spelling for text in _strings(value) for spelling in looked_for.within(text)})
+    return _ordered(looked_for, counts)
+
+
+def spellings_and_near(
+    store_id: str, texts: Sequence[str], until: float
+) -> tuple[tuple[Spelling, ...], tuple[Spelling, ...]]:
+    """Return the spellings of `spellings`, and at most MOST_NEAR near ones.
+
+    Raise TooLong when the monotonic clock reaches `until`.
+    """
+    looked_for, nearly = Spellings(texts), NearSpellings(texts)
+    counts: Counter[str] = Counter()
+    near: Counter[str] = Counter()
+    for value in _values(store_id, 0):
+        if time.monotonic() > until:
+            raise TooLong
+        strings = list(_strings(value))
+        counts.update({spelling for text in strings for spelling in looked_for.within(text)})
+        near.update({spelling for text in strings for spelling in nearly.within(text)})
+    often = sorted(near.items(), key=lambda one: (-one[1], one[0]))[:MOST_NEAR]
+    return _ordered(looked_for, counts), tuple(Spelling(text, count, same=False) for text, count in often)
+
+
+def _ordered(looked_for: Spellings, counts: Counter[str]) -> tuple[Spelling, ...]:
     ordered = sorted(counts.items(), key=lambda one: (not looked_for.is_same(one[0]), -one[1], one[0]))
     return tuple(Spelling(text, count, looked_for.is_same(text)) for text, count in ordered)
 

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -101,15 +101,42 @@ def spelt(store_id: str, subject: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*subject, *same]))[: around.MOST_SPELLINGS]
 
 
+def survey(
+    store_id: str, subject: Sequence[str], chosen: Callable[[Spelling], bool], at: datetime, until: float
+) -> tuple[Found, tuple[Spelling, ...], list[str]]:
+    """Search a store for a subject in one reading: return what is found, the near spellings, and the texts to erase.
+
+    These are the spellings that are `chosen`. Nothing is written. Raises ToolError for a subject that cannot be erased,
+    and `elsewhere.TooLong` when the monotonic clock reaches `until`.
+    """
+    _checked(subject)
+    with snapshot():
+        spellings, near = around.spellings_and_near(store_id, subject, until)
+        terms = [one.text for one in spellings if chosen(one) and _can_be_erased(one.text)][: around.MOST_SPELLINGS]
+        if terms:
+            found = _looked(store_id, Terms(terms), at, subject, spellings)
+        else:
+            found = Found((), spellings=spellings, elsewhere=around.elsewhere(store_id, subject))
+    return found, tuple(one for one in near if _can_be_erased(one.text)), terms
+
+
 def _can_be_erased(text: str) -> bool:
     return len(text.strip()) >= SHORTEST and len(text) <= LONGEST and text not in places.REDACTED
 
 
-def _looked(store_id: str, terms: Terms, at: datetime, subject: Sequence[str]) -> Found:
+def _looked(
+    store_id: str,
+    terms: Terms,
+    at: datetime,
+    subject: Sequence[str],
+    spellings: tuple[Spelling, ...] | None = None,
+) -> Found:
+    """Return the result of a search. `spellings` are those of the subject, if they are known already."""
     found = _search(store_id, terms, at)
     if not subject:
         return found
-    spellings, there = around.spellings(store_id, subject), around.elsewhere(store_id, subject)
+    there = around.elsewhere(store_id, subject)
+    spellings = around.spellings(store_id, subject) if spellings is None else spellings
     digest = _signature({"found": found.digest, "spellings": [[one.text, one.places] for one in spellings]})
     return replace(found, spellings=spellings, elsewhere=there, digest=digest)
 
@@ -174,6 +201,16 @@ def _digest(hits: Sequence[Hit], terms: Terms) -> str:
 # ------------------------------------------------------------------------------------------------ erasing
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A search result that is still what the person saw, up to the entry `seq`. It can be erased."""
+
+    terms: Terms
+    subject: Sequence[str]
+    found: Found
+    seq: int
+
+
 def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: Sequence[str] = ()) -> Receipt:
     """Replace the texts by `[redacted]` everywhere, in one transaction with one entry; return the signed receipt.
 
@@ -181,17 +218,29 @@ def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: S
     versions, entries and other rows are masked in place, with evidence for the audit. Raises FoundChanged, Held and
     ToolError.
     """
+    receipt = erase_prepared(store_id, prepare(store_id, terms, digest, act.at, subject), act)
+    sqlite_remains.scrub_small()
+    return receipt
+
+
+def prepare(store_id: str, terms: Sequence[str], digest: str, at: datetime, subject: Sequence[str] = ()) -> Prepared:
+    """Search again before an erasure. Raise FoundChanged if the result is not the one with this digest."""
     checked = _checked(terms)
     with snapshot():
         seq = AuditChain.objects.values_list("last_seq", flat=True).get(pk=store_id)
-        found = _looked(store_id, checked, act.at, subject)
+        found = _looked(store_id, checked, at, subject)
     if found.digest != digest:
         raise FoundChanged(found)
+    return Prepared(checked, subject, found, seq)
+
+
+def erase_prepared(store_id: str, ready: Prepared, act: Act) -> Receipt:
+    """Erase what `prepare` returned, in one transaction. Copies on the disk are left to `sqlite_remains`."""
     with tree.locked(store_id, act) as store:
-        receipt = _erase(store, checked, found, seq) if _is_spelt_as_before(store, subject, found, seq) else None
+        is_spelt = _is_spelt_as_before(store, ready.subject, ready.found, ready.seq)
+        receipt = _erase(store, ready.terms, ready.found, ready.seq) if is_spelt else None
     if receipt is None:
-        raise FoundChanged(search(store_id, terms, act.at, subject))
-    sqlite_remains.scrub_small()
+        raise FoundChanged(search(store_id, ready.terms.texts, act.at, ready.subject))
     return receipt
 
 
@@ -210,6 +259,7 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
     newer = _search(store.store, terms, store.at, seq)
     if {_key(hit) for hit in newer.hits} - {_key(hit) for hit in found.hits}:
         return None
+    found = _without_gone(found, newer)
     held = holds.holds_of(store.store, store.at)
     if keeping := {_hold_over(held, hit) for hit in found.hits} - {None}:
         raise Held(list(Hold.objects.of_store(store.store).filter(pk__in=keeping).order_by("pk")))
@@ -222,6 +272,13 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
     made = tree.commit(store, record)
     sqlite_remains.note(store.at)
     return _receipt(store, made, told | _covered(terms, found))
+
+
+def _without_gone(found: Found, newer: Found) -> Found:
+    """Return what is found without the rows of several stores that the erasure in another store has changed since."""
+    there = {_key(hit) for hit in newer.hits}
+    hits = tuple(hit for hit in found.hits if hit.kind not in ("session", "view") or _key(hit) in there)
+    return replace(found, hits=hits, counts=dict(Counter(hit.kind for hit in hits)))
 
 
 def _covered(terms: Terms, found: Found) -> dict[str, Any]:
@@ -267,6 +324,7 @@ def _receipt(store: tree.Tree, seq: int, told: Mapping[str, Any]) -> Receipt:
         "entry": seq,
         "entry_hash": entry.hash,
         "audit_key": entry.key_name,
+        **({"group": store.act.group} if store.act.group else {}),
         **told,
     }
     return Receipt.objects.create(

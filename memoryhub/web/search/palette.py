@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -20,6 +21,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.search import finder_cache
 from memoryhub.web.search.finder import MOST, rows_of, typed
 from memoryhub.web.search.highlight import marked
+from memoryhub.web.search.search import may_erase
 
 FEW = 6
 """The most stores and agents listed; with fewer paths than this in the store, other stores are searched too."""
@@ -48,9 +50,16 @@ def palette(request: Request) -> HttpResponse:
     groups = list(_paths(user, query, words, store_id, MOST if only else MOST_PATHS))
     if not only:
         groups = [*_stores(user, words), *groups, *_agents(user, words)]
-    shown = {"groups": groups, "typed": query, "store_id": store_id, "only": only}
+    shown: dict[str, Any] = {"groups": groups, "typed": query, "store_id": store_id, "only": only}
+    if words and not only and MemoryStore.objects.administered_by(user).exists():
+        shown |= {"may_erase": True, "may_erase_text": may_erase(query) and not _names_erasing(words)}
     part = bool(request.headers.get("HX-Request"))
     return render(request, "search/_groups.html" if part else "search/palette.html", shown)
+
+
+def _names_erasing(words: Sequence[str]) -> bool:
+    """Return whether somebody types the name of the act, and not a text to erase."""
+    return all(word in fold(_("Erase a person everywhere")) for word in words)
 
 
 def _stores(user: User, words: Sequence[str]) -> Iterable[Group]:

@@ -31,6 +31,10 @@ SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
 SUGGESTED = 200
 
 
+SHORTEST_ERASED = 3
+"""The least number of characters of a text that can be erased."""
+
+
 @require_safe
 @signed_in
 def search(request: Request) -> HttpResponse:
@@ -79,7 +83,19 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "goes_on": going,
         "by_itself": bool(going) and not part.place.is_full and "stop" not in parameters,
         "several": len(stores) > 1,
+        "erasable": _erasable(user, query),
     }
+
+
+def _erasable(user: User, query: Query) -> str:
+    """Return the words of a query as one text to erase; empty if the person may not erase it."""
+    text = " ".join(query.words)
+    return text if may_erase(text) and MemoryStore.objects.administered_by(user).exists() else ""
+
+
+def may_erase(text: str) -> bool:
+    """Return whether a typed text is long enough to be erased everywhere."""
+    return len(text.strip()) >= SHORTEST_ERASED
 
 
 def wanted_of(query: Query, stores: Sequence[str]) -> Wanted:

@@ -33,3 +33,5 @@ document.addEventListener("click", (event) => {
 });
 
 addEventListener("pageshow", still);
+
+document.querySelector("[data-print]")?.addEventListener("click", () => print());

@@ -70,15 +70,18 @@ function asOption(element) {
 
 function show(html) {
   const found = parsed(html);
-  const groups = [...found.querySelectorAll("[data-label]")].map((part) => [part.dataset.label, [...part.querySelectorAll("a")]]);
+  const groups = [...found.querySelectorAll("[data-label]")].map((part) => [part.dataset.label, [...part.querySelectorAll("a, button")]]);
   if (!groups.length) groups.push([dialog.dataset.paths, [...found.querySelectorAll("a")]]);
+  const last = found.querySelector("[data-last]") ? groups.splice(-1) : []; // offered, but never before something to open
   if (mode === "all") groups.push([dialog.dataset.actions, actions()]);
+  const named = groups.some(([, rows]) => rows.length);
+  groups.push(...last);
   list.replaceChildren(...groups.filter(([, rows]) => rows.length).map(([label, rows]) => group(label, rows.map(asOption))));
   options().forEach((option, number) => (option.id = `palette-option-${number}`));
   const count = options().length;
   list.hidden = count === 0;
   input.setAttribute("aria-expanded", String(count > 0));
-  dialog.querySelector("[data-palette-nothing]").hidden = count > 0 || !input.value.trim();
+  dialog.querySelector("[data-palette-nothing]").hidden = named || !input.value.trim();
   const status = dialog.querySelector("[data-palette-count]");
   status.textContent = input.value.trim() ? `${count} ${status.dataset.words}` : "";
   chosen = -1;

@@ -76,7 +76,7 @@ def test_actions_of_the_page_are_in_the_palette(desk: Page, memory: Memory) -> N
     desk.keyboard.type("edit")
     desk.get_by_role("group", name="Actions").get_by_role("option", name="Edit").wait_for()
     desk.keyboard.press("ArrowUp")
-    desk.get_by_role("option", name="Edit").click()
+    desk.get_by_role("group", name="Actions").get_by_role("option", name="Edit").click()
     desk.wait_for_url(re.compile("/edit$"))
 
 

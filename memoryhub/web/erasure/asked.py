@@ -1,0 +1,162 @@
+"""What a person asked to erase from several stores, and what is known about it so far.
+
+It is passed from page to page as a signed text in request bodies, so that the hub stores nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.core import signing
+
+from memoryhub import ids
+from memoryhub.actions.erasure.elsewhere import Spelling
+from memoryhub.actions.erasure.erasure import Found
+from memoryhub.models import User
+
+_SALT = "memoryhub.erase."
+
+
+class BadAsked(ValueError):
+    """The text is not one that this hub signed for this person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """The result of the search of a store.
+
+    `terms` are the texts to erase there and `digest` is that of their places. `held` are the legal holds that forbid
+    the erasure, and `elsewhere` counts the texts that people have to change themselves.
+    """
+
+    terms: tuple[str, ...]
+    digest: str
+    spellings: tuple[Spelling, ...]
+    near: tuple[Spelling, ...]
+    places: int
+    memories: int
+    held: tuple[str, ...]
+    elsewhere: int
+
+    @classmethod
+    def of(cls, found: Found, near: Sequence[Spelling], terms: Sequence[str]) -> Searched:
+        held = sorted({hit.held_by for hit in found.hits if hit.held_by})
+        counts = (len(found.hits), len(found.memories), tuple(held), len(found.elsewhere))
+        return cls(tuple(terms), found.digest, found.spellings, tuple(near), *counts)
+
+    @property
+    def may_erase(self) -> bool:
+        return self.places > 0 and not self.held
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The texts and the stores of a request, and the results so far by store.
+
+    `off` are the spellings that the person unticked, `on` those that are ticked although they are not by default.
+    `left_out` are the unticked stores, `large` those that take too long to search here. `erased` has the texts erased
+    in each store that is done. `group` is in the audit entry of each erasure.
+    """
+
+    group: str
+    subject: tuple[str, ...]
+    stores: tuple[str, ...]
+    searched: Mapping[str, Searched] = field(default_factory=dict)
+    off: frozenset[str] = frozenset()
+    on: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
+    large: tuple[str, ...] = ()
+    erased: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def new(cls, subject: Sequence[str], stores: Sequence[str], at: Any) -> Asked:
+        return cls(ids.new_id(ids.GROUP, at), tuple(subject), tuple(stores))
+
+    @property
+    def unsearched(self) -> list[str]:
+        """Return the stores that are still to be searched."""
+        known = {*self.searched, *self.large, *self.erased}
+        return [store for store in self.stores if store not in known]
+
+    @property
+    def spellings(self) -> list[Spelling]:
+        """Return the spellings of all searched stores, with the number of their places in all of them."""
+        return _summed(one for result in self.searched.values() for one in result.spellings)
+
+    @property
+    def near(self) -> list[Spelling]:
+        return _summed(one for result in self.searched.values() for one in result.near)
+
+    def takes(self, spelling: Spelling) -> bool:
+        """Return whether a spelling is ticked."""
+        return spelling.text in self.on or (spelling.same and spelling.text not in self.off)
+
+    def to_erase(self) -> list[str]:
+        """Return the stores in which the ticked spellings can be erased, without the unticked stores."""
+        return [store for store, result in self.searched.items() if result.may_erase and store not in self.left_out]
+
+    def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
+        """Return what is asked after a person has changed the ticks.
+
+        The results of a store are dropped if other texts would be erased there. A ticked near spelling becomes a text
+        of its own, with its own spellings, so that all stores are searched again.
+        """
+        known = self.spellings
+        off = self.off | {one.text for one in known if one.same} - texts
+        on = self.on | {one.text for one in known if not one.same} & texts
+        off, on = off - texts, on - {one.text for one in known if one.text not in texts}
+        shown = {store for store, result in self.searched.items() if result.may_erase}
+        left_out = (self.left_out - stores) | (shown - stores)
+        asked = replace(self, off=off, on=on, left_out=left_out)
+        added = [one.text for one in self.near if one.text in near and one.text not in self.subject]
+        if added:
+            return replace(asked, subject=(*self.subject, *added), searched={}, large=())
+        kept = {store: result for store, result in self.searched.items() if asked._is_unchanged(result, self)}
+        return replace(asked, searched=kept)
+
+    def _is_unchanged(self, result: Searched, before: Asked) -> bool:
+        return all(self.takes(one) == before.takes(one) for one in result.spellings)
+
+    def written(self, user: User) -> str:
+        """Return it as a signed text that only this person can send back."""
+        searched = {store: _as_list(result) for store, result in self.searched.items()}
+        lists = [sorted(self.off), sorted(self.on), sorted(self.left_out), list(self.large)]
+        value = [self.group, self.subject, self.stores, searched, *lists, dict(self.erased)]
+        return signing.dumps(value, salt=_SALT + user.pk, compress=True)
+
+    @classmethod
+    def read(cls, written: str, user: User) -> Asked:
+        """Parse a signed text. Raise BadAsked if this hub did not write it for this person."""
+        try:
+            group, subject, stores, searched, *lists, erased = signing.loads(written, salt=_SALT + user.pk)
+        except (signing.BadSignature, ValueError, TypeError) as error:
+            raise BadAsked from error
+        off, on, left_out, large = lists
+        results = {store: _from_list(value) for store, value in searched.items()}
+        sets = (frozenset(off), frozenset(on), frozenset(left_out), tuple(large))
+        done = {store: tuple(texts) for store, texts in erased.items()}
+        return cls(group, tuple(subject), tuple(stores), results, *sets, done)
+
+
+def _summed(spellings: Any) -> list[Spelling]:
+    """Return each spelling once, with its places in all stores: `same` ones first, then those in most places."""
+    counts: dict[str, tuple[int, bool]] = {}
+    for one in spellings:
+        counts[one.text] = (counts.get(one.text, (0, True))[0] + one.places, one.same)
+    summed = [Spelling(text, places, same) for text, (places, same) in counts.items()]
+    return sorted(summed, key=lambda one: (not one.same, -one.places, one.text))
+
+
+def _as_list(result: Searched) -> list[Any]:
+    spellings = [[one.text, one.places, one.same] for one in result.spellings]
+    near = [[one.text, one.places, one.same] for one in result.near]
+    counts = [result.places, result.memories, list(result.held), result.elsewhere]
+    return [list(result.terms), result.digest, spellings, near, *counts]
+
+
+def _from_list(value: Sequence[Any]) -> Searched:
+    terms, digest, spellings, near, places, memories, held, elsewhere = value
+    rows = (tuple(Spelling(*one) for one in spellings), tuple(Spelling(*one) for one in near))
+    return Searched(tuple(terms), digest, *rows, places, memories, tuple(held), elsewhere)

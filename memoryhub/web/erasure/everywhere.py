@@ -1,0 +1,149 @@
+"""Erasing texts about one person from all stores that somebody administers: a search, one confirmation, and a letter.
+
+The texts are passed between pages only in request bodies, and responses must not be cached by the browser.
+"""
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.erasure import erasure, several
+from memoryhub.actions.erasure.elsewhere import TooLong
+from memoryhub.actions.erasure.several import Planned
+from memoryhub.models import MemoryStore
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.access import act, person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import in_words
+from memoryhub.web.erasure import everywhere_rows, forms, letter
+from memoryhub.web.erasure.asked import Asked, BadAsked, Searched
+from memoryhub.web.erasure.forms import BadTerms, ConfirmForm
+
+SECONDS = 8.0
+"""How long one request searches. The stores that it does not reach are searched when the person goes on."""
+
+SECONDS_OF_ERASING = 20.0
+"""After this time, one request begins the erasure of no further store."""
+
+Stores = dict[str, MemoryStore]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_post_parameters()
+@never_cache
+@signed_in
+def erase_everywhere(request: Request) -> HttpResponse:
+    """Ask for the texts and the stores, and on POST show what is found; with `step` erase, erase it."""
+    stores = {store.id: store for store in MemoryStore.objects.administered_by(person(request)).by_name()}
+    if not stores:
+        raise PermissionDenied
+    if request.method != "POST":
+        return _ask(request, stores)
+    try:
+        if not request.POST.get("asked"):
+            return _list(request, stores, _new(request.POST, stores))
+        before = Asked.read(request.POST["asked"], person(request))
+        before = replace(before, stores=tuple(store for store in before.stores if store in stores))
+        return _answer(request, stores, before)
+    except BadAsked:
+        return _ask(request, stores, problem=_("This list is out of date. Type the texts again."))
+    except (BadTerms, ToolError) as error:
+        said = in_words(error) if isinstance(error, ToolError) else str(error)
+        return _ask(request, stores, problem=said)
+
+
+def _ask(request: Request, stores: Stores, problem: str = "") -> HttpResponse:
+    """Show the form for the texts and the stores, with an error if what was sent is not valid."""
+    chosen = request.POST.getlist("store") or list(stores)
+    shown = {
+        "typed": request.POST.get("terms", ""),
+        "choices": [(store, store.id in chosen) for store in stores.values()],
+        "problem": problem,
+        "shortest": forms.SHORTEST,
+    }
+    return render(request, "erasure/everywhere.html", shown)
+
+
+def _new(form: QueryDict, stores: Stores) -> Asked:
+    """Return what the first form asks for. Raise BadTerms if it is not valid."""
+    chosen = [store for store in form.getlist("store") if store in stores]
+    if "choose" in form and not chosen:
+        raise BadTerms(_("Tick at least one memory store."))
+    return Asked.new(forms.terms_of(form), chosen or list(stores), timezone.now())
+
+
+def _answer(request: Request, stores: Stores, before: Asked) -> HttpResponse:
+    """Do what a button of the list asks for, with the ticks as they are now."""
+    form = request.POST
+    ticks = (set(form.getlist(name)) for name in ("term", "near", "store"))
+    asked = before.ticked(*ticks)
+    if form.get("step") != "erase":
+        return _list(request, stores, asked)
+    if asked.subject != before.subject or asked.searched.keys() != before.searched.keys():
+        said = _("Nothing was erased, because you changed the ticks. This is the new list. Check it, then erase.")
+        return _list(request, stores, asked, problem=said)
+    confirmed = ConfirmForm([*asked.subject, *(one.text for one in asked.spellings)], form)
+    if not confirmed.is_valid():
+        return _list(request, stores, asked, form=confirmed, goes_on=False)
+    if not asked.to_erase():
+        said = _("Nothing was erased, because no memory store was ticked.")
+        return _list(request, stores, asked, form=confirmed, problem=said, goes_on=False)
+    return _erase(request, stores, asked, confirmed.cleaned_data["note"])
+
+
+def _searched(asked: Asked, stores: Stores) -> Asked:
+    """Search stores for at most SECONDS, small ones first. A store that would take longer alone is `large`."""
+    until, at = time.monotonic() + SECONDS, timezone.now()
+    found, large = dict(asked.searched), list(asked.large)
+    order = sorted(asked.unsearched, key=lambda store: stores[store].memory_count)
+    for number, store in enumerate(order):
+        if number and time.monotonic() >= until:
+            break
+        try:
+            found[store] = Searched.of(*erasure.survey(store, asked.subject, asked.takes, at, until))
+        except TooLong:
+            if number:
+                break
+            large.append(store)
+    return replace(asked, searched=found, large=tuple(large))
+
+
+def _list(
+    request: Request,
+    stores: Stores,
+    asked: Asked,
+    *,
+    form: ConfirmForm | None = None,
+    problem: str = "",
+    goes_on: bool = True,
+) -> HttpResponse:
+    """Show what is found so far; with `goes_on`, search further stores first."""
+    asked = _searched(asked, stores) if goes_on else asked
+    if form is None:
+        form = ConfirmForm(asked.subject, note=request.POST.get("note", ""))
+    shown: dict[str, Any] = everywhere_rows.of(asked, stores) | {
+        "asked": asked.written(person(request)),
+        "subject": asked.subject,
+        "form": form,
+        "problem": problem,
+    }
+    return render(request, "erasure/everywhere_found.html", shown)
+
+
+def _erase(request: Request, stores: Stores, asked: Asked, note: str) -> HttpResponse:
+    """Erase the ticked spellings from each ticked store, and show the letter."""
+    planned = [Planned(id, asked.searched[id].terms, asked.searched[id].digest) for id in asked.to_erase()]
+    doing = partial(act, request, note, asked.group)
+    until = time.monotonic() + SECONDS_OF_ERASING
+    outcomes = several.erase_in_turn(planned, asked.subject, doing, until)
+    return letter.after(request, stores, asked, outcomes)

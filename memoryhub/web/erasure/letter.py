@@ -1,0 +1,116 @@
+"""The letter of an erasure over several stores: which, what, who and when, to print for the person who asked.
+
+Right after the erasure it names the spellings. The hub does not keep them, so a letter opened later does not.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.actions.erasure import erasure, several
+from memoryhub.actions.erasure.several import How, Outcome
+from memoryhub.models import MemoryStore, Receipt, User
+from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.request import Request
+from memoryhub.web.erasure.asked import Asked
+
+WHY: dict[How, str | Promise] = {
+    How.CHANGED: _("something was written there since the search"),
+    How.HELD: _("a legal hold protects some of it"),
+    How.FAILED: _("the hub could not complete it"),
+    How.WAITS: _("there was no time left for it"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A store that is done: its receipt, and the texts that were erased there if they are known."""
+
+    store: MemoryStore
+    receipt: Receipt
+    texts: Sequence[str]
+    is_right: bool
+
+    @property
+    def places(self) -> int:
+        return sum(self.receipt.content["places"].values())
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A store in which nothing was erased, and why."""
+
+    store: MemoryStore
+    why: str | Promise
+
+
+def after(
+    request: Request, stores: Mapping[str, MemoryStore], asked: Asked, outcomes: Sequence[Outcome]
+) -> HttpResponse:
+    """Show the letter right after the erasures, with a button that goes on with what was not erased."""
+    done = {outcome.store: asked.searched[outcome.store].terms for outcome in outcomes if outcome.how is How.DONE}
+    erased = {**asked.erased, **done}
+    left = {one.text for result in asked.searched.values() for one in result.spellings if not asked.takes(one)}
+    waiting = [outcome.store for outcome in outcomes if outcome.how is How.WAITS]
+    failed = [outcome.store for outcome in outcomes if outcome.how not in (How.DONE, How.WAITS)]
+    searched = {id: result for id, result in asked.searched.items() if id not in erased and id not in failed}
+    rest = replace(asked, erased=erased, searched=searched)
+    shown: dict[str, Any] = {
+        "failed": [Failed(stores[one.store], WHY[one.how]) for one in outcomes if one.how is not How.DONE],
+        "held": [stores[id] for id, result in searched.items() if result.held],
+        "unsearched": [stores[id] for id in (*asked.unsearched, *asked.large)],
+        "left": sorted(left),
+        "elsewhere": sum(result.elsewhere for result in asked.searched.values()),
+        "subject": asked.subject,
+        "rest": rest.written(person(request)) if failed or asked.unsearched else "",
+        "waiting": waiting,
+        "waits_asked": rest.written(person(request)) if waiting else "",
+        "ticked": [one.text for one in asked.spellings if asked.takes(one)],
+        "confirm": request.POST.get("confirm", ""),
+        "note": request.POST.get("note", ""),
+    }
+    fresh = {store.id: store for store in MemoryStore.objects.filter(pk__in=erased)}
+    return _show(request, fresh, asked.group, erased, shown)
+
+
+@require_safe
+@signed_in
+def letter(request: Request, group: str) -> HttpResponse:
+    """Show the letter of a group of erasures, about the stores that the person administers."""
+    stores = {store.id: store for store in MemoryStore.objects.administered_by(person(request))}
+    return _show(request, stores, group, {}, {})
+
+
+def _show(
+    request: Request,
+    stores: Mapping[str, MemoryStore],
+    group: str,
+    texts: Mapping[str, Sequence[str]],
+    more: Mapping[str, Any],
+) -> HttpResponse:
+    receipts = several.receipts_of(group, stores)
+    if not receipts and not more:
+        raise Http404
+    rows = [_row(stores[receipt.store], receipt, texts.get(receipt.store, ())) for receipt in receipts]
+    people = User.objects.in_bulk({receipt.content["by"] for receipt in receipts})
+    shown = {
+        "group": group,
+        "rows": rows,
+        "places": sum(row.places for row in rows),
+        "people": list(people.values()),
+        "first": receipts[0].at if receipts else None,
+        "texts": list(dict.fromkeys(text for row in rows for text in row.texts)),
+        "is_right": all(row.is_right for row in rows),
+        "host": request.get_host(),
+    }
+    return render(request, "erasure/letter.html", {**more, **shown})
+
+
+def _row(store: MemoryStore, receipt: Receipt, texts: Sequence[str]) -> Row:
+    return Row(store, receipt, texts, erasure.receipt_is_right(receipt.content, receipt.signature))

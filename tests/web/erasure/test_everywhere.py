@@ -1,0 +1,229 @@
+"""Erasing a person from several stores: what is found and said before, one confirmation, and the letter."""
+
+import re
+from html import unescape
+
+import pytest
+from django.core import signing
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.actions.accounts.keys_and_roles import set_role
+from memoryhub.actions.core.holds import place
+from memoryhub.actions.erasure import elsewhere, erasure
+from memoryhub.actions.stores.stores import StoreSettings, create_store
+from memoryhub.actions.verification import verify
+from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, Receipt, Role, User
+from memoryhub.web.erasure import everywhere as view
+from tests.api.harness import BY
+from tests.fixtures import signed_in
+from tests.web.erasure.erasing import everywhere, text_of, write
+from tests.web.memories.pages import act, page
+
+pytestmark = pytest.mark.django_db
+
+WHERE = "/erase"
+
+
+@pytest.fixture
+def other(store: MemoryStore, alice: User) -> MemoryStore:
+    """A second store that Alice administers, with one spelling, and a third one of which she is no admin."""
+    other, foreign = (create_store(StoreSettings(name=name), **BY) for name in ("Sales", "Foreign"))
+    for one, role in ((other, Role.ADMIN), (foreign, Role.CURATOR)):
+        set_role(one, alice, role, **BY)
+    write(store, "/visit.md", "Quellenberg came\nQUELLENBERG paid\n")
+    write(store, "/typo.md", "Quellenburg wrote\n")
+    write(other, "/deal.md", "a deal with Quellenberg\n")
+    write(foreign, "/secret.md", "Quellenberg\n")
+    return other
+
+
+def fields(html: str, step: str) -> dict[str, object]:
+    """The fields of the form with this step, with what is ticked."""
+    at = html.index(f'name="step" value="{step}"')
+    part = html[html.rindex("<form", 0, at) : html.index("</form>", at)]
+    found: dict[str, list[str]] = {"step": [step]}
+    for tag in re.findall(r"<input [^>]*>", part):
+        if 'type="checkbox"' in tag and " checked" not in tag:
+            continue
+        name, value = re.search(r'name="([^"]*)"', tag), re.search(r'value="([^"]*)"', tag)
+        if name and name[1] != "csrfmiddlewaretoken":
+            found.setdefault(name[1], []).append(unescape(value[1]) if value else "")
+    return dict(found)
+
+
+def find(client: Client, *texts: str) -> str:
+    answer = client.post(WHERE, {"terms": "\r\n".join(texts)})
+    assert answer.status_code == 200 and "no-store" in answer.headers["Cache-Control"]
+    return answer.content.decode()
+
+
+def erase(client: Client, html: str, **more: object) -> str:
+    return client.post(WHERE, fields(html, "erase") | {"confirm": "quellenberg"} | more).content.decode()
+
+
+def test_three_spellings_over_two_stores_are_gone_after_one_confirmation(
+    store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    assert "Foreign" not in html and re.search(r'name="near" value="Quellenburg" id="near-1">', html)
+    html = client.post(WHERE, fields(html, "look") | {"near": ["Quellenburg"]}).content.decode()
+    letter = erase(client, html, note="request 8")
+    for text in ("Erased from 2 memory stores", "Quellenberg", "QUELLENBERG", "Quellenburg", "Alice", "Sales"):
+        assert text in letter, text
+    found = list(Receipt.objects.filter(store__in=[store.id, other.id]).order_by("pk"))
+    assert {one.store for one in found} == {store.id, other.id} and all(one.pk in letter for one in found)
+    for one in found:
+        assert erasure.receipt_is_right(one.content, one.signature)
+        entry = AuditEntry.objects.of_chain(one.store).get(seq=one.content["entry"])
+        assert (entry.command, entry.note, entry.author_id) == ("erase", "request 8", alice.id)
+        assert verify.verify(one.store, None)[1] is None  # type: ignore[arg-type]
+        assert "uellenb" not in str(one.content)
+    assert everywhere("QUELLENBERG") == everywhere("Quellenburg") == []
+    assert text_of(Memory.objects.at("/secret.md").get()) == "Quellenberg\n"
+    again = page(client, reverse("erasure_letter", args=[found[0].content["group"]]))
+    assert "Erased from 2 memory stores" in again and "uellenb" not in again
+
+
+def test_a_store_that_is_not_ticked_keeps_everything(store: MemoryStore, other: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    letter = erase(client, find(client, "quellenberg"), store=[other.id])
+    assert "Erased from 1 memory store" in letter
+    assert Receipt.objects.get().store == other.id
+
+
+def test_a_held_store_is_named_before_and_the_others_go_on(store: MemoryStore, other: MemoryStore, alice: User) -> None:
+    place(store.id, act(alice), kind=HoldKind.HOLD, reason="case 77", path="")
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    assert "case 77" in html and "held: nothing is erased here" in html
+    letter = erase(client, html)
+    assert Receipt.objects.get().store == other.id and "a legal hold protects it" in letter
+
+
+def test_a_failure_in_one_store_is_said_and_can_be_resumed(
+    store: MemoryStore, other: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    write(other, "/later.md", "Quellenberg again\n")
+    letter = erase(client, html)
+    assert "In 1 memory store nothing was erased:" in letter and "since the search" in letter
+    assert Receipt.objects.get().store == store.id
+    rest = client.post(WHERE, fields(letter, "look")).content.decode()
+    assert "Sales" in rest and 'value="QUELLENBERG"' not in rest
+    letter = erase(client, rest)
+    assert "Erased from 2 memory stores" in letter and "QUELLENBERG" in letter
+    groups = {one.content["group"] for one in Receipt.objects.all()}
+    assert Receipt.objects.count() == 2 and len(groups) == 1
+
+
+def test_sending_the_confirmation_again_erases_nothing_twice(
+    store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    first, second = erase(client, html), erase(client, html)
+    assert Receipt.objects.count() == 2
+    assert "Erased from 2 memory stores" in first and "Erased from 2 memory stores" in second
+
+
+def test_stores_that_share_a_name_of_a_session_are_all_erased(
+    store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    client = signed_in(alice)
+    client.post(reverse("save_view"), {"page": "search", "query": "q=Quellenberg", "name": "Quellenberg"})
+    assert everywhere("Quellenberg") != []
+    assert "Erased from 2 memory stores" in erase(client, find(client, "quellenberg"))
+    assert Receipt.objects.count() == 2
+
+
+def test_what_takes_too_long_is_said_and_searched_when_the_person_goes_on(
+    store: MemoryStore, other: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "SECONDS", 1e6)
+    ends = iter([1.0])
+    real = erasure.survey
+
+    def survey(*arguments: object) -> object:
+        if next(ends, None) is None:
+            raise elsewhere.TooLong
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(erasure, "survey", survey)
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    assert "1 memory store is not searched yet:" in html
+    monkeypatch.setattr(erasure, "survey", real)
+    html = client.post(WHERE, fields(html, "look")).content.decode()
+    assert "not searched yet" not in html
+    assert "Erased from 2 memory stores" in erase(client, html)
+
+
+def test_a_store_that_is_too_large_leads_to_its_own_search(
+    store: MemoryStore, other: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "SECONDS", -1.0)
+    html = find(signed_in(alice), "quellenberg")
+    assert "is too large to be searched with the others" in html
+    assert 'formaction="/stores/' in html and 'value="erase"' not in html
+
+
+def test_changed_ticks_and_a_wrong_confirmation_erase_nothing(
+    store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    changed = erase(client, html, term=["Quellenberg"])
+    assert "you changed the ticks" in changed and 'value="QUELLENBERG" id="spelling-2">' in changed
+    assert "This is not the text." in erase(client, changed, confirm="Quellen")
+    assert "The note contains a text to be erased." in erase(client, changed, note="for QUELLENBERG")
+    assert "no memory store was ticked" in erase(client, changed, store=[])
+    assert not Receipt.objects.exists()
+    letter = erase(client, changed)
+    assert "left on purpose" in letter and everywhere("QUELLENBERG") != []
+
+
+def test_the_list_leads_to_every_place_of_a_store(store: MemoryStore, other: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    places = client.post(f"/stores/{store.id}/erase", fields(html, "look") | {"step": ""}).content.decode()
+    assert "<mark>Quellenberg</mark> came" in places
+
+
+def test_only_admins_come_here_and_no_foreign_list_is_taken(
+    store: MemoryStore, other: MemoryStore, alice: User, bob: User, charlie: User
+) -> None:
+    html = find(signed_in(alice), "quellenberg")
+    asked = fields(html, "look")["asked"]
+    for person in (bob, charlie):
+        client = signed_in(person)
+        assert client.get(WHERE).status_code == client.post(WHERE, {"terms": "Quellenberg"}).status_code == 403
+    set_role(store, bob, Role.ADMIN, **BY)
+    for text in (asked, signing.dumps([1]), "x"):
+        html = signed_in(bob).post(WHERE, {"asked": text, "step": "erase", "confirm": "quellenberg"}).content.decode()
+        assert "This list is out of date" in html
+    erase(signed_in(alice), find(signed_in(alice), "quellenberg"))
+    group = Receipt.objects.all()[0].content["group"]
+    assert "Sales" not in page(signed_in(bob), reverse("erasure_letter", args=[group]))
+    assert signed_in(charlie).get(reverse("erasure_letter", args=[group])).status_code == 404
+
+
+def test_what_cannot_be_searched_is_refused_with_a_reason(store: MemoryStore, other: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    for form in ({"terms": "ab"}, {"terms": ""}, {"terms": "redact"}, {"terms": "Quellenberg", "choose": "1"}):
+        assert 'id="terms_error"' in client.post(WHERE, form).content.decode()
+
+
+def test_search_and_palette_lead_here_without_the_text_in_an_address(
+    store: MemoryStore, other: MemoryStore, alice: User, bob: User
+) -> None:
+    client = signed_in(alice)
+    button = '<button class="{}" form="erase-text" name="terms" value="quellenberg">'
+    assert button.format("button button-danger-quiet") in page(client, "/search?q=quellenberg")
+    found = client.get("/palette", {"q": "quellenberg"}, headers={"HX-Request": "true"}).content.decode()
+    assert button.format("found-name row-link found-button") in found
+    assert 'href="/erase"' in client.get("/palette", {"q": "erase"}, headers={"HX-Request": "true"}).content.decode()
+    assert "Erase" not in page(signed_in(bob), "/search?q=quellenberg")
+    assert "Erase" not in signed_in(bob).get("/palette", {"q": "q"}, headers={"HX-Request": "true"}).content.decode()

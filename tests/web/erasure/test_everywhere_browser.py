@@ -1,0 +1,56 @@
+"""Erasing a customer everywhere in a real browser: few actions, sound in both themes and at every width."""
+
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from memoryhub.models import Memory, MemoryStore, User
+from tests.api.harness import new_store
+from tests.browser import axe, fits, sign_in_as
+from tests.web.erasure.erasing import everywhere, text_of, write
+
+pytestmark = pytest.mark.browser
+
+
+def test_three_spellings_over_two_stores_take_ten_actions_at_most(
+    page: Page, live_server: LiveServer, store: MemoryStore, superuser: User
+) -> None:
+    write(store, "/visit.md", "Quellenberg came\nQUELLENBERG paid\n")
+    write(new_store(), "/deal.md", "a deal with Quellenberg and Quellenburg\n")
+    sign_in_as(page.context, superuser, live_server.url)
+    page.goto(live_server.url)
+    actions = 0
+
+    def press(role: Literal["button", "option", "checkbox"], name: str) -> None:
+        nonlocal actions
+        actions += 1
+        page.get_by_role(role, name=name).click()
+
+    def type_into(role: Literal["combobox", "textbox"], label: str, text: str) -> None:
+        nonlocal actions
+        actions += 1
+        page.get_by_role(role, name=label).fill(text)
+
+    page.keyboard.press("Control+k")
+    actions += 1
+    type_into("combobox", "Go to a store, path, agent or action", "Quellenberg")
+    press("option", "Erase “Quellenberg” everywhere…")
+    press("checkbox", "Quellenburg in 1 place")
+    press("button", "Search again as ticked")
+    expect(page.get_by_role("checkbox", checked=True)).to_have_count(5)
+    fits(page)
+    axe(page)
+    type_into("textbox", "Confirmation", "Quellenberg")
+    press("button", "places permanently")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Erased from 2 memory stores")
+    assert actions <= 10
+    fits(page)
+    axe(page)
+    assert [everywhere(text) for text in ("Quellenberg", "QUELLENBERG", "Quellenburg")] == [[]] * 3
+    assert text_of(Memory.objects.at("/visit.md").get()) == "[redacted] came\n[redacted] paid\n"
+    assert "uellenb" not in page.url
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", name="Confirmation of an erasure")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_hidden()
