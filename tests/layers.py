@@ -42,7 +42,7 @@ ROOMS = {
         "common": "", "agents": "", "retention": "", "transfer": "", "webhooks": "", "background": "",
         "accounts": "agents", "stores": "accounts agents",
         "audit": "retention", "dashboards": "audit", "search": "audit",
-        "memories": "agents audit transfer",
+        "memories": "agents audit retention transfer",
         "history": "audit memories", "erasure": "history", "sessions": "audit history",
         "undo": "history sessions",
         "review": "audit history sessions",

@@ -5,6 +5,7 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 
+from memoryhub.actions.core.holds import Holds, holds_of
 from memoryhub.actions.retention import policies
 from memoryhub.models import Hold, Memory, MemoryStore
 from memoryhub.retention_rules import Policy
@@ -27,14 +28,14 @@ def holds_over(store: MemoryStore, path: str, memory: str = "") -> list[Hold]:
 
 
 @register.simple_tag(takes_context=True)
-def kept_until(context: template.Context, memory: Memory) -> datetime | None:
-    """Return when a memory in the trash will be deleted permanently, or None.
+def kept_in_trash(context: template.Context, memory: Memory) -> Kept:
+    """Return what keeps a memory in the trash, and until when.
 
-    The policies are loaded once per page.
+    The policies and the holds of the store are loaded once per page.
     """
-    saved: list[Policy] | None = context.get("_policies")
-    if saved is None:
-        saved = policies.concerning(memory.store_id)
-        context.dicts[0]["_policies"] = saved
-    due = retention_due.fate_of(memory, saved, timezone.now()).due
-    return due.at if due else None
+    rules: tuple[list[Policy], Holds, datetime] | None = context.get("_rules")
+    if rules is None:
+        now = timezone.now()
+        rules = policies.concerning(memory.store_id), holds_of(memory.store_id, now), now
+        context.dicts[0]["_rules"] = rules
+    return retention_due.kept_by(memory, *rules)

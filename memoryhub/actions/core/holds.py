@@ -31,11 +31,14 @@ Marks = dict[str, Hold]
 class Holds:
     """The holds and pins of a store that are in force at a moment, by memory id and by path.
 
-    `memories` and `places` have all of them, `legal_…` only legal holds, `freezing_…` only legal holds that freeze.
+    `memories` and `places` have all of them, `pinned_…` only pins, `legal_…` only legal holds, `freezing_…` only legal
+    holds that freeze.
     """
 
     memories: dict[str, Hold] = field(default_factory=dict)
     places: dict[str, Hold] = field(default_factory=dict)
+    pinned_memories: dict[str, Hold] = field(default_factory=dict)
+    pinned_places: dict[str, Hold] = field(default_factory=dict)
     legal_memories: dict[str, Hold] = field(default_factory=dict)
     legal_places: dict[str, Hold] = field(default_factory=dict)
     freezing_memories: dict[str, Hold] = field(default_factory=dict)
@@ -71,6 +74,10 @@ class Holds:
         """Return the freezing hold on a memory, its path, a directory above it or the store, or None."""
         return self.freezing_memories.get(memory_id) or _above(self.freezing_places, path)
 
+    def pin(self, memory_id: str, path: str) -> Hold | None:
+        """Return the pin on a memory, its path, a directory above it or the store, or None."""
+        return self.pinned_memories.get(memory_id) or _above(self.pinned_places, path)
+
 
 def _above(places: Marks, path: str) -> Hold | None:
     """Return the hold on a path or on a directory above it, or None; the topmost one if there are several."""
@@ -85,9 +92,13 @@ def holds_of(store_id: str, at: datetime) -> Holds:
             found.memories[hold.memory] = hold
         else:
             found.places[hold.path or ""] = hold
-        if hold.kind == HoldKind.HOLD and hold.memory is not None:
+        if hold.kind == HoldKind.PIN and hold.memory is not None:
+            found.pinned_memories[hold.memory] = hold
+        elif hold.kind == HoldKind.PIN:
+            found.pinned_places[hold.path or ""] = hold
+        elif hold.memory is not None:
             found.legal_memories[hold.memory] = hold
-        elif hold.kind == HoldKind.HOLD:
+        else:
             found.legal_places[hold.path or ""] = hold
         if hold.freezes and hold.memory is not None:
             found.freezing_memories[hold.memory] = hold

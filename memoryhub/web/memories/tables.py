@@ -4,10 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memoryhub.actions.accounts.keys_and_roles import fold_name
+from memoryhub.actions.core.holds import holds_of
+from memoryhub.actions.retention import policies
 from memoryhub.actions.transfer.export_entries import export_table
 from memoryhub.chain import moment
 from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion, Role
@@ -16,6 +19,8 @@ from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import FORMATS, download
 from memoryhub.web.memories import life_line, trash as trash_page
+from memoryhub.web.retention import due
+from memoryhub.web.retention.due import Kept
 
 Told = dict[str, Any]
 
@@ -36,8 +41,14 @@ def trash(request: Request, store: MemoryStore) -> HttpResponse:
         wanted, search = trash_page.search_of(_filters(request), store)
     except Malformed as malformed:
         return HttpResponseBadRequest(str(malformed), content_type="text/plain; charset=utf-8")
-    rows = (row for row in trash_page.every(store, search) if trash_page.matches(row, search))
-    return _answer(request, store.pk, "trash", _TRASH, map(_of_trash, rows), filter=wanted.words)
+    now = timezone.now()
+    saved, held = policies.concerning(store.pk), holds_of(store.pk, now)
+    rows = (
+        _of_trash(row, due.kept_by(row.memory, saved, held, now))
+        for row in trash_page.every(store, search)
+        if trash_page.matches(row, search)
+    )
+    return _answer(request, store.pk, "trash", _TRASH, rows, filter=wanted.words)
 
 
 @require_POST
@@ -88,8 +99,8 @@ def _filters(request: Request) -> dict[str, str]:
     return {key: str(request.POST.get(key, "")) for key in ("q", *trash_page.KEYS)}
 
 
-def _of_trash(row: trash_page.Row) -> Told:
-    """Return a row of the table; its column `kept_until` is always empty."""
+def _of_trash(row: trash_page.Row, kept: Kept) -> Told:
+    """Return a row of the table; `kept_until` is empty if no policy will remove the memory as things are."""
     memory, entry = row.memory, row.entry
     return {
         "path": memory.path,
@@ -100,7 +111,7 @@ def _of_trash(row: trash_page.Row) -> Told:
         "deleted_by": entry and entry.label,
         "actor_kind": entry and entry.actor_kind,
         "session": entry and entry.session,
-        "kept_until": None,
+        "kept_until": moment(kept.until) if kept.until else None,
     }
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from memoryhub import retention_rules
 from memoryhub.actions.core import holds
+from memoryhub.actions.core.holds import Holds
 from memoryhub.actions.retention import policies
 from memoryhub.models import Hold, HoldKind, Memory
 from memoryhub.retention_rules import Due, Facts, Policy
@@ -46,6 +47,11 @@ class Kept:
     def legal(self) -> Hold | None:
         return next((hold for hold in self.holds if hold.kind == HoldKind.HOLD), None)
 
+    @property
+    def until(self) -> datetime | None:
+        """Return when a policy will remove the memory; None as long as a pin or a hold keeps it, or if none will."""
+        return None if self.holds or self.fate is None or self.fate.due is None else self.fate.due.at
+
 
 def facts_of(memory: Memory) -> Facts:
     """Return the fields of a memory that the retention rules use."""
@@ -70,19 +76,23 @@ def fate_of(memory: Memory, saved: Sequence[Policy], now: datetime) -> Fate:
 
 def kept(memory: Memory, now: datetime) -> Kept:
     """Return the holds and the fate of one memory."""
-    saved = policies.concerning(memory.store_id)
+    return kept_by(memory, policies.concerning(memory.store_id), holds.holds_of(memory.store_id, now), now)
+
+
+def kept_by(memory: Memory, saved: Sequence[Policy], found: Holds, now: datetime) -> Kept:
+    """Return the holds and the fate of a memory by the policies and the holds of its store."""
     fate = fate_of(memory, saved, now) if saved or not memory.is_live else None
-    return Kept(over(memory.store_id, memory.pk, memory.path, now), fate)
+    return Kept(_over(found, memory.pk, memory.path), fate)
 
 
 def over(store_id: str, memory_id: str, path: str, now: datetime) -> list[Hold]:
-    """Return the legal hold on a memory or a path, then the pin that stops policies; both may be missing.
+    """Return the legal hold on a memory or a path, then the pin; both may be missing.
 
     If several legal holds apply, one that freezes the text is preferred.
     """
-    found = holds.holds_of(store_id, now)
+    return _over(holds.holds_of(store_id, now), memory_id, path)
+
+
+def _over(found: Holds, memory_id: str, path: str) -> list[Hold]:
     legal = found.stops_changes(memory_id, path) or found.stops_removal(memory_id, path)
-    other = found.stops_policies(memory_id, path)
-    return [
-        hold for hold in (legal, other if legal is None or (other and other.kind == HoldKind.PIN) else None) if hold
-    ]
+    return [hold for hold in (legal, found.pin(memory_id, path)) if hold]

@@ -3,17 +3,21 @@
 import csv
 import io
 import json
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core import holds
 from memoryhub.actions.memories import curation
-from memoryhub.models import HUB, AuditEntry, Directory, MemoryStore, User
+from memoryhub.chain import moment
+from memoryhub.models import HUB, AuditEntry, Directory, HoldKind, Memory, MemoryStore, User
 from tests.fixtures import BY, signed_in
 from tests.transfer.exported import archive, lines_of, of_type
 from tests.web.memories.pages import HOSTILE, TEXTS, act, newest, write
+from tests.web.retention.pages import policy
 
 pytestmark = pytest.mark.django_db
 
@@ -99,9 +103,22 @@ class TestTables:
         url = reverse("export_trash", args=[store.id])
         rows, objects = table(bob, url, path="/a/")
         assert {row["path"] for row in rows} == {row["path"] for row in objects} == {"/a/1.md", "/a/2.md"}
-        assert {row["deleted_by"] for row in rows} == {"Alice"} and rows[0]["kept_until"] == ""
+        assert {row["deleted_by"] for row in rows} == {"Alice"}
         assert json.loads(str(newest(store).input))["filter"] == "path:/a/"
         assert signed_in(bob).post(url, {"q": "door:web"}).status_code == 400
+
+    def test_the_trash_says_until_when_each_is_kept(self, store: MemoryStore, bob: User) -> None:
+        policy(store, trash_days=30)
+        for path in ("/due.md", "/pinned.md"):
+            write(store, path)
+            curation.delete(store.id, path, act())
+        holds.place(store.id, act(), kind=HoldKind.PIN, reason="needed", path="/pinned.md")
+        rows, objects = table(bob, reverse("export_trash", args=[store.id]))
+        deleted = Memory.objects.get(path="/due.md").deleted_at
+        assert deleted is not None
+        until = {"/due.md": moment(deleted + timedelta(days=30)), "/pinned.md": None}
+        assert {row["path"]: row["kept_until"] for row in objects} == until
+        assert {row["path"]: row["kept_until"] or None for row in rows} == until
 
     def test_the_agents_that_one_sees(self, superuser: User, charlie: User, key: str) -> None:
         keys_and_roles.create_agent('=HYPERLINK("x")', **BY)

@@ -1,5 +1,6 @@
 """Pins and legal holds: who may place and release them, what the pages say, and what a hold refuses."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, User
 from tests.fixtures import signed_in
 from tests.web.memories.pages import HOSTILE, act, new_curator, newest, page, write
-from tests.web.retention.pages import url
+from tests.web.retention.pages import policy, url
 
 
 @pytest.fixture
@@ -134,6 +135,32 @@ def test_a_hold_refuses_to_delete_and_says_so_with_a_link(client: Client, store:
     assert "Case 17" in page(client, directory) and "Case 17" in page(client, url("directory", store.pk, "notes"))
     assert url("holds", store.pk) in client.post(directory).content.decode()
     assert Memory.objects.live().count() == 1
+
+
+@pytest.mark.parametrize(
+    ("pinned", "held"), [("/notes/a.md", ""), ("/notes", ""), ("/notes", "/notes"), ("", "/notes")]
+)
+def test_a_memory_says_that_it_is_pinned_also_while_a_legal_hold_keeps_it(
+    client: Client, store: MemoryStore, pinned: str, held: str
+) -> None:
+    memory = write(store, "/notes/a.md")
+    holds.place(store.pk, act(), kind=HoldKind.PIN, reason="The rules of the house", path=pinned)
+    holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path=held)
+    html = page(client, url("memory", store.pk, memory.pk))
+    assert "Case 17" in html and "The rules of the house" in html
+
+
+def test_the_trash_says_who_must_let_go_of_what_is_held(client: Client, store: MemoryStore) -> None:
+    policy(store, trash_days=30)
+    for path in ("/due.md", "/pinned.md", "/held.md"):
+        write(store, path)
+        curation.delete(store.pk, path, act())
+    for path, kind in (("/pinned.md", HoldKind.PIN), ("/held.md", HoldKind.HOLD)):
+        holds.place(store.pk, act(), kind=kind, reason="needed", path=path)
+    rows = re.findall(r"<tr data-list-item>.*?</tr>", page(client, url("trash", store.pk)), re.DOTALL)
+    said = {name: row for row in rows for name in ("due", "pinned", "held") if f"/{name}.md" in row}
+    assert "someone unpins it" in said["pinned"] and "someone releases the hold" in said["held"]
+    assert url("explain_path", store.pk) in said["due"] and url("holds", store.pk) not in said["due"]
 
 
 def test_the_hold_follows_a_memory_that_is_renamed(client: Client, store: MemoryStore) -> None:
