@@ -17,6 +17,12 @@ from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
 COMMANDS = {FindingState.RESOLVED: "resolve_finding", FindingState.OPEN: "reopen_finding"}
 
 
+_NEEDED = (
+    "store_id", "memory_id", "version_id", "kind", "in_path", "start", "end", "fingerprint", "state", "decided_seq",
+)  # fmt: skip
+"""The columns that decide about a state. A memory may have had many thousand values, and each write reads them all."""
+
+
 class Changed(NamedTuple):
     """A memory that got a version: the id of its text's row and its path, before and after.
 
@@ -116,13 +122,13 @@ def values_of(store_id: str, findings: Sequence[Finding]) -> dict[str, str]:
 
 
 def _state(finding: Finding, value: str | None, place: _Place, seq: int) -> FindingState:
-    before, now = (count_of(finding, value, text) for text in place)
+    now = count_of(finding, value, place.new)
     if finding.state == FindingState.RESOLVED:
         return FindingState.OPEN if now else FindingState.RESOLVED
     if finding.state == FindingState.DISMISSED:
-        is_more = now > before and finding.decided_seq != seq
+        is_more = now > 0 and finding.decided_seq != seq and now > count_of(finding, value, place.old)
         return FindingState.OPEN if is_more else FindingState.DISMISSED
-    return FindingState.RESOLVED if before and not now else FindingState.OPEN
+    return FindingState.RESOLVED if not now and count_of(finding, value, place.old) else FindingState.OPEN
 
 
 def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
@@ -138,7 +144,8 @@ def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
 
 def _findings(store_id: str, memories: Iterable[str]) -> Iterator[Finding]:
     for part in in_parts(memories):
-        yield from Finding.objects.of_store(store_id).filter(memory_id__in=part, fingerprint__isnull=False)
+        found = Finding.objects.of_store(store_id).filter(memory_id__in=part, fingerprint__isnull=False)
+        yield from found.only(*_NEEDED)
 
 
 def _place(finding: Finding, change: Changed, texts: Mapping[str, str]) -> _Place:
