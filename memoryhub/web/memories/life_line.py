@@ -20,10 +20,10 @@ from memoryhub.web.common import moment_addresses as addresses
 from memoryhub.web.common.pictures import Cell, number
 
 COLUMNS = 100
-VERSIONS = 600
+VERSIONS = 300
 """The most versions that are read. Of a memory with more, they are evenly spaced, and each counts for several."""
 
-SCANNED = 50
+SCANNED = 25
 """The most entries scanned for reads in one column."""
 
 FINDINGS, PATHS = 200, 40
