@@ -110,6 +110,10 @@ class Spread:
     ticks: Ticks
 
     @property
+    def count(self) -> int:
+        return len(self.readers) + self.rest
+
+    @property
     def first(self) -> Sequence[Reader]:
         """Return the readers that are listed at once; `further` are listed on request, or if one has a tick."""
         return self.readers[:MOST_DRAWN]

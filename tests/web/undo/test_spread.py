@@ -222,7 +222,7 @@ def test_many_readers_are_counted_and_the_audit_has_the_rest(
     for number in range(spread.MOST_READERS + 1):
         run(caller, f"further-{number}", "/rules.md")
     page = curator.get(url_of(store, bad)).content.decode()
-    assert "And 3 more readers." in page and "6 further readers" in page
+    assert "15 other readers" in page and "6 further readers" in page and "And 3 more readers." in page
     assert reverse("store_audit", args=[store.id]) + "?path=%2Frules.md&amp;command=view" in page
 
 
