@@ -1,4 +1,4 @@
-"""The palette: memory stores, paths and agents by parts of their names; the current page adds its own actions."""
+"""The palette: memory stores, paths, agents and settings by parts of their names; the page adds its own actions."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from memoryhub.text.path_index import words_of
 from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.request import Request
-from memoryhub.web.search import finder_cache
+from memoryhub.web.search import finder_cache, settings_pages
 from memoryhub.web.search.finder import MOST, rows_of, typed
 from memoryhub.web.search.highlight import marked
 from memoryhub.web.search.search import may_erase
@@ -26,7 +26,7 @@ from memoryhub.web.search.search import may_erase
 FEW = 6
 """The most stores and agents listed; with fewer paths than this in the store, other stores are searched too."""
 
-MOST_PATHS = 12
+MOST_PATHS = MOST_SETTINGS = 12
 MOST_NAMES = 1000
 OTHERS, OTHERS_SECONDS = 20, 0.03
 """The limits on the number of other stores and on the time for them."""
@@ -49,7 +49,7 @@ def palette(request: Request) -> HttpResponse:
     words = words_of(query)
     groups = list(_paths(user, query, words, store_id, MOST if only else MOST_PATHS))
     if not only:
-        groups = [*_stores(user, words), *groups, *_agents(user, words)]
+        groups = [*_stores(user, words), *groups, *_agents(user, words), *_settings(user, words, store_id)]
     shown: dict[str, Any] = {"groups": groups, "typed": query, "store_id": store_id, "only": only}
     if words and not only and MemoryStore.objects.administered_by(user).exists():
         shown |= {"may_erase": True, "may_erase_text": may_erase(query) and not _names_erasing(words)}
@@ -59,7 +59,7 @@ def palette(request: Request) -> HttpResponse:
 
 def _names_erasing(words: Sequence[str]) -> bool:
     """Return whether somebody types the name of the act, and not a text to erase."""
-    return all(word in fold(_("Erase a person everywhere")) for word in words)
+    return _has(_("Erase a person everywhere"), words)
 
 
 def _stores(user: User, words: Sequence[str]) -> Iterable[Group]:
@@ -74,6 +74,20 @@ def _agents(user: User, words: Sequence[str]) -> Iterable[Group]:
     return _named(_("Agents"), "agent", names[:MOST_NAMES], words)
 
 
+def _settings(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
+    """Yield a group of the pages of settings whose names contain all words."""
+    if not words:
+        return
+    pages = [(url, name) for url, name in settings_pages.pages(user, store_id) if _has(name, words)]
+    if pages:
+        yield Group(_("Settings"), _rows(pages[:MOST_SETTINGS], words))
+
+
+def _has(name: str, words: Sequence[str]) -> bool:
+    folded = fold(name)
+    return all(word in folded for word in words)
+
+
 def _named(label: str, route: str, names: Iterable[tuple[str, str]], words: Sequence[str]) -> Iterable[Group]:
     """Yield a group of the names that contain all words; names that begin with the first word come first."""
     folded = [(fold(name), id, name) for id, name in names]
@@ -81,12 +95,16 @@ def _named(label: str, route: str, names: Iterable[tuple[str, str]], words: Sequ
     if words:
         found.sort(key=lambda row: (not row[0].startswith(words[0]), row))
     if found:
-        rows = (
-            f'<li class="found" data-list-item><a class="found-name row-link" href="{reverse(route, args=[id])}">'
-            f"{marked(name, words)}</a></li>"
-            for _folded, id, name in found[:FEW]
-        )
-        yield Group(label, mark_safe("".join(rows)))
+        yield Group(label, _rows([(reverse(route, args=[id]), name) for _folded, id, name in found[:FEW]], words))
+
+
+def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:
+    """Return (address, name) pairs as list items."""
+    rows = (
+        f'<li class="found" data-list-item><a class="found-name row-link" href="{url}">{marked(name, words)}</a></li>'
+        for url, name in links
+    )
+    return mark_safe("".join(rows))
 
 
 def _paths(user: User, query: str, words: Sequence[str], store_id: str, limit: int) -> Iterable[Group]:

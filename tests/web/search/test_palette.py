@@ -36,6 +36,15 @@ def test_stores_paths_and_agents_are_found(store: MemoryStore, alice: User, agen
     )
 
 
+def test_settings_are_found_by_who_may_open_them(store: MemoryStore, alice: User, bob: User, superuser: User) -> None:
+    of_store, of_hub = f'href="/stores/{store.id}/members"', f'href="{reverse("hub_background")}"'
+    assert of_store in groups(alice, q="members", store=store.id)
+    assert of_store not in groups(bob, q="members", store=store.id)
+    assert of_store not in groups(alice, q="members")
+    assert of_hub in groups(superuser, q="background") and of_hub not in groups(alice, q="background")
+    assert f'href="{reverse("account")}"' in groups(bob, q="your settings")
+
+
 def test_other_stores_are_looked_through_where_this_one_has_few(store: MemoryStore, superuser: User) -> None:
     other = new_store()
     write(other, "/elsewhere.md")
