@@ -13,7 +13,7 @@ from memoryhub.models import Access, Agent, MemoryStore
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.visible import without_hidden
 from memoryhub.web.agents.rows import short_id
-from memoryhub.web.common.forms import one_line, printable
+from memoryhub.web.common.forms import StoresField, one_line, printable
 
 LONGEST_DESCRIPTION = 2_000
 ACCESS = (
@@ -82,13 +82,6 @@ class KeyForm(forms.Form):
             return self.cleaned_data["expires_on"]
         days = self.cleaned_data["expires_in"]
         return None if days == NEVER else at + timedelta(days=int(days))
-
-
-class StoresField(forms.ModelMultipleChoiceField):
-    """Checkboxes for memory stores."""
-
-    def label_from_instance(self, store: MemoryStore) -> str:
-        return isolated(without_hidden(store.name))
 
 
 class IssueKeyForm(KeyForm):

@@ -8,17 +8,23 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.accounts import keys_and_roles
-from memoryhub.models import Agent, Key, MemoryStore
+from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, User
 from memoryhub.web.agents.clients import clients
 from memoryhub.web.agents.forms import IssueKeyForm, RevokeForm
 from memoryhub.web.agents.rows import key_rows
 from memoryhub.web.agents.snippets import snippets
 from memoryhub.web.common.access import by, person, signed_in, superuser_only
+from memoryhub.web.common.acts import act_words
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.responses import asked, fresh_form, see_other, spend_form
+
+LOOK = 50
+"""How many entries of an agent are searched in each store for the first call with a new key."""
+MOST_STORES = 20
+"""How many stores are searched for it."""
 
 
 @never_cache
@@ -54,6 +60,31 @@ def issued(request: Request, key: Key, secret: str) -> HttpResponse:
     connect = clients(settings.MEMORYHUB_URL, store.id, secret) if store else None
     shown = {"key": key, "row": row, "secret": secret, "store": store, "snippets": copyable, "clients": connect}
     return render(request, "agents/issued.html", shown)
+
+
+@never_cache
+@signed_in
+@require_safe
+def first_call(request: Request, key_id: str) -> HttpResponse:
+    """Show whether a new key has been used, and its first call, in a part of the page that asks again by itself."""
+    user = person(request)
+    key = get_object_or_404(Key.objects.visible_to(user).select_related("agent"), pk=key_id)
+    call = _first_call(key, user) if key.last_used_at else None
+    shown = {"key": key, "call": call, "words": act_words(call.command) if call and call.ok else ""}
+    return render(request, "agents/_first_call.html", shown)
+
+
+def _first_call(key: Key, user: User) -> AuditEntry | None:
+    """Return the first entry of a new key in the stores that the person may see, or None if it is not among LOOK of
+    its agent in each of MOST_STORES."""
+    stores = MemoryStore.objects.visible_to(user)
+    if not key.all_stores:
+        stores = stores.filter(keys=key)
+    calls: list[AuditEntry] = []
+    for store_id in stores.order_by("pk").values_list("pk", flat=True)[:MOST_STORES]:
+        newest = AuditEntry.objects.of_chain(store_id).filter(author_id=key.agent_id).order_by("-seq")[:LOOK]
+        calls += [entry for entry in newest if entry.actor_id == key.pk]
+    return min(calls, key=lambda entry: entry.at, default=None)
 
 
 @signed_in

@@ -7,12 +7,30 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
-from memoryhub.models import MemoryStore
+from memoryhub.models import MemoryStore, Role
 from memoryhub.protocol import paths
 from memoryhub.protocol.errors import ToolError
+from memoryhub.templatetags.visible import isolated
+from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.tool_errors import for_people
 
 LONGEST_NOTE = 1000
+ROLES = (
+    (Role.VIEWER, _("Viewer: reads, compares and exports")),
+    (Role.CURATOR, _("Curator: also reviews what agents write, edits, renames, deletes and restores")),
+    (Role.ADMIN, _("Admin: also members, settings and keys")),
+)
+
+
+class StoreField(forms.ModelChoiceField):
+    """A choice of one memory store."""
+
+    def label_from_instance(self, store: MemoryStore) -> str:
+        return isolated(without_hidden(store.name))
+
+
+class StoresField(StoreField, forms.ModelMultipleChoiceField):
+    """Checkboxes for memory stores."""
 
 
 class PathField(forms.CharField):

@@ -4,13 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.models import Role
-from memoryhub.web.common.forms import email_field
-
-ROLES = (
-    (Role.VIEWER, _("Viewer: reads, compares and exports")),
-    (Role.CURATOR, _("Curator: also creates, edits, renames, deletes and restores")),
-    (Role.ADMIN, _("Admin: also members, settings and keys")),
-)
+from memoryhub.web.common.forms import ROLES, email_field
 
 
 class AddMemberForm(forms.Form):

@@ -1,14 +1,26 @@
 """Today, the home page: three lists of what needs attention in the stores that the person may see."""
 
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from memoryhub.web.common.access import person, signed_in
+from memoryhub.models import MemoryVersion
+from memoryhub.web.common.access import person, signed_in, superuser_only
 from memoryhub.web.common.request import Request
+from memoryhub.web.common.responses import SeeOther, asked
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.today import changed, dangerous, waiting
+from memoryhub.web.today.first_steps import Step, first_steps
+
+HIDDEN = "first-steps-hidden"
+"""The cookie of a person who has hidden the first steps."""
+_YEAR = 365 * 24 * 3600
 
 
 @require_safe
@@ -16,9 +28,12 @@ from memoryhub.web.today import changed, dangerous, waiting
 def today(request: Request) -> HttpResponse:
     user, now = person(request), timezone.now()
     stores = visible_stores(user)
+    if asked(request, "part") == "first-steps":
+        return render(request, "today/_first_steps.html", {"steps": _first_steps(request, stores, now)})
     events = changed.events(stores, user, now)
     shown = {
         "has_stores": bool(stores),
+        "steps": _first_steps(request, stores, now),
         "dangers": dangerous.worst(stores, user, now),
         "waiting": waiting.waiting(stores, user),
         "events": events[: changed.SIZE],
@@ -26,3 +41,21 @@ def today(request: Request) -> HttpResponse:
         "days": changed.DAYS,
     }
     return render(request, "today/today.html", shown)
+
+
+def _first_steps(request: Request, stores: Sequence[str], at: datetime) -> Sequence[Step]:
+    if HIDDEN in request.COOKIES:
+        return ()
+    has_waiting = MemoryVersion.objects.filter(store_id__in=stores).unreviewed().exists()
+    return first_steps(stores, person(request), at, has_waiting=has_waiting)
+
+
+@superuser_only
+@require_POST
+def hide_first_steps(request: Request) -> HttpResponse:
+    """Hide the first steps from this browser."""
+    response = SeeOther(reverse("today"))
+    response.set_cookie(
+        HIDDEN, "1", max_age=_YEAR, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE, httponly=True
+    )
+    return response

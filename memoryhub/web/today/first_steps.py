@@ -1,0 +1,94 @@
+"""The first steps in a new hub, shown on the home page until each is done."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub.models import Invitation, Key, Review, User
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what to do, why, and where (`act` is the text of the link to `url`).
+
+    `is_next` marks the first step that is not done. `is_waiting` says that the hub waits for something to happen
+    elsewhere, so that the page asks again by itself.
+    """
+
+    title: str
+    text: str
+    is_done: bool
+    is_next: bool = False
+    is_waiting: bool = False
+    act: str = ""
+    url: str = ""
+
+
+def first_steps(stores: Sequence[str], user: User, at: datetime, *, has_waiting: bool) -> Sequence[Step]:
+    """Return the five steps for an administrator of the hub, or none if all are done.
+
+    `stores` are the ids of the stores that the person may see. `has_waiting` says whether versions await review.
+    """
+    if not user.is_superuser:
+        return ()
+    invited = User.objects.exclude(pk=user.pk).exists() or Invitation.objects.open(at).exists()
+    reviewed = bool(stores) and Review.objects.filter(store_id__in=stores).exists()
+    if invited and reviewed:
+        return ()
+    steps: list[Step] = []
+    for step in _steps(stores, invited=invited, reviewed=reviewed, wrote=reviewed or has_waiting):
+        is_next = not step.is_done and all(earlier.is_done for earlier in steps)
+        steps.append(
+            Step(step.title, step.text, step.is_done, is_next, step.is_waiting and is_next, step.act, step.url)
+        )
+    return steps
+
+
+def _steps(stores: Sequence[str], *, invited: bool, reviewed: bool, wrote: bool) -> Iterator[Step]:
+    yield Step(
+        _("Create a memory store"),
+        _("A tree of memories that agents read and write, and that people see, correct and govern here."),
+        bool(stores),
+        act=_("Create a memory store"),
+        url=reverse("new_store"),
+    )
+    yield _connect(stores, wrote=wrote)
+    yield Step(
+        _("Let it write a memory"),
+        _("Tell your agent something that it should remember. It writes that with the memory tool."),
+        wrote,
+        is_waiting=True,
+        act=_("Show the memory store"),
+        url=reverse("store", args=[stores[0]]) if stores else "",
+    )
+    yield Step(
+        _("Review what it wrote"),
+        _("Approve a version that is right, and revert one that is wrong."),
+        reviewed,
+        act=_("Open the inbox"),
+        url=reverse("review"),
+    )
+    yield Step(
+        _("Invite a reviewer"),
+        _("A curator reviews what agents write, and needs no knowledge of programming."),
+        invited,
+        act=_("Invite a person"),
+        url=reverse("people") + "#invite-title",
+    )
+
+
+def _connect(stores: Sequence[str], *, wrote: bool) -> Step:
+    """Return the step to connect an agent: issue a key, then wait for the first call with one."""
+    title = _("Connect an agent")
+    newest = Key.objects.newest().first()
+    if newest is None:
+        text = _("Issue a key, choose your client, and copy what it needs.")
+        url = reverse("store_keys", args=[stores[0]]) if stores else ""
+        return Step(title, text, wrote, act=_("Issue a key"), url=url)
+    called = wrote or Key.objects.filter(last_used_at__isnull=False).exists()
+    text = _("An agent has called the hub.") if called else _("Waiting for the first call…")
+    url = reverse("agent", args=[newest.agent_id])
+    return Step(title, text, called, is_waiting=True, act=_("Show the agent"), url=url)

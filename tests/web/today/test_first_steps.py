@@ -1,0 +1,138 @@
+"""The first hour: five steps on the home page that tick themselves, and the page of a new key that waits for a call."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub import ids
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.models import Access, AuditEntry, Invitation, Key, MemoryStore, MemoryVersion, User
+from tests.fixtures import BY, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def steps(client: Client) -> list[bool]:
+    """Which of the steps that the home page shows are done."""
+    return [step.is_done for step in client.get("/").context["steps"]]
+
+
+def part(client: Client) -> str:
+    return client.get("/", {"part": "first-steps"}).content.decode()
+
+
+@pytest.fixture
+def root(superuser: User) -> Client:
+    return signed_in(superuser)
+
+
+def test_an_empty_hub_leads_from_the_first_store_to_the_first_reviewer(root: Client, superuser: User) -> None:
+    assert steps(root) == [False] * 5
+    root.post(reverse("new_store"), {"name": "Support", "description": ""})
+    store = MemoryStore.objects.get()
+    assert steps(root) == [True, False, False, False, False]
+    assert reverse("store_keys", args=[store.pk]) in root.get("/").content.decode()
+
+    agent = keys_and_roles.create_agent("support-assistant", **BY)
+    _, secret = keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)
+    waits = part(root)
+    assert "Waiting for the first call" in waits and 'hx-trigger="every 3s"' in waits
+
+    called(store, secret, command="view", path="/memories")
+    assert steps(root) == [True, True, False, False, False]
+    called(store, secret, command="create", path="/memories/a.md", file_text="Likes tea.")
+    assert steps(root) == [True, True, True, False, False]
+    assert "hx-trigger" not in part(root)
+    version = MemoryVersion.objects.get(store_id=store.pk)
+    root.post(reverse("decide", args=[store.pk]), {"decision": "approve", "version": version.pk})
+    assert steps(root) == [True, True, True, True, False]
+    assert "Invite a person" in part(root)
+
+    invite(root, store=store.pk, role="curator")
+    assert steps(root) == []
+    assert "All first steps are done" in part(root)
+
+
+def test_they_are_for_administrators_of_the_hub(alice: User, store: MemoryStore) -> None:
+    assert steps(signed_in(alice)) == []
+    assert signed_in(alice).post(reverse("hide_first_steps")).status_code == 403
+
+
+def test_who_hides_them_sees_them_no_more(root: Client) -> None:
+    assert steps(root)
+    assert root.get(reverse("hide_first_steps")).status_code == 405
+    assert root.post(reverse("hide_first_steps")).headers["Location"] == "/"
+    assert steps(root) == []
+    assert "Create the first memory store" in root.get("/").content.decode()
+
+
+def called(store: MemoryStore, secret: str, **input: str) -> Any:
+    """The answer to a tool call of an agent."""
+    call = {"type": "tool_use", "id": ids.new_id("toolu", timezone.now()), "name": "memory", "input": input}
+    headers = {"authorization": f"Bearer {secret}"}
+    return Client().post(f"/v1/memory_stores/{store.pk}/tool_calls", call, "application/json", headers=headers).json()
+
+
+def secret_on(page: Any) -> str:
+    found = re.search(r"mh_[\w-]{20,}", page.content.decode())
+    assert found
+    return found.group()
+
+
+def new_key(client: Client, store: MemoryStore) -> tuple[Key, Any]:
+    """A key that was issued in the browser, and the page that shows it."""
+    form = {"agent": "new", "new_agent": "support-assistant", "name": "", "access": "write", "expires_in": "90"}
+    page = client.get(reverse("store_keys", args=[store.pk])).context["form_once"]
+    answer = client.post(reverse("store_keys", args=[store.pk]), {**form, "form": page})
+    return Key.objects.get(agent__name="support-assistant"), answer
+
+
+def test_the_page_of_a_new_key_waits_for_the_first_call_and_shows_it(alice: User, store: MemoryStore) -> None:
+    client = signed_in(alice)
+    issued, page = new_key(client, store)
+    address = reverse("first_call", args=[issued.pk])
+    assert "Waiting for the first call" in page.content.decode() and f'hx-get="{address}"' in page.content.decode()
+    assert "Waiting for the first call" in client.get(address).content.decode()
+    secret = secret_on(page)
+    called(store, secret, command="view", path="/memories")
+    called(store, secret, command="create", path="/memories/later.md", file_text="x")
+    html = client.get(address).content.decode()
+    assert "The first call has arrived." in html and "support-assistant viewed" in html and "hx-get" not in html
+    first = AuditEntry.objects.of_chain(store.pk).filter(command="view").get()
+    assert reverse("entry", args=[store.pk, first.seq]) in html
+
+
+def test_a_first_call_that_was_refused_says_so(alice: User, store: MemoryStore) -> None:
+    client = signed_in(alice)
+    issued, page = new_key(client, store)
+    assert called(store, secret_on(page), command="view", path="/memories/no")["is_error"]
+    assert "The hub refused it." in client.get(reverse("first_call", args=[issued.pk])).content.decode()
+
+
+def test_who_may_not_see_the_store_learns_nothing_of_the_key(alice: User, charlie: User, store: MemoryStore) -> None:
+    issued, _ = new_key(signed_in(alice), store)
+    assert signed_in(charlie).get(reverse("first_call", args=[issued.pk])).status_code == 404
+
+
+def invite(client: Client, **given: str) -> Any:
+    form = {"email": "dora@example.com", **given, "form": client.get(reverse("people")).context["form_once"]}
+    return client.post(reverse("invite_person"), form)
+
+
+def test_a_reviewer_is_invited_with_address_store_and_role_in_one_form(root: Client, store: MemoryStore) -> None:
+    assert "Curator: also reviews what agents write" in root.get(reverse("people")).content.decode()
+    invite(root, store=store.pk, role="curator")
+    made = Invitation.objects.get()
+    assert (made.email, made.store, made.role, made.is_superuser) == ("dora@example.com", store, "curator", False)
+
+
+def test_an_administrator_is_invited_to_no_store(root: Client, store: MemoryStore) -> None:
+    answer = invite(root, store=store.pk, role="admin", is_superuser="on")
+    assert "may do everything in every memory store" in answer.content.decode()
+    assert not Invitation.objects.exists()
+    invite(root, is_superuser="on")
+    assert Invitation.objects.get().is_superuser
