@@ -10,10 +10,22 @@ from django.urls import reverse
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
-from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState, Role, Session, User
+from memoryhub.models import (
+    Agent,
+    AuditEntry,
+    Finding,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    ReviewState,
+    Role,
+    Session,
+    User,
+)
 from memoryhub.web.undo import spread
 from tests.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
+from tests.web.findings.flagged import POISON
 from tests.web.history.past import tree_now
 from tests.web.history.versions import Caller
 
@@ -239,3 +251,16 @@ def test_a_renamed_memory_keeps_its_readers_apart_from_those_of_its_old_path(
     run(caller, "third", "/moved.md")
     page = curator.get(url_of(store, Session.objects.get(name="bad")))
     assert [reader.group.session.name for reader in page.context["spread"].readers] == ["first", "third"]
+
+
+def test_wherever_a_finding_can_be_taken_out_its_session_can_be_undone(
+    caller: Caller, store: MemoryStore, curator: Client
+) -> None:
+    run(caller, "bad")
+    memory = caller.create("/poison.md", f"# Notes\n\n{POISON}\n")
+    found = Finding.objects.of_store(store.pk).get(memory_id=memory.pk)
+    undo, out = url_of(store, Session.objects.get(name="bad")), reverse("take_out", args=[store.id, found.pk])
+    for address in ("/", reverse("findings"), reverse("memory", args=[store.id, memory.pk])):
+        page = curator.get(address).content.decode()
+        assert f'href="{undo}"' in page and f'href="{out}' in page, address
+    assert f'href="{undo}"' in curator.get(out).content.decode()
