@@ -119,6 +119,18 @@ def test_a_failure_in_one_store_is_said_and_can_be_resumed(
     assert Receipt.objects.count() == 2 and len(groups) == 1
 
 
+def test_what_there_was_no_time_to_erase_goes_on_with_a_press(
+    store: MemoryStore, other: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "SECONDS_OF_ERASING", -1.0)
+    client = signed_in(alice)
+    letter = erase(client, find(client, "quellenberg"))
+    assert "Erased from 1 memory store" in letter and "there was no time left for it" in letter
+    letter = client.post(WHERE, fields(letter, "erase")).content.decode()
+    assert "Erased from 2 memory stores" in letter and "no time left" not in letter
+    assert everywhere("QUELLENBERG") == [] and Receipt.objects.count() == 2
+
+
 def test_sending_the_confirmation_again_erases_nothing_twice(
     store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:
