@@ -30,7 +30,7 @@ STATISTICS = {
     "memoryhub_finding": {
         "finding_by_state": "20000 20000 5000 1",
         "finding_by_kind": "20000 20000 5000 1000 1",
-        "finding_of_memory": "20000 20000 2 1",
+        "finding_of_memory": "20000 20000 2 1 1",
         "finding_once": "20000 20000 2 1 1",
         "finding_unsettled": "2000 2000 1",
         "sqlite_autoindex_memoryhub_finding_1": "20000 1",

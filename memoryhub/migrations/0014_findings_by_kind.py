@@ -14,4 +14,12 @@ class Migration(migrations.Migration):
             model_name='finding',
             index=models.Index(fields=['store', 'state', 'kind', 'id'], name='finding_by_kind'),
         ),
+        migrations.RemoveIndex(
+            model_name='finding',
+            name='finding_of_memory',
+        ),
+        migrations.AddIndex(
+            model_name='finding',
+            index=models.Index(fields=['store', 'memory', 'state', 'id'], name='finding_of_memory'),
+        ),
     ]

@@ -80,7 +80,7 @@ class Finding(Sealed, RowOfStore):
         indexes = [
             models.Index(fields=["store", "state", "id"], name="finding_by_state"),
             models.Index(fields=["store", "state", "kind", "id"], name="finding_by_kind"),
-            models.Index(fields=["store", "memory", "id"], name="finding_of_memory"),
+            models.Index(fields=["store", "memory", "state", "id"], name="finding_of_memory"),
             models.Index(fields=["store", "id"], condition=Q(is_settled=False), name="finding_unsettled"),
         ]
 

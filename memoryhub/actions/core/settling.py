@@ -5,14 +5,22 @@ versions calls this module at its end (`tree.commit`), in its own transaction. N
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from django.db.models import Window
+from django.db.models.functions import RowNumber
 
 from memoryhub import sensitive
 from memoryhub.actions.core import audit, marks, sql
 from memoryhub.actions.core.audit import Act, Actor, ChainHead, Record
 from memoryhub.actions.core.plans import in_parts, named_ids
 from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
+from memoryhub.models.findings import FindingQuerySet
+
+LOOK = 1_000
+"""How many resolved findings of a memory, the newest, each act looks for in its text."""
 
 COMMANDS = {FindingState.RESOLVED: "resolve_finding", FindingState.OPEN: "reopen_finding"}
 
@@ -48,6 +56,10 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
 
     A finding is resolved if its value has disappeared. A resolved finding is opened again if its value is there again.
     A dismissed finding is opened again if its value occurs more often than before.
+
+    Of the resolved findings of a memory, the newest LOOK are searched for in its text. Older ones are opened again if
+    the detectors find their values. An agent that wrote many values into a memory could otherwise keep the store locked
+    with each small edit.
     """
     changes = {one.memory: one for one in changed}
     for one in reversed(changed):  # several versions of one memory: join the first's before and the last's after
@@ -55,9 +67,9 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
     known = _with_findings(store_id, list(changes))
     if not known:
         return
-    findings = list(_findings(store_id, known))
-    values = _values(store_id, findings)
     texts = _texts(store_id, [text for pk in known for text in (changes[pk].old_text, changes[pk].text)])
+    findings = _standing(store_id, known) + _resolved(store_id, [changes[pk] for pk in known], texts)
+    values = _values(store_id, findings)
     after: dict[FindingState, list[Finding]] = {FindingState.RESOLVED: [], FindingState.OPEN: []}
     for finding in findings:
         state = _state(finding, values.get(finding.pk), _place(finding, changes[finding.memory_id], texts), seq)
@@ -142,10 +154,49 @@ def _with_findings(store_id: str, memories: Sequence[str]) -> list[str]:
     return found
 
 
-def _findings(store_id: str, memories: Iterable[str]) -> Iterator[Finding]:
+def _standing(store_id: str, memories: Iterable[str]) -> list[Finding]:
+    """Return the open and dismissed findings of some memories."""
+    found: list[Finding] = []
     for part in in_parts(memories):
-        found = Finding.objects.of_store(store_id).filter(memory_id__in=part, fingerprint__isnull=False)
-        yield from found.only(*_NEEDED)
+        found += _marked(store_id, FindingState.OPEN, FindingState.DISMISSED).filter(memory_id__in=part)
+    return found
+
+
+def _resolved(store_id: str, changes: Iterable[Changed], texts: Mapping[str, str]) -> list[Finding]:
+    """Return the newest LOOK resolved findings of each memory, and older ones whose values the detectors find in it."""
+    found: dict[str, Finding] = {}
+    for part in in_parts(changes):
+        newest = _newest_resolved(store_id, [change.memory for change in part])
+        often = Counter(finding.memory_id for finding in newest)
+        found |= {finding.pk: finding for finding in newest}
+        for change in part:
+            if often[change.memory] == LOOK:
+                detected = _detected(store_id, change, texts.get(change.text or "", ""))
+                found |= {finding.pk: finding for finding in detected}
+    return [*found.values()]
+
+
+def _newest_resolved(store_id: str, memories: Sequence[str]) -> list[Finding]:
+    resolved = _marked(store_id, FindingState.RESOLVED).filter(memory_id__in=memories)
+    if len(memories) == 1:
+        return list(resolved.newest()[:LOOK])
+    return list(resolved.annotate(rank=Window(RowNumber(), "memory_id", "-id")).filter(rank__lte=LOOK))
+
+
+def _detected(store_id: str, change: Changed, text: str) -> Iterator[Finding]:
+    """Yield the resolved findings of a memory whose values the detectors find in its new text or path."""
+    values = {
+        marks.fingerprint(span.kind, content[span.start : span.end])
+        for content in (text, change.path or "")
+        for span in sensitive.find(content)
+    }
+    for part in in_parts(sorted(values)):
+        yield from _marked(store_id, FindingState.RESOLVED).filter(memory_id=change.memory, fingerprint__in=part)
+
+
+def _marked(store_id: str, *states: FindingState) -> FindingQuerySet:
+    """Return the findings with a fingerprint in these states, with the columns that are needed here."""
+    return Finding.objects.of_store(store_id).filter(fingerprint__isnull=False, state__in=states).only(*_NEEDED)
 
 
 def _place(finding: Finding, change: Changed, texts: Mapping[str, str]) -> _Place:

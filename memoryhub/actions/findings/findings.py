@@ -222,7 +222,7 @@ def _row(store: Tree, memory: str, version: str, span: Span, text: str, *, in_pa
 
 def _write(store: Tree, rows: Sequence[Finding], screened: Screened, place: ScreenedPath | None) -> None:
     wanted = {(row.memory_id, row.kind, row.fingerprint): row for row in reversed(rows)}
-    known = _known(store, {row.memory_id for row in rows})
+    known = _known(store, wanted)
     fresh = {key: row for key, row in wanted.items() if known.get(key, _RESOLVED)[1] == FindingState.RESOLVED}
     if not fresh:
         return
@@ -242,13 +242,18 @@ _DECIDED = ("state", "note", "decided_at", "decided_by_id", "decided_seq")
 _Key = tuple[str, str, str | None]
 
 
-def _known(store: Tree, memories: set[str]) -> dict[_Key, tuple[str, str]]:
-    """Return {(memory, kind, fingerprint): (id, state)} of the findings of some memories."""
+def _known(store: Tree, wanted: Iterable[_Key]) -> dict[_Key, tuple[str, str]]:
+    """Return {key: (id, state)} of those (memory, kind, fingerprint) that have a finding already."""
+    marks: dict[str, set[str]] = defaultdict(set)
+    for memory, _kind, mark in wanted:
+        if mark:
+            marks[memory].add(mark)
     known: dict[_Key, tuple[str, str]] = {}
-    for part in in_parts(sorted(memories)):
-        found = Finding.objects.of_store(store.store).filter(memory_id__in=part, fingerprint__isnull=False)
-        for pk, memory, kind, mark, state in found.values_list("pk", "memory_id", "kind", "fingerprint", "state"):
-            known[memory, kind, mark] = (pk, state)
+    for memories in in_parts(sorted(marks)):
+        for part in in_parts(sorted(set().union(*(marks[memory] for memory in memories)))):
+            found = Finding.objects.of_store(store.store).filter(memory_id__in=memories, fingerprint__in=part)
+            for pk, memory, kind, mark, state in found.values_list("pk", "memory_id", "kind", "fingerprint", "state"):
+                known[memory, kind, mark] = (pk, state)
     return known
 
 

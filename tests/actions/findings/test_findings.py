@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from memoryhub.actions.core import settling
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.findings import findings, unsettled
@@ -290,6 +291,41 @@ def test_a_deletion_resolves_and_bringing_it_back_opens(anna: Act) -> None:
     curation.restore(hub.store.id, version, anna)
     assert findings_of(hub) == [("card", 1, "open")] * 2
     assert_audit_is_right(hub.store)
+
+
+def test_of_many_resolved_findings_each_is_open_again_where_its_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settling, "LOOK", 2)
+    cards = [CARD, OTHER_CARD, "5555 5555 5555 4444", "3782 822463 10005"]
+    hub, _ = found("\n".join(cards), "one")
+    hub.call(command="delete", path="/memories/0.md")
+    assert [state for _, _, state in findings_of(hub)] == ["resolved"] * 4
+    curation.restore(hub.store.id, first_version(hub), Act(Actor.person(new_person("Anna")), Door.WEB, AT, note="back"))
+    assert [state for _, _, state in findings_of(hub)] == ["open"] * 4
+    for card in cards:
+        hub.call(command="str_replace", path="/memories/0.md", old_str=card, new_str="gone")
+    assert [state for _, _, state in findings_of(hub)] == ["resolved"] * 4
+    hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text=f"again {CARD}")
+    hub.call(command="rename", old_path="/memories/0.md", new_path="/memories/2.md")
+    assert sorted(state for _, _, state in findings_of(hub)) == ["open", "resolved", "resolved", "resolved"]
+    assert_audit_is_right(hub.store)
+
+
+def test_an_edit_of_a_memory_that_had_many_values_reads_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settling, "LOOK", 2)
+    text = f"{CARD}\n{OTHER_CARD}\n5555 5555 5555 4444\n3782 822463 10005"
+    hub, rows = found(text)
+    hub.call(command="str_replace", path="/memories/0.md", old_str=text, new_str="nothing")
+    read: list[int] = []
+    values_of = settling._values
+    monkeypatch.setattr(settling, "_values", lambda store, some: read.append(len(some)) or values_of(store, some))
+    hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text="x")
+    assert len(rows) == 4 and read == [2]
+
+
+def first_version(hub: Hub) -> str:
+    return str(
+        MemoryVersion.objects.filter(store=hub.store, path="/0.md").order_by("number").values_list("pk", flat=True)[0]
+    )
 
 
 def test_a_finding_of_a_redacted_version_stays_open_where_its_text_still_stands() -> None:
