@@ -44,3 +44,11 @@ def findings_of(hub: Hub) -> list[tuple[str, int, str]]:
     """(kind, line, state) of a store's findings, in their order."""
     rows = Finding.objects.filter(store=hub.store).order_by("id")
     return list(rows.values_list("kind", "line", "state"))
+
+
+def found(*texts: str) -> tuple[Hub, list[Finding]]:
+    """Open findings, one memory each."""
+    hub = hub_with(card="flag", password="flag")
+    for number, text in enumerate(texts):
+        hub.call(command="create", path=f"/memories/{number}.md", file_text=text)
+    return hub, list(Finding.objects.filter(store=hub.store).order_by("memory__path", "start"))

@@ -6,10 +6,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from memoryhub.actions.core import settling
 from memoryhub.actions.core.audit import Act, Actor
-from memoryhub.actions.erasure import redaction
-from memoryhub.actions.findings import findings, unsettled
+from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import NeedsReason
 from memoryhub.actions.history import apply_plan, revert as reverting
 from memoryhub.actions.memories import curation, selection, selection_moves, selection_restore
@@ -18,9 +16,8 @@ from memoryhub.models import AuditEntry, Door, Finding, FindingState, Memory, Me
 from memoryhub.protocol.errors import ToolError
 from tests.actions.core.trees import ACT
 from tests.api.harness import AT, Hub, assert_audit_is_right, contents, newest_entry
-from tests.api.rules import CARD, OTHER_CARD, findings_of, hub_with, set_rules, where_stored
+from tests.api.rules import CARD, OTHER_CARD, findings_of, found, hub_with, set_rules, where_stored
 from tests.fixtures import new_person
-from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -223,131 +220,7 @@ def test_a_selection_does_not_move_to_a_path_that_the_rules_keep_out() -> None:
         assert_audit_is_right(hub.store)
 
 
-# ------------------------------------------------------------------------------------------------ findings
-
-
-def found(*texts: str) -> tuple[Hub, list[Finding]]:
-    """Open findings, one memory each."""
-    hub = hub_with(card="flag", password="flag")
-    for number, text in enumerate(texts):
-        hub.call(command="create", path=f"/memories/{number}.md", file_text=text)
-    return hub, list(Finding.objects.filter(store=hub.store).order_by("memory__path", "start"))
-
-
-def test_a_value_is_one_finding_of_a_memory_and_another_of_another() -> None:
-    hub, rows = found(f"{CARD} {CARD}", CARD, OTHER_CARD)
-    assert [row.start for row in rows] == [0, 0, 0]
-    assert rows[0].fingerprint == rows[1].fingerprint == findings.fingerprint("card", CARD) != rows[2].fingerprint
-    assert findings.fingerprint("iban", CARD) != rows[0].fingerprint
-    assert where_stored(CARD) == {"memoryhub_memorytext", "memoryhub_auditentry"}
-    assert_audit_is_right(hub.store)
-
-
-def test_a_finding_is_resolved_when_its_text_is_gone_and_never_by_a_claim() -> None:
-    hub, rows = found(f"one\n{CARD}\n")
-    with pytest.raises(ValueError, match="claim"):
-        findings.decide(hub.store.id, [rows[0].pk], FindingState.RESOLVED, "done", ACT)
-    hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text="zero")
-    assert findings_of(hub) == [("card", 2, "open")]
-    hub.call(command="str_replace", path="/memories/0.md", old_str=CARD, new_str="two")
-    assert findings_of(hub) == [("card", 2, "resolved")]
-    entry, act = AuditEntry.objects.of_chain(hub.store.id).newest()[:2]
-    assert (act.command, entry.command, entry.actor_kind) == ("str_replace", "resolve_finding", "system")
-    assert json.loads(entry.input or "") == {
-        "before": {"open": [rows[0].pk]}, "after": "resolved", "kinds": ["card"], "entry": act.seq
-    }  # fmt: skip
-    assert Finding.objects.get().decided_seq == entry.seq
-    assert_audit_is_right(hub.store)
-
-
-@pytest.mark.parametrize("dismissed", [True, False])
-def test_a_finding_that_recurs_is_open_again(dismissed: bool) -> None:
-    hub, rows = found(f"one\n{CARD}\n")
-    if dismissed:
-        findings.decide(hub.store.id, [rows[0].pk], FindingState.DISMISSED, "known", ACT)
-    hub.call(command="str_replace", path="/memories/0.md", old_str=CARD, new_str="two")
-    assert findings_of(hub) == [("card", 2, "dismissed" if dismissed else "resolved")]
-    hub.call(command="insert", path="/memories/0.md", insert_line=2, insert_text=f"again {CARD}")
-    assert [state for _, _, state in findings_of(hub)] == ["open"]
-    assert newest_entry(hub.store.id).command == "reopen_finding"
-    assert_audit_is_right(hub.store)
-
-
-def test_a_dismissed_finding_stays_so_while_its_text_stands_and_opens_where_it_is_written_once_more() -> None:
-    hub, rows = found(f"one\n{CARD}\n")
-    findings.decide(hub.store.id, [rows[0].pk], FindingState.DISMISSED, "known", ACT)
-    hub.call(command="str_replace", path="/memories/0.md", old_str=CARD, new_str=f"the card is {CARD}")
-    hub.call(command="rename", old_path="/memories/0.md", new_path="/memories/1.md")
-    assert findings_of(hub) == [("card", 2, "dismissed")]
-    hub.call(command="insert", path="/memories/1.md", insert_line=0, insert_text=f"do use {CARD}")
-    assert findings_of(hub) == [("card", 2, "open")]
-
-
-def test_a_deletion_resolves_and_bringing_it_back_opens(anna: Act) -> None:
-    hub, rows = found(CARD, CARD)
-    hub.call(command="delete", path="/memories/0.md")
-    assert findings_of(hub) == [("card", 1, "resolved"), ("card", 1, "open")]
-    version = str(MemoryVersion.objects.get(store=hub.store, memory=rows[0].memory_id, number=1).pk)
-    curation.restore(hub.store.id, version, anna)
-    assert findings_of(hub) == [("card", 1, "open")] * 2
-    assert_audit_is_right(hub.store)
-
-
-def test_of_many_resolved_findings_each_is_open_again_where_its_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "LOOK", 2)
-    cards = [CARD, OTHER_CARD, "5555 5555 5555 4444", "3782 822463 10005"]
-    hub, _ = found("\n".join(cards), "one")
-    hub.call(command="delete", path="/memories/0.md")
-    assert [state for _, _, state in findings_of(hub)] == ["resolved"] * 4
-    curation.restore(hub.store.id, first_version(hub), Act(Actor.person(new_person("Anna")), Door.WEB, AT, note="back"))
-    assert [state for _, _, state in findings_of(hub)] == ["open"] * 4
-    for card in cards:
-        hub.call(command="str_replace", path="/memories/0.md", old_str=card, new_str="gone")
-    assert [state for _, _, state in findings_of(hub)] == ["resolved"] * 4
-    hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text=f"again {CARD}")
-    hub.call(command="rename", old_path="/memories/0.md", new_path="/memories/2.md")
-    assert sorted(state for _, _, state in findings_of(hub)) == ["open", "resolved", "resolved", "resolved"]
-    assert_audit_is_right(hub.store)
-
-
-def test_an_edit_of_a_memory_that_had_many_values_reads_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "LOOK", 2)
-    text = f"{CARD}\n{OTHER_CARD}\n5555 5555 5555 4444\n3782 822463 10005"
-    hub, rows = found(text)
-    hub.call(command="str_replace", path="/memories/0.md", old_str=text, new_str="nothing")
-    read: list[int] = []
-    values_of = settling._values
-    monkeypatch.setattr(settling, "_values", lambda store, some: read.append(len(some)) or values_of(store, some))
-    hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text="x")
-    assert len(rows) == 4 and read == [2]
-
-
-def first_version(hub: Hub) -> str:
-    return str(
-        MemoryVersion.objects.filter(store=hub.store, path="/0.md").order_by("number").values_list("pk", flat=True)[0]
-    )
-
-
-def test_a_finding_of_a_redacted_version_stays_open_where_its_text_still_stands() -> None:
-    hub, rows = found(f"one\n{CARD}\n")
-    hub.call(command="insert", path="/memories/0.md", insert_line=0, insert_text="zero")
-    redaction.redact_version(hub.store.id, rows[0].version_id, ACT)
-    assert findings_of(hub) == [("card", 3, "open")]
-    assert Finding.objects.get().version_id == Memory.objects.get().head_id
-
-
-def test_what_people_once_called_resolved_is_looked_at_and_opened_where_it_stands() -> None:
-    hub, _ = found(CARD, OTHER_CARD)
-    hub.call(command="str_replace", path="/memories/1.md", old_str=OTHER_CARD, new_str="gone")
-    with tampering():
-        Finding.objects.update(state=FindingState.RESOLVED, is_settled=False)
-    while unsettled.step(AT):
-        pass
-    assert findings_of(hub) == [("card", 1, "open"), ("card", 1, "resolved")]
-    assert not Finding.objects.filter(is_settled=False).exists()
-    entry = newest_entry(hub.store.id)
-    assert (entry.command, json.loads(entry.input or "")["because"]) == ("reopen_finding", "the text still stands")
-    assert_audit_is_right(hub.store)
+# ------------------------------------------------------------------------------------------------ deciding
 
 
 def test_deciding_says_what_it_was_before_and_after() -> None:
