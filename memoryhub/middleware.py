@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.middleware.gzip import GZipMiddleware
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
@@ -53,6 +54,20 @@ def private_answers(get_response: GetResponse) -> GetResponse:
         if not request.path_info.startswith(settings.STATIC_URL):
             response.headers.setdefault("Cache-Control", "no-store")
         return response
+
+    return middleware
+
+
+def compressed_pages(get_response: GetResponse) -> GetResponse:
+    """Compress pages for browsers that accept it. Django adds random bytes, so that the length does not give away what
+    is on a page."""
+    compressor = GZipMiddleware(get_response)
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if response.streaming or not response.headers.get("Content-Type", "").startswith("text/html"):
+            return response
+        return compressor.process_response(request, response)
 
     return middleware
 

@@ -155,6 +155,7 @@ MIDDLEWARE = [
     "memoryhub.middleware.private_answers",
     "memoryhub.middleware.forwarded_headers",
     "memoryhub.middleware.machines_door",
+    "memoryhub.middleware.compressed_pages",
     "django.middleware.security.SecurityMiddleware",
     "memoryhub.middleware.content_security_policy",
     "whitenoise.middleware.WhiteNoiseMiddleware",

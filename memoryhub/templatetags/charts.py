@@ -10,7 +10,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memoryhub.templatetags.visible import plain
+from memoryhub.templatetags.visible import isolated, plain
 
 register = template.Library()
 
@@ -108,10 +108,12 @@ def tiles(found: Iterable[Any]) -> SafeString:
     leaves = (
         (tile.url, name, *_place(tile), tile.heat, name, _word(tile))
         for tile in every
-        if tile.heat is not None and (name := plain(tile.name))
+        if tile.heat is not None and (name := isolated(plain(tile.name)))
     )
     around = (
-        (*_place(tile), tile.url, plain(tile.name), *_place(tile), _word(tile)) for tile in every if tile.heat is None
+        (*_place(tile), tile.url, isolated(plain(tile.name)), *_place(tile), _word(tile))
+        for tile in every
+        if tile.heat is None
     )
     frames = (_place(tile) for tile in every if tile.waits)
     return (
@@ -124,4 +126,4 @@ def _place(tile: Any) -> tuple[float, ...]:
 
 
 def _word(tile: Any) -> SafeString | str:
-    return format_html(WORD, tile.line, plain(tile.name), plain(tile.label)) if tile.line else ""
+    return format_html(WORD, tile.line, isolated(plain(tile.name)), isolated(plain(tile.label))) if tile.line else ""

@@ -104,6 +104,7 @@ def test_a_download_comes_whole(browser: httpx.Client, desk: Desk) -> None:
 def test_a_first_visit_asks_for_few_files_that_are_kept_for_ever(browser: httpx.Client, desk: Desk, path: str) -> None:
     page = browser.get(path.format(store=desk.store))
     assert page.status_code == 200
+    assert page.headers["content-encoding"] == "gzip"
     linked = set(re.findall(r'(?:href|src)="(/static/[^"#]+)', page.text))
     over_the_wire = page.num_bytes_downloaded
     for name in linked:
