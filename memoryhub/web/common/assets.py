@@ -20,8 +20,9 @@ JOINED = {
     STYLES: (
         "css/common/tokens.css", "css/common/base.css", "css/common/layout.css", "css/common/shapes.css",
         "css/common/controls.css", "css/common/menus.css", "css/common/dialogs.css", "css/common/lists.css",
-        "css/common/timeline.css", "css/common/marks.css", "css/common/strip.css", "css/memories/memory.css", "css/common/prose.css",
-        "css/common/diff.css", "css/review/review.css", "css/history/blame.css", "css/sessions/sessions.css",
+        "css/common/timeline.css", "css/common/marks.css", "css/common/strip.css", "css/memories/memory.css",
+        "css/common/prose.css", "css/common/diff.css", "css/review/review.css", "css/history/blame.css",
+        "css/sessions/sessions.css",
         "css/history/moments.css", "css/undo/undo.css", "css/search/search.css", "css/common/selection.css",
         "css/common/saved_views.css", "css/memories/editing.css", "css/memories/life_line.css", "css/audit/tail.css",
         "css/common/charts.css", "css/common/tiles.css", "css/dashboards/dashboards.css", "css/dashboards/tree_map.css",
