@@ -1,7 +1,8 @@
 """Keeps findings open or resolved as their texts say, with an audit entry of the hub for each change.
 
-A finding is resolved only while its value is not in the newest version of its live memory. Every act that writes
-versions calls this module at its end (`tree.commit`), in its own transaction. No door can set a finding to resolved.
+A finding is resolved only while its value is not in the newest version of its live memory; `settle` has the one
+exception. Every act that writes versions calls this module at its end (`tree.commit`), in its own transaction. No door
+can set a finding to resolved.
 """
 
 import re
@@ -28,7 +29,7 @@ COMMANDS = {FindingState.RESOLVED: "resolve_finding", FindingState.OPEN: "reopen
 _NEEDED = (
     "store_id", "memory_id", "version_id", "kind", "in_path", "start", "end", "fingerprint", "state", "decided_seq",
 )  # fmt: skip
-"""The columns that decide about a state. A memory may have had many thousand values, and each write reads them all."""
+"""The columns that decide about a state. Each write reads them for every finding that it settles."""
 
 
 class Changed(NamedTuple):
@@ -57,9 +58,9 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
     A finding is resolved if its value has disappeared. A resolved finding is opened again if its value is there again.
     A dismissed finding is opened again if its value occurs more often than before.
 
-    Of the resolved findings of a memory, the newest LOOK are searched for in its text. Older ones are opened again if
-    the detectors find their values. An agent that wrote many values into a memory could otherwise keep the store locked
-    with each small edit.
+    Of the resolved findings of a memory, the newest LOOK are searched for in its text. Older ones are opened again only
+    if the detectors find their values. An agent that wrote many values into a memory could otherwise keep the store
+    locked with each small edit.
     """
     changes = {one.memory: one for one in changed}
     for one in reversed(changed):  # several versions of one memory: join the first's before and the last's after

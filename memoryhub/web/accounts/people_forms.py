@@ -18,7 +18,7 @@ class InviteForm(forms.Form):
         queryset=MemoryStore.objects.none(),
         required=False,
         empty_label=_("None yet"),
-        help_text=_("The person joins it when the link is opened."),
+        help_text=_("The person joins it with the link."),
     )
     role = forms.ChoiceField(
         label=_("Role there"), choices=ROLES, initial=Role.CURATOR, required=False, widget=forms.RadioSelect

@@ -75,14 +75,18 @@ def first_call(request: Request, key_id: str) -> HttpResponse:
 
 
 def _first_call(key: Key, user: User) -> AuditEntry | None:
-    """Return the first entry of a new key in the stores that the person may see, or None if it is not among LOOK of
-    its agent in each of MOST_STORES."""
+    """Return the first entry of a new key in the stores that the person may see.
+
+    Return None if it is not certain: only the newest LOOK entries of its agent in MOST_STORES stores are read.
+    """
     stores = MemoryStore.objects.visible_to(user)
     if not key.all_stores:
         stores = stores.filter(keys=key)
     calls: list[AuditEntry] = []
     for store_id in stores.order_by("pk").values_list("pk", flat=True)[:MOST_STORES]:
-        newest = AuditEntry.objects.of_chain(store_id).filter(author_id=key.agent_id).order_by("-seq")[:LOOK]
+        newest = list(AuditEntry.objects.of_chain(store_id).filter(author_id=key.agent_id).order_by("-seq")[:LOOK])
+        if len(newest) == LOOK and newest[-1].at >= key.created_at:
+            return None
         calls += [entry for entry in newest if entry.actor_id == key.pk]
     return min(calls, key=lambda entry: entry.at, default=None)
 

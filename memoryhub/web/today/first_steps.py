@@ -39,7 +39,7 @@ def first_steps(stores: Sequence[str], user: User, at: datetime, *, has_waiting:
     if invited and reviewed:
         return ()
     steps: list[Step] = []
-    for step in _steps(stores, invited=invited, reviewed=reviewed, wrote=reviewed or has_waiting):
+    for step in _steps(stores, at, invited=invited, reviewed=reviewed, wrote=reviewed or has_waiting):
         is_next = not step.is_done and all(earlier.is_done for earlier in steps)
         steps.append(
             Step(step.title, step.text, step.is_done, is_next, step.is_waiting and is_next, step.act, step.url)
@@ -47,7 +47,7 @@ def first_steps(stores: Sequence[str], user: User, at: datetime, *, has_waiting:
     return steps
 
 
-def _steps(stores: Sequence[str], *, invited: bool, reviewed: bool, wrote: bool) -> Iterator[Step]:
+def _steps(stores: Sequence[str], at: datetime, *, invited: bool, reviewed: bool, wrote: bool) -> Iterator[Step]:
     yield Step(
         _("Create a memory store"),
         _("A tree of memories that agents read and write, and that people see, correct and govern here."),
@@ -55,7 +55,7 @@ def _steps(stores: Sequence[str], *, invited: bool, reviewed: bool, wrote: bool)
         act=_("Create a memory store"),
         url=reverse("new_store"),
     )
-    yield _connect(stores, wrote=wrote)
+    yield _connect(stores, at, wrote=wrote)
     yield Step(
         _("Let it write a memory"),
         _("Tell your agent something that it should remember. It writes that with the memory tool."),
@@ -80,10 +80,10 @@ def _steps(stores: Sequence[str], *, invited: bool, reviewed: bool, wrote: bool)
     )
 
 
-def _connect(stores: Sequence[str], *, wrote: bool) -> Step:
+def _connect(stores: Sequence[str], at: datetime, *, wrote: bool) -> Step:
     """Return the step to connect an agent: issue a key, then wait for the first call with one."""
     title = _("Connect an agent")
-    newest = Key.objects.newest().first()
+    newest = Key.objects.usable(at).newest().first()
     if newest is None:
         text = _("Issue a key, choose your client, and copy what it needs.")
         url = reverse("store_keys", args=[stores[0]]) if stores else ""

@@ -29,6 +29,8 @@ def today(request: Request) -> HttpResponse:
     user, now = person(request), timezone.now()
     stores = visible_stores(user)
     if asked(request, "part") == "first-steps":
+        if HIDDEN in request.COOKIES or not user.is_superuser:
+            return HttpResponse()  # hidden meanwhile, in another tab
         return render(request, "today/_first_steps.html", {"steps": _first_steps(request, stores, now)})
     events = changed.events(stores, user, now)
     shown = {

@@ -11,6 +11,7 @@ from django.utils import timezone
 from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import Access, AuditEntry, Invitation, Key, MemoryStore, MemoryVersion, User
+from memoryhub.web.agents import keys
 from tests.fixtures import BY, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +59,7 @@ def test_an_empty_hub_leads_from_the_first_store_to_the_first_reviewer(root: Cli
 
 
 def test_they_are_for_administrators_of_the_hub(alice: User, store: MemoryStore) -> None:
-    assert steps(signed_in(alice)) == []
+    assert steps(signed_in(alice)) == [] and part(signed_in(alice)) == ""
     assert signed_in(alice).post(reverse("hide_first_steps")).status_code == 403
 
 
@@ -66,7 +67,7 @@ def test_who_hides_them_sees_them_no_more(root: Client) -> None:
     assert steps(root)
     assert root.get(reverse("hide_first_steps")).status_code == 405
     assert root.post(reverse("hide_first_steps")).headers["Location"] == "/"
-    assert steps(root) == []
+    assert steps(root) == [] and part(root) == ""
     assert "Create the first memory store" in root.get("/").content.decode()
 
 
@@ -104,6 +105,25 @@ def test_the_page_of_a_new_key_waits_for_the_first_call_and_shows_it(alice: User
     assert "The first call has arrived." in html and "support-assistant viewed" in html and "hx-get" not in html
     first = AuditEntry.objects.of_chain(store.pk).filter(command="view").get()
     assert reverse("entry", args=[store.pk, first.seq]) in html
+
+
+def test_a_call_that_may_not_be_the_first_is_not_called_so(
+    alice: User, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "LOOK", 2)
+    client = signed_in(alice)
+    issued, page = new_key(client, store)
+    for _ in range(3):
+        called(store, secret_on(page), command="view", path="/memories")
+    html = client.get(reverse("first_call", args=[issued.pk])).content.decode()
+    assert "The first call has arrived." in html and "Show the call" not in html
+
+
+def test_a_key_that_was_revoked_is_not_waited_for(root: Client, alice: User, store: MemoryStore) -> None:
+    issued, _ = new_key(signed_in(alice), store)
+    assert "Waiting for the first call" in part(root)
+    keys_and_roles.revoke_key(issued, **BY)
+    assert "Waiting for the first call" not in part(root) and "Issue a key" in part(root)
 
 
 def test_a_first_call_that_was_refused_says_so(alice: User, store: MemoryStore) -> None:
