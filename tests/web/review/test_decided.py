@@ -68,7 +68,7 @@ def test_who_may_not_decide_in_a_store_undoes_nothing_there(
     for user in (bob, charlie):
         client = signed_in(user)
         assert client.post(reverse("undo_decisions"), {"entries": row.entries}).status_code == 403
-        assert "You have decided nothing yet" in client.get(ADDRESS).content.decode()
+        assert "No decisions to show" in client.get(ADDRESS).content.decode()
     assert state(memory.head) == "approved"
     for strange in ("", "x", "a:b", f"{store.pk}:{'9' * 30}"):
         assert signed_in(alice).post(reverse("undo_decisions"), {"entries": strange}).status_code == 400
