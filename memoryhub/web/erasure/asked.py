@@ -5,7 +5,7 @@ It is passed from page to page as a signed text in request bodies, so that the h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -96,6 +96,12 @@ class Asked:
     def to_erase(self) -> list[str]:
         """Return the stores in which the ticked spellings can be erased, without the unticked stores."""
         return [store for store, result in self.searched.items() if result.may_erase and store not in self.left_out]
+
+    def among(self, stores: Container[str]) -> Asked:
+        """Return what is asked of these stores only. What is erased already stays known."""
+        kept = {store: result for store, result in self.searched.items() if store in stores}
+        named = tuple(store for store in self.stores if store in stores)
+        return replace(self, stores=named, searched=kept, large=tuple(store for store in self.large if store in stores))
 
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
         """Return what is asked after a person has changed the ticks.

@@ -52,9 +52,7 @@ def erase_everywhere(request: Request) -> HttpResponse:
     try:
         if not request.POST.get("asked"):
             return _list(request, stores, _new(request.POST, stores))
-        before = Asked.read(request.POST["asked"], person(request))
-        before = replace(before, stores=tuple(store for store in before.stores if store in stores))
-        return _answer(request, stores, before)
+        return _answer(request, stores, Asked.read(request.POST["asked"], person(request)))
     except BadAsked:
         return _ask(request, stores, problem=_("This list is out of date. Type the texts again."))
     except (BadTerms, ToolError) as error:
@@ -82,11 +80,20 @@ def _new(form: QueryDict, stores: Stores) -> Asked:
     return Asked.new(forms.terms_of(form), chosen or list(stores), timezone.now())
 
 
-def _answer(request: Request, stores: Stores, before: Asked) -> HttpResponse:
-    """Do what a button of the list asks for, with the ticks as they are now."""
-    form = request.POST
+def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
+    """Do what a button of the list asks for, with the ticks as they are now.
+
+    Stores that the person no longer administers are taken out first, and then nothing is erased.
+    """
+    form, before = request.POST, listed.among(stores)
     ticks = (set(form.getlist(name)) for name in ("term", "near", "store"))
     asked = before.ticked(*ticks)
+    if before != listed:
+        said = _(
+            "Nothing was erased, because you no longer administer every memory store of the list. "
+            "This is the new list. Check it, then erase."
+        )
+        return _list(request, stores, asked, problem=said) if asked.stores else _ask(request, stores, said)
     if form.get("step") != "erase":
         return _list(request, stores, asked)
     if asked.subject != before.subject or asked.searched.keys() != before.searched.keys():

@@ -222,6 +222,29 @@ def test_only_admins_come_here_and_no_foreign_list_is_taken(
     assert signed_in(charlie).get(reverse("erasure_letter", args=[group])).status_code == 404
 
 
+def test_a_store_whose_role_was_lost_is_taken_out_of_the_list_and_keeps_everything(
+    store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    set_role(other, alice, Role.VIEWER, **BY)
+    for answer in (client.post(WHERE, fields(html, "look")).content.decode(), erase(client, html)):
+        assert "you no longer administer every memory store of the list" in answer and "Sales" not in answer
+    assert not Receipt.objects.exists() and everywhere("QUELLENBERG") != []
+    assert "Erased from 1 memory store" in erase(client, answer)
+    assert Receipt.objects.get().store == store.id and "deal with Quellenberg" in text_of(
+        Memory.objects.at("/deal.md").get()
+    )
+
+
+def test_a_list_of_stores_that_were_all_lost_begins_again(store: MemoryStore, other: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    html = client.post(WHERE, {"terms": "quellenberg", "choose": "1", "store": other.id}).content.decode()
+    set_role(other, alice, Role.VIEWER, **BY)
+    answer = erase(client, html)
+    assert "you no longer administer" in answer and 'name="terms"' in answer
+
+
 def test_what_cannot_be_searched_is_refused_with_a_reason(store: MemoryStore, other: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     for form in ({"terms": "ab"}, {"terms": ""}, {"terms": "redact"}, {"terms": "Quellenberg", "choose": "1"}):
