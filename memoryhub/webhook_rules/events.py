@@ -7,7 +7,7 @@ becomes one event, with at most LISTED memories. A longer list continues in furt
 import hmac
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -73,7 +73,8 @@ class Entry:
     """The facts of an audit entry that its events need.
 
     `event` is the event of the entry's command (None: it has none); changes to memories have events of their own.
-    `told` is the entry's input, and `named` are the (memory, version) pairs in it.
+    `told` is the entry's input, and `named` are the (memory, version) pairs in it. `also` has the further events of an
+    act that decided about versions beside its main effect, each with its pairs.
     """
 
     chain: str
@@ -89,6 +90,7 @@ class Entry:
     made: Sequence[Made] = ()
     named: Sequence[tuple[str, str]] = ()
     found: Sequence[Found] = ()
+    also: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,7 @@ def _lists(entry: Entry) -> Iterator[tuple[str, list[dict[str, str | None]]]]:
         lists[entry.event] = _named(entry)
     elif entry.event in GROUPS["finding"]:
         lists[entry.event] = [{"id": finding} for finding in _decided(entry.told or {})]
+    lists |= {name: _pairs(pairs) for name, pairs in entry.also.items()}
     yield from lists.items()
 
 
@@ -186,6 +189,10 @@ def _named(entry: Entry) -> list[dict[str, str | None]]:
     named: list[tuple[str | None, str | None]] = list(entry.named)
     if not named and entry.version is not None:
         named = [(entry.memory, entry.version)]
+    return _pairs(named)
+
+
+def _pairs(named: Sequence[tuple[str | None, str | None]]) -> list[dict[str, str | None]]:
     return [{"id": memory, "memory_version_id": version} for memory, version in named]
 
 

@@ -10,6 +10,7 @@ import standardwebhooks
 from django.utils import timezone
 
 from memoryhub.actions.core.transactions import writing
+from memoryhub.actions.history import apply_plan
 from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import delete, stores
 from memoryhub.actions.webhooks import deliveries as webhooks_reading, manage, send as webhooks_sending
@@ -25,7 +26,7 @@ from memoryhub.models import (
     WebhookCursor,
 )
 from memoryhub.outgoing import Answer
-from memoryhub.webhook_rules.events import OFFICIAL
+from memoryhub.webhook_rules.events import GROUPS, OFFICIAL
 from tests.api.harness import Hub, new_hub
 from tests.fixtures import BY
 from tests.webhooks.hub import World, act, states, webhook, write
@@ -269,6 +270,22 @@ def test_acts_of_people_runs_and_many_memories_are_told(hub: Hub, there: Receive
     runs = [one["type"] for one in data if one["type"].startswith("retention_run")]
     assert runs == ["retention_run.blocked", "retention_run.finished"]
     assert by_type["retention_run.blocked"]["retention_run_id"] == "run_1"
+
+
+def test_what_an_undo_reverts_and_flags_is_told_like_every_other_decision(
+    hub: Hub, there: Receiver, world: World
+) -> None:
+    write(hub, "/bad.md", "/later.md")
+    webhook(hub.store, there.url, GROUPS["review"], at=world.now)
+    bad, later = (MemoryVersion.objects.get(path=path) for path in ("/bad.md", "/later.md"))
+    plan = apply_plan.undo_plan(hub.store.pk, [bad.pk])
+    apply_plan.undo(hub.store.pk, [bad.pk], {}, plan.digest, act(world.now), flagged=[later.pk])
+    world.deliver()
+    told = {data["type"]: data["memories"] for data in (json.loads(one.body)["data"] for one in there.arrived)}
+    assert told == {
+        "review.reverted": [{"id": bad.memory_id, "memory_version_id": bad.pk}],
+        "review.flagged": [{"id": later.memory_id, "memory_version_id": later.pk}],
+    }
 
 
 def test_the_webhook_of_a_store_is_told_of_its_deletion(hub: Hub, there: Receiver, world: World) -> None:

@@ -6,8 +6,8 @@ whose values are all present. A command without words has a function in `web.aud
 on more than that.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Flag, auto
 
 from django.utils.functional import Promise
@@ -29,7 +29,8 @@ class Command:
     """A command and its words in the audit.
 
     `did` is a short form for lists of calls and versions. `refused` describes a failed attempt; `event` is the webhook
-    event of a success. `several` takes a count and returns the words for it. The count is the number of values in the
+    event of a success. `also` has further events: each concerns the versions that a field of the input names. `several`
+    takes a count and returns the words for it. The count is the number of values in the
     input field that `counts` names. An agent can send any text as a command, so the sentence of a tool call uses only
     commands with `by_agents`.
     """
@@ -41,6 +42,7 @@ class Command:
     counts: str = ""
     scope: Scope = Scope.STORE
     event: str = ""
+    also: Mapping[str, str] = field(default_factory=dict)
     by_agents: bool = False
     did: Words = ""
 
@@ -100,7 +102,7 @@ _ALL = (
         "memories", did=_("restored")
     ),
     Command("restore_moment", did=_("restored to a moment")),
-    Command("undo", did=_("undid")),
+    Command("undo", also={"reverted": "review.reverted", "flagged": "review.flagged"}, did=_("undid")),
     Command("download", _("downloaded %(path)s"), did=_("downloaded")),
     # Review
     Command(
@@ -346,6 +348,9 @@ _ALL = (
 COMMANDS = {command.name: command for command in _ALL}
 EVENTS = {command.name: command.event for command in _ALL if command.event}
 """The webhook event of each command. Events for changed memories are made of versions, not listed here."""
+
+FURTHER_EVENTS = {command.name: command.also for command in _ALL if command.also}
+"""The further events of commands, by the fields of the input that name their versions."""
 
 
 def of(scope: Scope) -> tuple[str, ...]:

@@ -37,7 +37,10 @@ from memoryhub.webhook_rules.events import Entry, Event, Found, Made
 ENTRIES = 250
 """The most entries that are read for one transaction."""
 
-_TELLING = [command for command, event in commands.EVENTS.items() if event in webhook_events.TELLING]
+_TELLING = [
+    *(command for command, event in commands.EVENTS.items() if event in webhook_events.TELLING),
+    *commands.FURTHER_EVENTS,
+]
 
 ROWS = 12
 """About the most deliveries of one transaction, unless a single entry needs more: tool calls wait for it."""
@@ -256,7 +259,8 @@ def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entr
     versions = _versions(chain, after, end) if rows else {}
     findings = _findings(chain, after, end, versions) if "finding.opened" in names else {}
     inputs = {row[0]: _told(row[-1]) for row in rows if row[-1] is not None}
-    memories = _memories(chain, inputs)
+    further = {row[0]: _further(row[5], inputs.get(row[0])) for row in rows}
+    memories = _memories(chain, inputs, further)
     for seq, at, kind, actor, session, command, memory, version, _ in rows:
         told = inputs.get(seq)
         named = [(memories[one], one) for one in _named(told) if one in memories]
@@ -274,6 +278,7 @@ def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entr
             versions.get(seq, ()),
             named,
             findings.get(seq, ()),
+            {event: [(memories[one], one) for one in ids if one in memories] for event, ids in further[seq].items()},
         )
 
 
@@ -316,13 +321,26 @@ def _told(input: str) -> dict[str, Any]:
 
 def _named(told: Mapping[str, Any] | None) -> list[str]:
     """Return the ids of the versions that an entry's input lists; empty if it has only their number."""
-    versions = (told or {}).get("versions")
-    return [str(version) for version in versions] if isinstance(versions, list) else []
+    return _ids_in(told, "versions")
 
 
-def _memories(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[str, str]:
+def _further(command: str | None, told: Mapping[str, Any] | None) -> dict[str, list[str]]:
+    """Return {further event: the versions that it concerns}; no versions if the entry has only their number."""
+    fields = commands.FURTHER_EVENTS.get(command or "", {})
+    return {event: _ids_in(told, name) for name, event in fields.items() if (told or {}).get(name)}
+
+
+def _ids_in(told: Mapping[str, Any] | None, name: str) -> list[str]:
+    ids = (told or {}).get(name)
+    return [str(id) for id in ids] if isinstance(ids, list) else []
+
+
+def _memories(
+    chain: str, inputs: Mapping[int, Mapping[str, Any]], further: Mapping[int, Mapping[str, Sequence[str]]]
+) -> dict[str, str]:
     """Return {version id: memory id} of the versions that the entries list."""
     named = {version for told in inputs.values() for version in _named(told)}
+    named.update(version for events in further.values() for ids in events.values() for version in ids)
     found: dict[str, str] = {}
     for part in in_parts(sorted(named)):
         found.update(MemoryVersion.objects.among(chain, part).values_list("pk", "memory_id"))
