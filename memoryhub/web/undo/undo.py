@@ -159,7 +159,7 @@ def _page(
     given = asked.given
     preview = rows.preview(store, plan, given, rows.Wanted.of(request.GET))
     may = May.of(request.role, store)
-    button, one, many = _labels(task, preview.count, len(asked.ticks.flag), is_empty=plan.is_empty)
+    words = _labels(task, preview.count, len(asked.ticks.flag), is_empty=plan.is_empty)
     spread = asked.spread if asked.spread and asked.spread.readers else None
     return render(
         request,
@@ -177,27 +177,41 @@ def _page(
             may_apply=may.write,
             brief=brief_rows(store.id, preview.briefly, may.write),
             rest=rest_options(preview.unasked, given),
-            button=button,
-            button_one=one,
-            button_many=many,
+            button=words,
             most_note=MOST_NOTE,
             tab="moments",
         ),
     )
 
 
-def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> tuple[str, str, str]:
-    """Return the label of the button for the current count, for one change, and for several (with # for the number)."""
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The words of the button: for the current choices (`now`), for no, one and several changes (# is the number).
+
+    With `is_idle`, the button does nothing while no memory would change.
+    """
+
+    now: str
+    none: str
+    one: str
+    many: str
+    is_idle: bool
+
+
+def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> Labels:
     if task.verb == "restore":
         text = ngettext("Restore %(count)s memory", "Restore %(count)s memories", count) % {"count": count}
-        return text, _("Restore 1 memory"), _("Restore # memories")
+        none = _("Choose what to restore")
+        return Labels(text if count else none, none, _("Restore 1 memory"), _("Restore # memories"), True)
     text = ngettext("Undo %(count)s change", "Undo %(count)s changes", count) % {"count": count}
-    one, many = _("Undo 1 change"), _("Undo # changes")
+    none, one, many = _("Choose what to undo"), _("Undo 1 change"), _("Undo # changes")
     if flags:
         flag = ngettext("flag %(count)s memory", "flag %(count)s memories", flags) % {"count": flags}
         text, one, many = (_("%(undo)s and %(flag)s") % {"undo": undo, "flag": flag} for undo in (text, one, many))
-        return flag.capitalize() if is_empty else text, one, many
-    return _("Undo what is ticked") if is_empty else text, one, many
+        none = flag.capitalize()
+    elif is_empty:
+        none = _("Undo what is ticked")
+    return Labels(text if count else none, none, one, many, not flags)
 
 
 def _too_much(request: Request, store: MemoryStore, task: Task, error: TooMuch) -> HttpResponse:

@@ -51,8 +51,10 @@ function tell(form) {
   tellSummary(form, count);
   const button = form.querySelector("[data-undo-button]");
   if (!button) return;
-  const label = count === 1 ? button.dataset.one : button.dataset.many.replace("#", String(count));
+  const { none, one, many } = button.dataset;
+  const label = count === 0 ? none : count === 1 ? one : many.replace("#", String(count));
   button.querySelector("[data-undo-label]").textContent = label;
+  button.disabled = count === 0 && "idle" in button.dataset;
 }
 
 document.addEventListener("change", (event) => {
@@ -67,3 +69,4 @@ document.addEventListener("formdata", ({ target, formData }) => {
 
 // When the page comes back from the browser's history, the boxes keep their state.
 addEventListener("pageshow", () => forms().forEach(tell));
+document.addEventListener("htmx:afterSettle", () => forms().forEach(tell));

@@ -82,7 +82,13 @@ def test_a_session_is_undone_by_keys_alone(
     tab_to(desk, "Leave it as it is", "checkbox")
     desk.keyboard.press("Space")
     expect(desk.get_by_role("button", name="Undo 2 changes")).to_be_visible()
-    desk.keyboard.press("Space")
+    for box in desk.get_by_role("checkbox", name="Leave it as it is").all():
+        box.check()
+    keep.check()
+    expect(desk.get_by_role("button", name="Choose what to undo")).to_be_disabled()
+    desk.get_by_role("radio", name=re.compile("Make it as it was before")).check()
+    for box in desk.get_by_role("checkbox", name="Leave it as it is").all():
+        box.uncheck()
     tab_to(desk, "Note optional", "textbox")
     desk.keyboard.type("poisoned")
     tab_to(desk, "Undo 3 changes", "button")
