@@ -48,7 +48,7 @@ ACROSS_STORES = {
     "web.agents.rows.agent_rows": "whether a session did something in any store of a person",
     "web.sessions.session.session": "whether a session did something in any store of a person",
     "web.findings.rows.items_of": "a page of findings from many stores names them by their ids alone",
-    "web.review.bulk._parts": "a page of versions from many stores names them by their ids alone",
+    "web.review.parts.parts_of": "a page of versions from many stores names them by their ids alone",
 }
 """The functions whose statements may go across stores, and why."""
 

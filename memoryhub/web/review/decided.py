@@ -1,6 +1,7 @@
 """The decisions that a person made about versions, newest first, and undoing them: all of one press at once."""
 
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from memoryhub import ids
+from memoryhub.actions.core.audit import Act
 from memoryhub.actions.history import revert
 from memoryhub.actions.review.verbs import ANSWERS, VERBS, WHO, Verb
 from memoryhub.models import AuditEntry, MemoryStore, Role, User
@@ -30,6 +31,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
+from memoryhub.web.review.progress import group_in, number_in, progress
 
 SIZE = 20
 PART, PARTS = 50, 5
@@ -37,7 +39,10 @@ PART, PARTS = 50, 5
 MOST_REOPENED = 500
 """The most entries of a store that are checked for decisions that were undone."""
 MOST_ENTRIES = 200
-"""The most entries that are undone together: one for each store in which a person decided with one press."""
+"""The most entries that one press makes, and that are undone together."""
+
+SECONDS = 4.0
+"""How long one request undoes decisions; the page then asks for the rest."""
 
 _ENTRIES = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
@@ -139,8 +144,7 @@ def undo(request: Request) -> HttpResponse:
     if request.method != "POST":
         shown = {"entries": named, "stores": list(stores.values()), "next": back}
         return render(request, "review/undo_several.html", shown)
-    _undo(request, [(stores[store], seq) for store, seq in pairs if store in stores])
-    return see_other(back)
+    return _undo(request, [(stores[store], seq) for store, seq in pairs if store in stores])
 
 
 def _stores(user: User, named: Sequence[str]) -> dict[str, MemoryStore]:
@@ -150,24 +154,44 @@ def _stores(user: User, named: Sequence[str]) -> dict[str, MemoryStore]:
     return MemoryStore.objects.in_bulk(mine)
 
 
-def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> None:
-    doing = act(request)
-    doing = doing._replace(group=ids.new_id(ids.GROUP, doing.at))
-    count = 0
-    for store, seq in entries:
-        try:
-            count += revert.take_back(store.pk, seq, doing) is not None
-        except revert.NeedsChoice:
-            address = reverse("undo_entry", args=[store.pk, seq])
-            said = _("Entry %(seq)s of %(store)s was not undone, because later edits overlap it.")
-            said %= {"seq": seq, "store": store.name}
-            messages.warning(request, format_html('{} <a href="{}">{}</a>', said, address, _("Choose what to keep")))
-        except ToolError as error:
-            messages.error(request, f"{store.name}: {for_people(error)}")
+def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> HttpResponse:
+    """Undo the decisions of entries. After SECONDS show how far it is; the page asks for the rest."""
+    form, until = request.POST, time.monotonic() + SECONDS
+    doing, left = act(request, group=group_in(form)), list(entries)
+    count, total = number_in(form, "undone"), max(number_in(form, "total"), len(left))
+    while left:
+        count += _is_undone(request, *left.pop(0), doing)
+        if time.monotonic() > until:
+            break
+    if left:
+        rest = written((store.pk, seq) for store, seq in left)
+        fields = {"entries": rest, "group": doing.group, "undone": count, "total": total}
+        said = _("Undid %(done)s of %(total)s entries.") % {"done": total - len(left), "total": total}
+        return progress(request, reverse("undo_decisions"), fields, said, 100 * (total - len(left)) // total)
+    _say_undone(request, count)
+    back = next_of(request, "decided")
+    return HttpResponse(headers={"HX-Redirect": back}) if request.htmx else see_other(back)
+
+
+def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bool:
+    """Undo the decisions of an entry. If it is not possible, say why and return False."""
+    try:
+        return revert.take_back(store.pk, seq, doing) is not None
+    except revert.NeedsChoice:
+        address = reverse("undo_entry", args=[store.pk, seq])
+        said = _("Entry %(seq)s of %(store)s was not undone, because later edits overlap it.")
+        said %= {"seq": seq, "store": store.name}
+        messages.warning(request, format_html('{} <a href="{}">{}</a>', said, address, _("Choose what to keep")))
+    except ToolError as error:
+        messages.error(request, f"{store.name}: {for_people(error)}")
+    return False
+
+
+def _say_undone(request: Request, count: int) -> None:
     if count:
         said = ngettext(
             "The decision was undone. Its versions await review again.",
-            "The decisions in %(count)s stores were undone. Their versions await review again.",
+            "The decisions of %(count)s entries were undone. Their versions await review again.",
             count,
         )
         messages.success(request, said % {"count": count})

@@ -55,7 +55,7 @@ def test_earlier_versions_are_said_before_they_are_approved(caller: Caller, alic
     assert "Approve 2 versions?" in html
     assert "including 1 earlier version" in html
     assert state(made[1]) == "unreviewed"
-    done = post(client, decision="approve", these=page.context["these"], confirmed="1", note="Fine")
+    done = post(client, decision="approve", these=page.context["fields"]["these"], confirmed="1", note="Fine")
     assert "Approved 2 versions." in said(done)
     assert (state(made[0]), state(made[1]), caller.last.note) == ("approved", "approved", "Fine")
 
@@ -68,7 +68,7 @@ def test_all_that_match_are_counted_first(caller: Caller, alice: User) -> None:
     assert "Approve 3 versions?" in page.content.decode()
     assert state(made[0].head) == "unreviewed"
     later = caller.create("/notes/later.md", "l\n")
-    post(client, decision="approve", these=page.context["these"], confirmed="1")
+    post(client, decision="approve", these=page.context["fields"]["these"], confirmed="1")
     assert [state(memory.head) for memory in made] == ["approved"] * 3
     assert [state(memory.head) for memory in (other, later)] == ["unreviewed"] * 2
 
@@ -76,8 +76,8 @@ def test_all_that_match_are_counted_first(caller: Caller, alice: User) -> None:
 def test_an_act_says_what_remains(caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     three(caller)
     monkeypatch.setattr(review_many, "MOST", 2)
-    html = post(signed_in(alice), all="approve").content.decode()
-    assert "Approve 2 versions?" in html
+    html = post(signed_in(alice), all="revert").content.decode()
+    assert "Revert 2 versions?" in html
     assert "Decide about the others afterwards." in html
 
 
@@ -98,9 +98,9 @@ def test_flagging_several_asks_for_a_note(caller: Caller, alice: User) -> None:
     client = signed_in(alice)
     page = post(client, decision="flag", version=[memory.head_id for memory in made])
     assert "Flag 3 memories?" in page.content.decode()
-    again = post(client, decision="flag", these=page.context["these"], confirmed="1", note=" ")
+    again = post(client, decision="flag", these=page.context["fields"]["these"], confirmed="1", note=" ")
     assert "Say in the note what is wrong." in again.content.decode()
-    post(client, decision="flag", these=page.context["these"], confirmed="1", note="Ask the shop")
+    post(client, decision="flag", these=page.context["fields"]["these"], confirmed="1", note="Ask the shop")
     assert Memory.objects.filter(flagged=True).count() == 3
 
 
@@ -112,7 +112,7 @@ def test_what_somebody_has_decided_meanwhile_is_left_out_and_told(caller: Caller
     page = post(client, decision="approve", version=[memory.head_id for memory in made])
     assert "1 of the versions that you chose is left out" in page.content.decode()
     post(signed_in(bob), decision="approve", version=[made[1].head_id])
-    done = post(client, decision="approve", these=page.context["these"], confirmed="1")
+    done = post(client, decision="approve", these=page.context["fields"]["these"], confirmed="1")
     assert "Approved 1 version." in said(done)
 
 
@@ -141,7 +141,7 @@ def test_a_claim_of_somebody_else_is_told_first(caller: Caller, alice: User, bob
     client = signed_in(alice)
     page = post(client, decision="approve", version=[memory.head_id for memory in made])
     assert "Bob is looking at 1 of these memories right now." in page.content.decode()
-    post(client, decision="approve", these=page.context["these"], confirmed="1")
+    post(client, decision="approve", these=page.context["fields"]["these"], confirmed="1")
     assert [state(memory.head) for memory in made] == ["approved"] * 3
 
 
@@ -184,5 +184,5 @@ def test_open_findings_are_said_before_anything_is_approved(caller: Caller, alic
     page = post(client, decision="approve", version=[memory.head_id for memory in chosen])
     assert "There is 1 open finding in these memories." in page.content.decode()
     assert state(poisoned.head) == "unreviewed"
-    post(client, decision="approve", these=page.context["these"], confirmed="1")
+    post(client, decision="approve", these=page.context["fields"]["these"], confirmed="1")
     assert state(poisoned.head) == "approved"

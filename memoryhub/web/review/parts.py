@@ -1,0 +1,101 @@
+"""The versions that a decision about several covers, by store, and what a person should know before it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.utils import timezone
+
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.review import decisions
+from memoryhub.actions.review.verbs import WHO, Verb
+from memoryhub.models import Claim, Finding, MemoryStore, MemoryVersion, Role, User
+from memoryhub.web.review.inbox import visible_stores
+from memoryhub.web.review.items import roles_in
+from memoryhub.web.review.queries import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The versions of one store that a decision covers.
+
+    `earlier` counts the older versions that the decision covers although they were not selected.
+    """
+
+    store: MemoryStore
+    versions: Sequence[str]
+    memories: Sequence[str]
+    earlier: int = 0
+
+    @property
+    def count(self) -> int:
+        return len(self.versions) + self.earlier
+
+
+def parts_of(chosen: Sequence[str], verb: Verb, user: User) -> list[Part]:
+    """Return the versions that the person may decide about, by store.
+
+    For a flag, these are versions in any state; for another decision, only versions that still await review. Raise
+    PermissionDenied if the person may decide in none of the stores.
+    """
+    found = MemoryVersion.objects.filter(pk__in=chosen)
+    if not user.is_superuser:
+        found = found.filter(store_id__in=visible_stores(user))
+    if verb.state:
+        found = found.unreviewed()
+    by_store: dict[str, dict[str, str]] = defaultdict(dict)
+    for store, version, memory in found.values_list("store_id", "pk", "memory_id"):
+        by_store[store][version] = memory
+    roles = roles_in(user, by_store)
+    mine = [s for s in by_store if user.is_superuser or roles.get(s, Role.VIEWER).includes(WHO)]
+    if by_store and not mine:
+        raise PermissionDenied
+    stores = MemoryStore.objects.in_bulk(mine)
+    return [_part(stores[store], by_store[store], verb) for store in sorted(mine)]
+
+
+def _part(store: MemoryStore, versions: Mapping[str, str], verb: Verb) -> Part:
+    """Return the selected versions of one store; for an approval, also the number of earlier ones that it includes."""
+    earlier = 0
+    if verb.takes_earlier:
+        earlier = len(decisions.with_earlier(store.pk, list(versions))) - len(versions)
+    return Part(store, sorted(versions), sorted(set(versions.values())), earlier)
+
+
+def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> list[Part]:
+    """Return versions by store without a query; those in other stores are left out."""
+    by_store: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_store[row.store].append(row)
+    return [
+        Part(stores[store], [row.id for row in by_store[store]], sorted({row.memory for row in by_store[store]}))
+        for store in sorted(by_store)
+        if store in stores
+    ]
+
+
+def stores_to_decide(user: User) -> list[str]:
+    """Return the ids of the stores in which a person may decide."""
+    stores = visible_stores(user)
+    roles = roles_in(user, stores)
+    return [store for store in stores if user.is_superuser or roles.get(store, Role.VIEWER).includes(WHO)]
+
+
+def found_in(verb: Verb, parts: Iterable[Part]) -> int:
+    """Return the number of open findings in the memories whose text the decision approves; 0 if it approves none."""
+    if not verb.state or verb.changes_text:
+        return 0
+    findings = Finding.objects.open()
+    few = ((part.store, memories) for part in parts for memories in in_parts(part.memories))
+    return sum(findings.filter(store=store, memory_id__in=memories).count() for store, memories in few)
+
+
+def claims_on(parts: Iterable[Part], user: User) -> list[dict[str, Any]]:
+    """Return the other people who are looking at the memories (`by`) and at how many of them (`count`)."""
+    people: Counter[User] = Counter()
+    for part in parts:
+        claims = Claim.objects.open(timezone.now()).filter(store=part.store).exclude(by=user).select_related("by")
+        people.update(claim.by for few in in_parts(part.memories) for claim in claims.filter(memory_id__in=few))
+    return [{"by": by, "count": count} for by, count in people.items()]

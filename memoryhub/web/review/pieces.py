@@ -1,0 +1,176 @@
+"""Approving more versions than one act takes: each request approves one piece, and the page asks for the next one.
+
+The form that goes from request to request has everything that is known, so that the hub stores nothing. The entries of
+all pieces share a group, and are undone together, again in bounded pieces.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from memoryhub import ids
+from memoryhub.actions.review import decisions
+from memoryhub.actions.review.decisions import MOST
+from memoryhub.actions.review.verbs import Verb
+from memoryhub.models import MemoryStore
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.access import act, person
+from memoryhub.web.common.pages import next_of, see_other
+from memoryhub.web.common.pictures import number
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.review import acts
+from memoryhub.web.review.decided import MOST_ENTRIES, written
+from memoryhub.web.review.filters import Filter, Wanted, resolved
+from memoryhub.web.review.parts import claims_on, found_in, parts_of_rows, stores_to_decide
+from memoryhub.web.review.progress import group_in, number_in, progress
+from memoryhub.web.review.queries import Page, page
+
+PIECE = MOST
+COUNTED = 10_000
+"""The most versions that are counted before the decision; more are decided, too."""
+
+WALK, WALK_ALL = 5_000, 50_000
+"""The most versions scanned for one piece, and for counting them."""
+
+_NEVER = 10**15
+
+_ENTRIES = re.compile(r"(?:\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A decision about all versions that match a filter, and how far it is.
+
+    `until` is in milliseconds: what agents write after that moment is left out. The next piece begins at `place`. Of
+    `total` versions (0: more than were counted) `done` are decided, by `entries`.
+    """
+
+    verb: Verb
+    words: str
+    note: str
+    group: str
+    until: int
+    total: int = 0
+    place: str = ""
+    done: int = 0
+    entries: tuple[tuple[str, int], ...] = ()
+
+    @classmethod
+    def of(cls, request: Request, verb: Verb) -> "Work":
+        """Parse the form; what is missing or not valid has its value at the beginning."""
+        form, now = request.POST, timezone.now()
+        entries = form.get("entries", "")
+        pairs = (entry.split(":") for entry in entries.split(",") if entry and _ENTRIES.fullmatch(entries))
+        return cls(
+            verb,
+            form.get("q", ""),
+            form.get("note", "").strip(),
+            group_in(form),
+            min(number_in(form, "until") or _NEVER, ids.milliseconds(now) + 1),
+            number_in(form, "total"),
+            form.get("from", ""),
+            number_in(form, "done"),
+            tuple((store, int(seq)) for store, seq in pairs),
+        )
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """Return what the form passes on."""
+        return {
+            "all": self.verb.name, "confirmed": "1", "q": self.words, "group": self.group, "until": self.until,
+            "total": self.total, "from": self.place, "done": self.done, "entries": written(self.entries),
+        }  # fmt: skip
+
+    def target(self, stores: Sequence[str]) -> Wanted:
+        """Return the conditions on the versions. Raise Malformed."""
+        now, end = timezone.now(), datetime.fromtimestamp(self.until / 1000, UTC)
+        found = resolved(Filter.of({"q": self.words}), stores, now=now, zone=timezone.get_current_timezone())
+        return replace(found, end=min(found.end or end, end))
+
+
+def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
+    """Show how many versions match, with open findings and claims among them, before the first piece."""
+    stores = MemoryStore.objects.in_bulk(stores_to_decide(person(request)))
+    if not stores:
+        raise PermissionDenied
+    work = Work.of(request, verb)
+    matching = page(work.target(list(stores)), size=COUNTED, walk=WALK_ALL)
+    parts, count = parts_of_rows(matching.rows, stores), len(matching.rows)
+    work = replace(work, total=0 if matching.next else count)
+    label = verb.ask(count) if verb.ask else ""
+    button = label % {"count": number(count) + ("+" if matching.next else "")}
+    shown = {
+        "verb": verb, "parts": parts, "total": count, "button": button, "question": _("%(act)s?") % {"act": button},
+        "note": work.note, "problem": problem, "fields": work.fields, "next": next_of(request, "review"),
+        "is_pieced": True, "remains": matching.next, "claimed": claims_on(parts, person(request)),
+        "found": found_in(verb, parts),
+    }  # fmt: skip
+    return render(request, "review/many.html", shown)
+
+
+def go_on(request: Request, verb: Verb) -> HttpResponse:
+    """Decide about the next piece. Show how far the work is, or at its end return to where it began."""
+    stores = MemoryStore.objects.in_bulk(stores_to_decide(person(request)))
+    if not stores:
+        raise PermissionDenied
+    work = Work.of(request, verb)
+    if request.POST.get("stop"):
+        return _ended(request, work, _("You stopped it here. The other versions still await review."))
+    piece = page(work.target(list(stores)), work.place, size=PIECE, walk=WALK)
+    work, problem = _decided(request, work, piece, stores)
+    if problem:
+        return _ended(request, work, problem)
+    if piece.next is None:
+        return _ended(request, work)
+    if len(work.entries) + len(stores) > MOST_ENTRIES:
+        return _ended(request, work, _("This is the most for one decision. Decide about the others afterwards."))
+    said = _("Approved %(done)s of %(total)s versions.") if work.total else _("Approved %(done)s versions so far.")
+    return progress(
+        request,
+        reverse("decide_many"),
+        {**work.fields, "note": work.note},
+        said % {"done": number(work.done), "total": number(work.total)},
+        100 * work.done // work.total if work.total else None,
+    )
+
+
+def _decided(request: Request, work: Work, piece: Page, stores: Mapping[str, MemoryStore]) -> tuple[Work, str]:
+    """Decide about a piece; return the work as it is then, and why it cannot go on ("" if it can)."""
+    doing = act(request, work.note, group=work.group)
+    for part in parts_of_rows(piece.rows, stores):
+        try:
+            done, _left = acts.MANY[work.verb.name](part.store.pk, part.versions, doing)
+        except ToolError as error:
+            return work, f"{part.store.name}: {for_people(error)}"
+        decisions.release(part.store.pk, part.memories, person(request))
+        if done is not None:
+            entries = (*work.entries, (part.store.pk, done.seq))
+            work = replace(work, done=work.done + len(done.versions), entries=entries)
+    return replace(work, place=piece.next or ""), ""
+
+
+def _ended(request: Request, work: Work, why: str = "") -> HttpResponse:
+    """Return to where the work began, with what was done and a link that undoes all of it."""
+    back = next_of(request, "review")
+    if work.entries:
+        said = work.verb.did(work.done) if work.verb.did else ""
+        undo = reverse("undo_decisions", query={"entries": written(work.entries), "next": back})
+        link = '{} <a class="button button-small banner-undo" href="{}">{}</a>'
+        messages.success(request, format_html(link, said % {"count": number(work.done)}, undo, _("Undo all")))
+    elif not why:
+        messages.warning(request, _("None of the versions that you chose still awaits a decision."))
+    if why:
+        messages.warning(request, why)
+    return HttpResponse(headers={"HX-Redirect": back}) if request.htmx else see_other(back)

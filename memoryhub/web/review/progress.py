@@ -1,0 +1,36 @@
+"""The page of a decision that takes several requests: it says how far it is, and asks for the next one by itself."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils import timezone
+
+from memoryhub import ids
+from memoryhub.web.common.pages import next_of
+from memoryhub.web.common.request import Request
+
+_GROUP = re.compile(rf"{ids.GROUP}\w{{26}}", re.ASCII)
+
+
+def number_in(form: QueryDict, name: str) -> int:
+    """Return a number that a form passes on; 0 if it is missing or not valid."""
+    value = str(form.get(name, ""))
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 15 else 0
+
+
+def group_in(form: QueryDict) -> str:
+    """Return the group of the entries of all requests: the one that the form passes on, or a new one."""
+    group = str(form.get("group", ""))
+    return group if _GROUP.fullmatch(group) else ids.new_id(ids.GROUP, timezone.now())
+
+
+def progress(request: Request, address: str, fields: Mapping[str, Any], said: str, share: int | None) -> HttpResponse:
+    """Show `said` and the `share` in per cent (None: not known). The form sends `fields` to `address` to go on.
+
+    A script sends it as soon as it is there; without scripts it has a button.
+    """
+    shown = {"address": address, "fields": fields, "said": said, "share": share, "next": next_of(request, "review")}
+    return render(request, "review/_progress.html" if request.htmx else "review/progress.html", shown)
