@@ -242,9 +242,16 @@ def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
 
     Return the newest given version of each memory that was flagged; the entry's input has to name them.
     """
-    newest = {version.memory_id: version.pk for version in _newest(store.store, versions)}
-    plain = Memory.objects.among(store.store, newest).filter(flagged=False)
-    return _set_flags(store, {memory: newest[memory] for memory in plain.values_list("pk", flat=True)}, flagged=True)
+    return _set_flags(store, without_flags(store.store, versions), flagged=True)
+
+
+def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
+    """Return the newest given version of each memory that has no flag, by memory id."""
+    newest = {version.memory_id: version.pk for version in _newest(store_id, versions)}
+    plain: list[str] = []
+    for part in in_parts(sorted(newest)):
+        plain += Memory.objects.among(store_id, part).filter(flagged=False).values_list("pk", flat=True)
+    return {memory: newest[memory] for memory in plain}
 
 
 def remove_flags_of(store: Tree, seqs: Collection[int], *, but: Collection[str] = ()) -> list[str]:
@@ -267,8 +274,9 @@ def remove_flags_of(store: Tree, seqs: Collection[int], *, but: Collection[str] 
 
 def _set_flags(store: Tree, chosen: Mapping[str, str], *, flagged: bool) -> list[str]:
     """Set or remove the flags of memories; `chosen` has the version of each that its review names."""
+    for part in in_parts(sorted(chosen)):
+        Memory.objects.among(store.store, part).update(flagged=flagged)
     if chosen:
-        Memory.objects.among(store.store, chosen).update(flagged=flagged)
         mark(store, sorted(chosen.items()), Decision.FLAGGED if flagged else Decision.UNFLAGGED, store.act.note or "")
     return sorted(chosen.values())
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.core import signing
 
 from memoryhub import ids
-from memoryhub.actions.erasure.elsewhere import Spelling
+from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS, Spelling
 from memoryhub.actions.erasure.erasure import Found
 from memoryhub.models import User
 
@@ -57,7 +57,8 @@ class Asked:
 
     `off` are the spellings that the person unticked, `on` those that are ticked although they are not by default.
     `left_out` are the unticked stores, `large` those that take too long to search here. `erased` has the texts erased
-    in each store that is done. `group` is in the audit entry of each erasure.
+    in each store that is done, and `left` the spellings that were left there on purpose. `group` is in the audit entry
+    of each erasure.
     """
 
     group: str
@@ -69,6 +70,7 @@ class Asked:
     left_out: frozenset[str] = frozenset()
     large: tuple[str, ...] = ()
     erased: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left: frozenset[str] = frozenset()
 
     @classmethod
     def new(cls, subject: Sequence[str], stores: Sequence[str], at: Any) -> Asked:
@@ -84,6 +86,11 @@ class Asked:
     def spellings(self) -> list[Spelling]:
         """Return the spellings of all searched stores, with the number of their places in all of them."""
         return _summed(one for result in self.searched.values() for one in result.spellings)
+
+    @property
+    def listed(self) -> list[Spelling]:
+        """Return the spellings with a checkbox. Further ones are erased when the person searches again."""
+        return self.spellings[:MOST_SPELLINGS]
 
     @property
     def near(self) -> list[Spelling]:
@@ -109,7 +116,7 @@ class Asked:
         The results of a store are dropped if other texts would be erased there. A ticked near spelling becomes a text
         of its own, with its own spellings, so that all stores are searched again.
         """
-        known = self.spellings
+        known = self.listed
         off = self.off | {one.text for one in known if one.same} - texts
         on = self.on | {one.text for one in known if not one.same} & texts
         off, on = off - texts, on - {one.text for one in known if one.text not in texts}
@@ -128,7 +135,7 @@ class Asked:
     def written(self, user: User) -> str:
         """Return it as a signed text that only this person can send back."""
         searched = {store: _as_list(result) for store, result in self.searched.items()}
-        lists = [sorted(self.off), sorted(self.on), sorted(self.left_out), list(self.large)]
+        lists = [sorted(self.off), sorted(self.on), sorted(self.left_out), sorted(self.left), list(self.large)]
         value = [self.group, self.subject, self.stores, searched, *lists, dict(self.erased)]
         return signing.dumps(value, salt=_SALT + user.pk, compress=True)
 
@@ -139,11 +146,11 @@ class Asked:
             group, subject, stores, searched, *lists, erased = signing.loads(written, salt=_SALT + user.pk)
         except (signing.BadSignature, ValueError, TypeError) as error:
             raise BadAsked from error
-        off, on, left_out, large = lists
+        off, on, left_out, left, large = lists
         results = {store: _from_list(value) for store, value in searched.items()}
         sets = (frozenset(off), frozenset(on), frozenset(left_out), tuple(large))
         done = {store: tuple(texts) for store, texts in erased.items()}
-        return cls(group, tuple(subject), tuple(stores), results, *sets, done)
+        return cls(group, tuple(subject), tuple(stores), results, *sets, done, frozenset(left))
 
 
 def _summed(spellings: Any) -> list[Spelling]:

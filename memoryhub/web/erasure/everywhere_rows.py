@@ -38,7 +38,8 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
     rows = _stores(asked, stores)
     free = [row for row in rows if row.searched.may_erase]
     return {
-        "spellings": _spellings(asked, stores, asked.spellings[:MOST_SPELLINGS]),
+        "spellings": _spellings(asked, stores, asked.listed),
+        "unlisted": len(asked.spellings) - len(asked.listed),
         "near": _spellings(asked, stores, asked.near[:MOST_SPELLINGS], near=True),
         "rows": rows,
         "free": free,

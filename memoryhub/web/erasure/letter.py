@@ -41,6 +41,16 @@ class Row:
     def places(self) -> int:
         return sum(self.receipt.content["places"].values())
 
+    @property
+    def left(self) -> Sequence[str]:
+        """Return the marks of the spellings that were not erased."""
+        return [one["mark"] for one in self.receipt.content.get("spellings", {}).get("left", ())]
+
+    @property
+    def elsewhere(self) -> int:
+        """Return how many texts were found there that people have to change."""
+        return sum(self.receipt.content.get("elsewhere", {}).values())
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
@@ -56,22 +66,22 @@ def after(
     """Show the letter right after the erasures, with a button that goes on with what was not erased."""
     done = {outcome.store: asked.searched[outcome.store].terms for outcome in outcomes if outcome.how is How.DONE}
     erased = {**asked.erased, **done}
-    left = {one.text for result in asked.searched.values() for one in result.spellings if not asked.takes(one)}
+    left = {one.text for store in done for one in asked.searched[store].spellings if not asked.takes(one)} | asked.left
     waiting = [outcome.store for outcome in outcomes if outcome.how is How.WAITS]
     failed = [outcome.store for outcome in outcomes if outcome.how not in (How.DONE, How.WAITS)]
     searched = {id: result for id, result in asked.searched.items() if id not in erased and id not in failed}
-    rest = replace(asked, erased=erased, searched=searched)
+    rest = replace(asked, erased=erased, searched=searched, left=frozenset(left))
     shown: dict[str, Any] = {
         "failed": [Failed(stores[one.store], WHY[one.how]) for one in outcomes if one.how is not How.DONE],
         "held": [stores[id] for id, result in searched.items() if result.held],
+        "left_out": [stores[id] for id, result in searched.items() if result.may_erase and id in asked.left_out],
         "unsearched": [stores[id] for id in (*asked.unsearched, *asked.large)],
         "left": sorted(left),
-        "elsewhere": sum(result.elsewhere for result in asked.searched.values()),
         "subject": asked.subject,
         "rest": rest.written(person(request)) if failed or asked.unsearched else "",
         "waiting": waiting,
         "waits_asked": rest.written(person(request)) if waiting else "",
-        "ticked": [one.text for one in asked.spellings if asked.takes(one)],
+        "ticked": [one.text for one in rest.listed if rest.takes(one)],
         "confirm": request.POST.get("confirm", ""),
         "note": request.POST.get("note", ""),
     }
@@ -106,6 +116,8 @@ def _show(
         "people": list(people.values()),
         "first": receipts[0].at if receipts else None,
         "texts": list(dict.fromkeys(text for row in rows for text in row.texts)),
+        "left_unnamed": max(0, len({mark for row in rows for mark in row.left}) - len(more.get("left", ()))),
+        "elsewhere": sum(row.elsewhere for row in rows),
         "is_right": all(row.is_right for row in rows),
         "host": request.get_host(),
     }

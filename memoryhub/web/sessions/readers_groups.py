@@ -52,6 +52,11 @@ class Group:
         return self.seen[0].entry
 
 
+def reader_of(entry: Entry) -> tuple[str | None, str | None]:
+    """Return what the entries of one group share: their session, or without one their agent or person."""
+    return entry.session, None if entry.session else entry.author
+
+
 def groups(seen: Iterable[Seen], store: MemoryStore, user: User, most: int = WRITTEN) -> list[Group]:
     """Return one group for each session, agent or person, in order of their first answers.
 
@@ -59,8 +64,7 @@ def groups(seen: Iterable[Seen], store: MemoryStore, user: User, most: int = WRI
     """
     by_who: dict[tuple[str | None, str | None], list[Seen]] = {}
     for found in seen:
-        entry = found.entry
-        by_who.setdefault((entry.session, None if entry.session else entry.author), []).append(found)
+        by_who.setdefault(reader_of(found.entry), []).append(found)
     sessions = Session.objects.select_related("agent").in_bulk([key for key, _author in by_who if key])
     elsewhere = other_stores(sessions, store, user)
     return [

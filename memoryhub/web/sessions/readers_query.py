@@ -6,7 +6,7 @@ come later.
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -120,8 +120,10 @@ class Wanted:
         return ranges[::-1]
 
 
-def older_page(wanted: Wanted, before: int | None, size: int = PAGE) -> Page:
-    """Return the newest answers, or those before a seq."""
+def older_page(
+    wanted: Wanted, before: int | None, size: int = PAGE, *, leaves_out: Callable[[Entry], bool] = lambda entry: False
+) -> Page:
+    """Return the newest answers, or those before a seq. Entries that `leaves_out` selects take no place on the page."""
     bound = LAST_SEQ if before is None else before - 1
     ranges = [found for found in _extended(wanted) if found.low <= bound]
     opened, left = ranges[:MOST_RANGES], ranges[MOST_RANGES:]
@@ -130,10 +132,10 @@ def older_page(wanted: Wanted, before: int | None, size: int = PAGE) -> Page:
     repeats = _Repeats(wanted)
     last = 0
     for looked, entry in enumerate(entries):
-        if len(seen) == size or looked == LOOK:
+        found = None if leaves_out(entry) else _seen(wanted, entry, repeats)
+        if looked == LOOK or (found is not None and len(seen) == size):
             return Page(_counted(wanted.chain, seen), last)
         last = entry.seq
-        found = _seen(wanted, entry, repeats)
         if found is not None:
             seen.append(found)
     return Page(_counted(wanted.chain, seen), left[0].high + 1 if left else None)

@@ -99,7 +99,10 @@ def lines_with(text: str, value: str) -> list[int]:
 
 def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, user: User) -> Spread:
     """Return who has read a value since it was written. `writer` is the entry that wrote it (None: it was removed)."""
-    page = older_page(of_value.wanted(store), None, size=MOST_READS)
+    has_session = writer is not None and writer.session is not None
+    page = older_page(
+        of_value.wanted(store), None, MOST_READS, leaves_out=lambda entry: has_session and _is_writers(entry, writer)
+    )
     reads = [seen for seen in page.seen if seen.entry.kind == ActorKind.KEY]
     others = [seen for seen in reads if not _is_writers(seen.entry, writer)]
     sessions = list(dict.fromkeys(seen.entry.session for seen in others if seen.entry.session))

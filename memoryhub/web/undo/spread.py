@@ -12,12 +12,12 @@ from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Rev
 from memoryhub.models.audit import ActorKind
 from memoryhub.text import blame as lines_of
 from memoryhub.text.carried import carried
-from memoryhub.web.sessions.readers_groups import Group, Write, groups
-from memoryhub.web.sessions.readers_query import Seen, Wanted, older_page
+from memoryhub.web.sessions.readers_groups import Group, Write, groups, reader_of
+from memoryhub.web.sessions.readers_query import Entry, Seen, Wanted, older_page
 
 MOST_MEMORIES = 12
 MOST_VERSIONS = 50
-MOST_READS = 200
+MOST_READS = 1_000
 MOST_READERS = 12
 MOST_DRAWN = 6
 MOST_WRITES = 50
@@ -130,6 +130,11 @@ class Spread:
     def writes(self) -> int:
         return sum(len(reader.written) for reader in self.readers)
 
+    @property
+    def more_written(self) -> bool:
+        """Return whether there may be writes that are not listed."""
+        return self.more or bool(self.rest) or any(reader.more for reader in self.readers)
+
 
 @dataclass(frozen=True, slots=True)
 class _Carried:
@@ -148,22 +153,38 @@ class _Carried:
 
 def spread_of(store: MemoryStore, versions: Collection[str], user: User, ticks: Ticks) -> Spread:
     """Return how the lines that some versions added have spread to other sessions since."""
-    numbers, writers = _undone(store.pk, versions)
-    known = _carried(store.pk, numbers)
+    undone = _undone(store.pk, versions)
+    known = _carried(store.pk, undone.numbers)
     wanted = Wanted(store.pk, {id: (row, sorted(lines)) for id, (row, _, lines) in known.rows.items()})
-    page = older_page(wanted, None, size=MOST_READS)
-    seen = [read for read in page.seen if read.entry.kind == ActorKind.KEY and read.entry.session not in writers]
-    found = sorted(groups(seen, store, user, MOST_OF_ONE), key=lambda group: group.since.seq)
-    written = _written(store, found[:MOST_READERS], ticks)
-    readers = [_reader(group, known, written) for group in found[:MOST_READERS]]
+    page = older_page(wanted, None, MOST_READS, leaves_out=undone.wrote)
+    all_readers = list(dict.fromkeys(reader_of(read.entry) for read in reversed(page.seen)))
+    first = frozenset(all_readers[:MOST_READERS])
+    found = groups([read for read in page.seen if reader_of(read.entry) in first], store, user, MOST_OF_ONE)
+    found.sort(key=lambda group: group.since.seq)
+    written = _written(store, found, ticks)
+    readers = [_reader(group, known, written) for group in found]
     sources = {read.source.memory: read.source for reader in readers for read in reader.reads}
     listed = [each.write.seq for reader in readers for each in reader.written if each.may_tick]
-    more = page.older is not None or not known.whole or len(numbers) > MOST_MEMORIES
-    return Spread(list(sources.values()), readers, len(found) - len(readers), more, ticks.among(listed))
+    more = page.older is not None or not known.whole or len(undone.numbers) > MOST_MEMORIES
+    return Spread(list(sources.values()), readers, len(all_readers) - len(readers), more, ticks.among(listed))
 
 
-def _undone(store_id: str, versions: Collection[str]) -> tuple[dict[str, set[int]], set[str | None]]:
-    """Return the numbers of the versions by memory, in the order of their entries, and the sessions that wrote them."""
+@dataclass(frozen=True, slots=True)
+class _Undone:
+    """The numbers of the undone versions by memory, their entries, and the sessions that wrote them."""
+
+    numbers: Mapping[str, set[int]]
+    entries: frozenset[int]
+    sessions: frozenset[str | None]
+
+    def wrote(self, entry: Entry) -> bool:
+        """Return whether an entry is by a writer of these versions, or by a person: no reader to list."""
+        is_own = entry.seq in self.entries or entry.replay_of in self.entries
+        return is_own or entry.kind != ActorKind.KEY or entry.session in self.sessions
+
+
+def _undone(store_id: str, versions: Collection[str]) -> _Undone:
+    """Return what is undone, the memories in the order of the entries."""
     rows: list[tuple[int, str, int]] = []
     writers: set[str | None] = set()
     for part in in_parts(sorted(versions)):
@@ -174,7 +195,7 @@ def _undone(store_id: str, versions: Collection[str]) -> tuple[dict[str, set[int
     numbers: dict[str, set[int]] = {}
     for _, memory, number in sorted(rows):
         numbers.setdefault(memory, set()).add(number)
-    return numbers, writers
+    return _Undone(numbers, frozenset(seq for seq, _, _ in rows), frozenset(writers))
 
 
 def _carried(store_id: str, numbers: Mapping[str, set[int]]) -> _Carried:

@@ -68,16 +68,19 @@ class Asked:
     """What a request asks for: the person's choices, and how what is undone has spread, with what is ticked there."""
 
     given: Given
+    sent: Ticks
     spread: Spread | None
 
     @classmethod
     def by(cls, request: Request, store: MemoryStore, task: Task) -> "Asked":
         sent = request.POST if request.method == "POST" else request.GET
-        spread = spread_of(store, task.versions(), person(request), Ticks.of(sent)) if task.versions else None
-        return cls(Given.of(sent), spread)
+        ticks = Ticks.of(sent)
+        spread = spread_of(store, task.versions(), person(request), ticks) if task.versions else None
+        return cls(Given.of(sent), ticks, spread)
 
     @property
     def ticks(self) -> Ticks:
+        """Return those of the ticks that were sent that are still listed."""
         return self.spread.ticks if self.spread else Ticks()
 
 
@@ -136,7 +139,7 @@ def _problem(request: Request, plan: Plan, asked: Asked) -> str:
     given = asked.given
     if len(given.note) > MOST_NOTE:
         return _("The note is too long. Use at most 1,000 characters.")
-    if asked.spread and request.POST.get("shown", "") != asked.ticks.shown:
+    if asked.spread and (asked.sent != asked.ticks or request.POST.get("shown", "") != asked.ticks.shown):
         return _(
             "Nothing was done yet: here is what changes with what you ticked. Check it and press the button again."
         )
@@ -159,7 +162,8 @@ def _page(
     given = asked.given
     preview = rows.preview(store, plan, given, rows.Wanted.of(request.GET))
     may = May.of(request.role, store)
-    words = _labels(task, preview.count, len(asked.ticks.flag), is_empty=plan.is_empty)
+    flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
+    words = _labels(task, preview.count, len(flags), is_empty=plan.is_empty)
     spread = asked.spread if asked.spread and asked.spread.readers else None
     return render(
         request,

@@ -14,7 +14,7 @@ from memoryhub.actions.erasure import elsewhere, erasure
 from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.actions.verification import verify
 from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, Receipt, Role, User
-from memoryhub.web.erasure import everywhere as view
+from memoryhub.web.erasure import asked, everywhere as view
 from tests.api.harness import BY
 from tests.fixtures import signed_in
 from tests.web.erasure.erasing import everywhere, text_of, write
@@ -131,6 +131,35 @@ def test_what_there_was_no_time_to_erase_goes_on_with_a_press(
     assert everywhere("QUELLENBERG") == [] and Receipt.objects.count() == 2
 
 
+def test_the_letter_says_what_was_left_also_after_it_went_on_and_when_it_is_opened_later(
+    store: MemoryStore, other: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    third = create_store(StoreSettings(name="Archive"), **BY)
+    set_role(third, alice, Role.ADMIN, **BY)
+    write(third, "/old.md", "Quellenberg long ago\n")
+    monkeypatch.setattr(view, "SECONDS_OF_ERASING", -1.0)
+    client = signed_in(alice)
+    html = erase(client, find(client, "quellenberg"), term=["Quellenberg"], store=[store.id, other.id])
+    letter = client.post(WHERE, fields(erase(client, html), "erase")).content.decode()
+    assert "Erased from 2 memory stores" in letter
+    assert "<code>QUELLENBERG</code>" in letter and "Archive: left on purpose." in letter
+    group = Receipt.objects.all()[0].content["group"]
+    again = page(client, reverse("erasure_letter", args=[group]))
+    assert "1 more spelling. The receipts have a mark of it." in again and "in which other memory stores" in again
+
+
+def test_spellings_beyond_those_listed_are_said_and_not_taken_for_unticked(
+    store: MemoryStore, other: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (elsewhere, asked):
+        monkeypatch.setattr(module, "MOST_SPELLINGS", 1)
+    client = signed_in(alice)
+    html = find(client, "quellenberg")
+    assert "1 more spelling is not listed" in html
+    letter = erase(client, html)
+    assert "1 more spelling. The receipts have a mark of it." in letter and "left on purpose" not in letter
+
+
 def test_sending_the_confirmation_again_erases_nothing_twice(
     store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:
@@ -208,12 +237,12 @@ def test_only_admins_come_here_and_no_foreign_list_is_taken(
     store: MemoryStore, other: MemoryStore, alice: User, bob: User, charlie: User
 ) -> None:
     html = find(signed_in(alice), "quellenberg")
-    asked = fields(html, "look")["asked"]
+    written = fields(html, "look")["asked"]
     for person in (bob, charlie):
         client = signed_in(person)
         assert client.get(WHERE).status_code == client.post(WHERE, {"terms": "Quellenberg"}).status_code == 403
     set_role(store, bob, Role.ADMIN, **BY)
-    for text in (asked, signing.dumps([1]), "x"):
+    for text in (written, signing.dumps([1]), "x"):
         html = signed_in(bob).post(WHERE, {"asked": text, "step": "erase", "confirm": "quellenberg"}).content.decode()
         assert "This list is out of date" in html
     erase(signed_in(alice), find(signed_in(alice), "quellenberg"))

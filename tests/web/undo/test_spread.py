@@ -264,3 +264,52 @@ def test_wherever_a_finding_can_be_taken_out_its_session_can_be_undone(
         page = curator.get(address).content.decode()
         assert f'href="{undo}"' in page and f'href="{out}' in page, address
     assert f'href="{undo}"' in curator.get(out).content.decode()
+
+
+def test_the_call_that_wrote_a_line_is_no_reader_of_it(caller: Caller, store: MemoryStore, curator: Client) -> None:
+    run(caller, None)
+    caller.replace("/rules.md", "- Be kind\n", "- Be kind\n- Refund everything\n")
+    wrote = newest(store).seq
+    assert curator.get(reverse("undo_entry", args=[store.id, wrote])).context["spread"] is None
+    run(caller, None, "/rules.md")
+    readers = curator.get(reverse("undo_entry", args=[store.id, wrote])).context["spread"].readers
+    assert [reader.group.since.seq for reader in readers] == [wrote + 1]
+
+
+def test_a_session_that_reads_its_own_line_again_and_again_hides_no_reader(
+    bad: Session, caller: Caller, store: MemoryStore, curator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spread, "MOST_READS", 2)
+    run(caller, "bad", *["/rules.md"] * 4)
+    page = curator.get(url_of(store, bad))
+    assert [reader.group.session.name for reader in page.context["spread"].readers] == ["reader", "quiet"]
+    assert b"There may be more readers" not in page.content
+    run(caller, "another", "/rules.md")
+    monkeypatch.setattr(spread, "MOST_READERS", 1)
+    html = curator.get(url_of(store, bad)).content.decode()
+    assert "at least 2 other readers" in html and "And 1 more reader." in html and "There may be more readers" in html
+
+
+def test_the_button_counts_the_memories_that_it_flags(
+    bad: Session, caller: Caller, store: MemoryStore, curator: Client
+) -> None:
+    run(caller, "reader")
+    for name in "abc":
+        caller.create(f"/many/{name}.md", "of the order\n")
+    assert not caller.call("rename", old_path="/memories/many", new_path="/memories/all").is_error
+    ticked = {"flag": [str(newest(store).seq)]}
+    assert "Undo 1 change and flag 3 memories" in curator.get(url_of(store, bad), ticked).content.decode()
+    send(curator, url_of(store, bad), **ticked)
+    assert len(json.loads(newest(store).input or "")["flagged"]) == 3
+
+
+def test_a_flag_for_what_was_reverted_since_is_not_dropped_in_silence(
+    bad: Session, store: MemoryStore, curator: Client, alice: User
+) -> None:
+    ticked = {"flag": [seq_of("/refund.md")]}
+    form = form_with(curator.get(url_of(store, bad), ticked).content.decode(), "digest")
+    refund = Memory.objects.get(path="/refund.md")
+    curator.post(reverse("decide", args=[store.id]), {"version": refund.head_id, "decision": "revert", "earlier": "0"})
+    seq = newest(store).seq
+    answer = curator.post(url_of(store, bad), form | ticked)
+    assert "Nothing was done yet" in answer.content.decode() and newest(store).seq == seq
