@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.db.models import Case, IntegerField, When
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -96,6 +97,13 @@ def label(kind: str) -> str:
 def group_of(kind: str) -> Group:
     known = KINDS.get(kind)
     return known.group if known else Group.SECRET
+
+
+def rank() -> Case:
+    """Return the position of a finding's group in SEVERITY, as an expression for a query."""
+    names = {group: [name for name in KINDS if group_of(name) == group] for group in SEVERITY}
+    cases = (When(kind__in=names[group], then=place) for place, group in enumerate(SEVERITY))
+    return Case(*cases, default=SEVERITY.index(group_of("")), output_field=IntegerField())
 
 
 def icon_of(kind: str) -> str:

@@ -28,15 +28,22 @@ function begin(item) {
   window.htmx.trigger(item, "review:begin");
 }
 
+const isSeen = ({ top, bottom }) => bottom > 0 && top < window.innerHeight;
+const beginsInView = ({ top }) => top >= 0 && top < window.innerHeight;
+
+// The item that a person sees first.
+function firstSeen() {
+  const places = items().map((item) => [item, item.getBoundingClientRect()]);
+  return (places.find(([, place]) => beginsInView(place)) ?? places.find(([, place]) => isSeen(place)))?.[0];
+}
+
+// A key does nothing to an item that has been scrolled out of view: it only moves the focus to one that is seen.
 function act(item, key) {
-  if (key === "x") {
-    const box = item.querySelector("[data-review-select]");
-    box?.click();
-    return box != null;
-  }
-  const button = item.querySelector(`[data-review-key="${CSS.escape(key)}"]`);
+  const button = item.querySelector(key === "x" ? "[data-review-select]" : `[data-review-key="${CSS.escape(key)}"]`);
   if (!button) return false;
-  if (button.matches("summary")) {
+  if (!isSeen(item.getBoundingClientRect())) {
+    focusOn(firstSeen() ?? item);
+  } else if (button.matches("summary")) {
     button.parentElement.open = true;
     button.parentElement.querySelector("input[name=note]").focus();
   } else {

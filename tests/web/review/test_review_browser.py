@@ -63,6 +63,21 @@ def settled(page: Page, words: str) -> None:
     expect(page.locator(".review-decided", has_text=words)).to_be_visible()
 
 
+def test_a_key_decides_about_no_item_that_was_scrolled_out_of_view(inbox: Page, made: list[Memory]) -> None:
+    inbox.set_viewport_size({"width": 1440, "height": 400})
+    inbox.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    first = inbox.locator("[data-review-item]").first
+    expect(first).not_to_be_in_viewport()
+    press(inbox, "a")
+    seen = inbox.locator("[data-review-item]:focus-within")
+    expect(seen).to_be_in_viewport()
+    expect(first).to_be_visible()
+    assert Review.objects.count() == 0
+    path = seen.locator("h3").inner_text()
+    press(inbox, "a")
+    expect(inbox.locator("[data-review-decided]")).to_contain_text(path)
+
+
 def test_a_memorys_versions_are_approved_in_order_without_a_question(
     page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User
 ) -> None:
