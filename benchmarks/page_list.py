@@ -123,6 +123,7 @@ EXPOSURE = (
     Line("session", "session", {"session_id": "session"}),
     Line("session: large", "session", {"session_id": "large_session"}),
     Line("session: large (all)", "session", {"session_id": "large_session"}, who=ADA),
+    Line("session: large, raw", "session", {"session_id": "large_session"}, "?raw=1"),
 )  # fmt: skip
 
 TIME = (

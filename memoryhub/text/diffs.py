@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Literal
@@ -162,6 +162,12 @@ def unified(diff: Diff) -> Iterator[Row | Gap]:
         if part.old is not None:
             yield Row("removed", part.old_number, None, part.old, None)
     yield from added
+
+
+def shortened(diff: Diff, most: int) -> tuple[Diff, int]:
+    """Return a comparison with only the first rows of its view in one column, and the number of rows left out."""
+    rows = tuple(unified(diff))
+    return replace(diff, parts=rows[:most]), max(0, len(rows) - most)
 
 
 @dataclass(slots=True)

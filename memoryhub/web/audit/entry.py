@@ -201,8 +201,8 @@ def _shown_version(found: AuditEntry, made: Sequence[MemoryVersion]) -> MemoryVe
     return MemoryVersion.objects.filter(store_id=found.chain, pk=found.version).first()
 
 
-def changes_of(versions: Sequence[MemoryVersion]) -> list[Change]:
-    """Return each version with the previous one; the first MOST_DIFFS also with their diffs."""
+def changes_of(versions: Sequence[MemoryVersion], most: int = MOST_DIFFS) -> list[Change]:
+    """Return each version with the previous one; the first `most` also with their diffs."""
     before, work = before_each(versions), Work(REQUEST_WORK)
     covers = {store: masking.covers(store, {v.memory_id for v in versions}) for store in {v.store_id for v in versions}}
     changes = []
@@ -210,7 +210,7 @@ def changes_of(versions: Sequence[MemoryVersion]) -> list[Change]:
         earlier = before.get(version.pk)
         differs = has_difference(earlier, version)
         diff = None
-        if differs and place < MOST_DIFFS:
+        if differs and place < most:
             cover = covers[version.store_id].get(version.memory_id, masking.NOTHING)
             diff = masking.opened(work, text_before(earlier, version) or "", text_of(version) or "", cover)
         changes.append(Change(version, earlier, diff, differs and diff is None, sides(earlier, version)))

@@ -28,7 +28,7 @@ from memoryhub.models import (
     Session,
     User,
 )
-from memoryhub.text.diffs import REQUEST_WORK, Diff, unified
+from memoryhub.text.diffs import REQUEST_WORK, Diff, shortened
 from memoryhub.text.matching import Work
 from memoryhub.web.common import masking
 from memoryhub.web.common.comparisons import Sides, sides
@@ -297,5 +297,5 @@ def _compared(item: Item, work: Work) -> Item:
     diff = masking.opened(work, old, new, item.cover)
     if diff is None:
         return replace(item, too_large=True)
-    rows = tuple(unified(diff))
-    return replace(item, diff=replace(diff, parts=rows[:MOST_ROWS]), hidden_rows=max(0, len(rows) - MOST_ROWS))
+    short, hidden = shortened(diff, MOST_ROWS)
+    return replace(item, diff=short, hidden_rows=hidden)

@@ -1,7 +1,7 @@
-"""The calls of a session in order, each with what it read or wrote."""
+"""The calls of a session in order, each with what it changed or the passage that it read."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef
@@ -11,47 +11,68 @@ from memoryhub.actions.history.blame import line_counts
 from memoryhub.models import AuditEntry, Key, MemoryStore, MemoryVersion, Session, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol.commands import WRITES
-from memoryhub.text import blame
-from memoryhub.web.audit.entry import before_each
+from memoryhub.text.diffs import shortened
+from memoryhub.web.audit.entry import Change, call_of, changes_of
 from memoryhub.web.audit.masking import Entries
 from memoryhub.web.audit.queries import Search, newer_page, older_page
-from memoryhub.web.audit.rows import error_of, in_time, memories_there, memory_url
-from memoryhub.web.common.versions import text_before, text_of
+from memoryhub.web.audit.rows import error_of, memories_there, memory_url
+from memoryhub.web.sessions.passages import Passage, passages
 
-PAGE = 100
+PAGE = 50
 MOST_STORES = 50
 COUNTED = 500
 """The most calls of a session that are counted in each store."""
+MOST_ROWS = 24
+"""The most rows of a diff shown in place."""
+MOST_RAW = 2_000
+"""The most characters of a raw call shown in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as a row of the list.
+    """A call of a session.
 
     `version` is the version that the call read or made; None if it concerned no version, or several. For a version that
-    was read, `lines` is the range of lines in the answer. For a version that was made, `added` and `removed` count
-    lines against the version with the number `before`; they are None if a text is missing or counting takes too much
-    work.
+    was read, `lines` is the range of lines in the answer, and `passage` its text (None: not available, or no room). For
+    a version that was made, `change` has its diff, without `hidden_rows` of its rows. `raw` is the input as it was
+    sent, if it was asked for; `is_raw_cut` means that only its beginning is here.
     """
 
     entry: AuditEntry
     store: MemoryStore
     version: MemoryVersion | None
-    is_write: bool
     version_url: str
-    lines: tuple[int, int] | None
-    before: int | None
-    added: int | None
-    removed: int | None
     memory_url: str | None
     error: str
-    duration: str
+    lines: tuple[int, int] | None
     is_whole: bool
+    change: Change | None
+    hidden_rows: int
+    passage: Passage | None = None
+    raw: str = ""
+    is_raw_cut: bool = False
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.entry.chain, self.entry.seq
+
+    @property
+    def is_write(self) -> bool:
+        return self.entry.command in WRITES
 
     @property
     def is_read(self) -> bool:
         """Return whether the answer was the text of a version."""
         return self.entry.command == "view" and self.version is not None
+
+    @property
+    def added(self) -> int | None:
+        """Return the number of lines that the call added, as its diff shows them; None if there is no diff here."""
+        return self.change.diff.added if self.change and self.change.diff else None
+
+    @property
+    def removed(self) -> int | None:
+        return self.change.diff.removed if self.change and self.change.diff else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +105,17 @@ def stores_of(session: Session, user: User) -> list[MemoryStore]:
 
 
 def calls_of(
-    session: Session, stores: Sequence[MemoryStore], after: str | None = None, before: str | None = None
+    session: Session,
+    stores: Sequence[MemoryStore],
+    after: str | None = None,
+    before: str | None = None,
+    *,
+    raw: bool = False,
 ) -> Calls:
-    """Return the first calls, or those after or before a place. Raise BadPlace if it is invalid."""
+    """Return the first calls, or those after or before a place; with `raw`, also as they were sent.
+
+    Raise BadPlace if the place is invalid.
+    """
     chains, search = [store.pk for store in stores], Search(session=session.pk)
     if before:
         page = older_page(search, chains, before, PAGE)
@@ -94,7 +123,8 @@ def calls_of(
         page = newer_page(search, chains, after or _beginning(session, chains), PAGE)
     entries = page.entries[::-1]
     earlier = page.older if before or after else None
-    return Calls(_rows(entries, {store.pk: store for store in stores}), earlier, page.newer)
+    rows = _rows(entries, {store.pk: store for store in stores})
+    return Calls(_with_raw(rows) if raw else rows, earlier, page.newer)
 
 
 def _beginning(session: Session, chains: Sequence[str]) -> str:
@@ -106,55 +136,66 @@ def _beginning(session: Session, chains: Sequence[str]) -> str:
 
 
 def _rows(entries: Sequence[AuditEntry], stores: Mapping[str, MemoryStore]) -> list[Call]:
-    ids = [entry.version for entry in entries if entry.version]
     of_stores = MemoryVersion.objects.filter(store_id__in=list(stores))
-    versions = of_stores.defer("commitment", "salt").in_bulk(ids)
-    made = [versions[entry.version] for entry in entries if entry.version in versions and _wrote(entry)]
-    with_text = of_stores.select_related("text").in_bulk([version.pk for version in made])
-    before = before_each(list(with_text.values())) if with_text else {}
-    totals = line_counts(stores, {entry.version for entry in entries if entry.version and entry.command == "view"})
-    texts = _Texts(versions, with_text, before, totals, memories_there(entries))
-    seen = Entries([entry for entry in entries if not entry.ok])
-    return [_row(entry, stores[entry.chain], texts, seen) for entry in entries]
+    versions = of_stores.defer("commitment", "salt").in_bulk([entry.version for entry in entries if entry.version])
+    made = [entry.version for entry in entries if entry.version in versions and _wrote(entry)]
+    with_text = of_stores.select_related("text").in_bulk(made) if made else {}
+    changed = changes_of([with_text[id] for id in made if id in with_text], PAGE)
+    changes = {change.version.pk: change for change in changed}
+    reads = {entry.version for entry in entries if entry.version and entry.command == "view"}
+    totals = line_counts(stores, reads)
+    there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
+    calls = []
+    for entry in entries:
+        version, total = versions.get(entry.version or ""), totals.get(entry.version or "")
+        change, hidden = _shortened(changes.get(entry.version or "") if _wrote(entry) else None)
+        lines = shown_lines(entry.first_line, entry.last_line, total)
+        calls.append(
+            Call(
+                entry=entry,
+                store=stores[entry.chain],
+                version=version,
+                version_url=_version_url(entry, version, lines),
+                memory_url=memory_url(entry) if entry.memory in there else None,
+                error=error_of(entry, seen),
+                lines=lines,
+                is_whole=lines == (1, total),
+                change=change,
+                hidden_rows=hidden,
+            )
+        )
+    return _with_passages(calls)
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """The versions of a page's calls.
-
-    `versions` are all of them. `made` are those that the calls made, with their texts, and `before` the versions before
-    those. `totals` are the line counts of versions that were read. `there` are the memories that still exist, also in
-    the trash. `work` limits the counting of changed lines.
-    """
-
-    versions: Mapping[str, MemoryVersion]
-    made: Mapping[str, MemoryVersion]
-    before: Mapping[str, MemoryVersion]
-    totals: Mapping[str, int]
-    there: Collection[str]
-    work: blame.Work = field(default_factory=blame.Work)
+def _shortened(change: Change | None) -> tuple[Change | None, int]:
+    if change is None or change.diff is None:
+        return change, 0
+    diff, hidden = shortened(change.diff, MOST_ROWS)
+    return replace(change, diff=diff), hidden
 
 
-def _row(entry: AuditEntry, store: MemoryStore, texts: _Texts, seen: Entries) -> Call:
-    id = entry.version or ""
-    version, made, before = texts.versions.get(id), texts.made.get(id), texts.before.get(id)
-    lines = shown_lines(entry.first_line, entry.last_line, texts.totals.get(id))
-    added, removed = _counts(before, made, texts.work) if made and _wrote(entry) else (None, None)
-    return Call(
-        entry,
-        store,
-        version,
-        entry.command in WRITES,
-        _version_url(entry, version, lines),
-        lines,
-        before.number if before else None,
-        added,
-        removed,
-        memory_url(entry) if entry.memory in texts.there else None,
-        error_of(entry, seen),
-        in_time(entry.duration),
-        is_whole=lines == (1, texts.totals.get(id)),
-    )
+def _with_passages(calls: Sequence[Call]) -> list[Call]:
+    """Return the calls; those that read a text with its passage."""
+    reads = [(call.key, call.version, call.lines) for call in calls if call.is_read and call.version and call.lines]
+    shown = passages(reads)
+    return [replace(call, passage=shown.get(call.key)) for call in calls]
+
+
+def _with_raw(calls: Sequence[Call]) -> list[Call]:
+    """Return the calls with their inputs, masked as everywhere."""
+    told: dict[tuple[str, int], AuditEntry] = {}
+    for chain in {call.entry.chain for call in calls}:
+        seqs = [call.entry.seq for call in calls if call.entry.chain == chain]
+        told |= {(chain, entry.seq): entry for entry in AuditEntry.objects.of_chain(chain).of_seqs(seqs)}
+    masked = Entries(told.values())
+    return [_one_with_raw(call, told.get(call.key), masked) for call in calls]
+
+
+def _one_with_raw(call: Call, entry: AuditEntry | None, masked: Entries) -> Call:
+    sent = call_of(entry, masked) if entry else None
+    if sent is None:
+        return call
+    return replace(call, raw=sent.shown[:MOST_RAW], is_raw_cut=len(sent.shown) > MOST_RAW)
 
 
 def shown_lines(first: int | None, last: int | None, total: int | None) -> tuple[int, int] | None:
@@ -176,20 +217,6 @@ def _version_url(entry: AuditEntry, version: MemoryVersion | None, lines: tuple[
         return ""
     url = reverse("version", args=[entry.chain, version.pk])
     return url if lines is None else f"{url}#L{lines[0]}-L{lines[1]}"
-
-
-def _counts(before: MemoryVersion | None, version: MemoryVersion, work: blame.Work) -> tuple[int | None, int | None]:
-    """Return the number of added and removed lines; None for both if a text is missing or counting takes too much
-    work."""
-    if before is not None and before.text_id == version.text_id:
-        return 0, 0
-    old, new = text_before(before, version), text_of(version)
-    if old is None or new is None:
-        return None, None
-    areas = [] if work.passed else blame.changes(blame.ended(old), blame.ended(new), work)
-    if work.passed:
-        return None, None
-    return sum(area[3] - area[2] for area in areas), sum(area[1] - area[0] for area in areas)
 
 
 def figures_of(session: Session, stores: Sequence[MemoryStore]) -> Figures:

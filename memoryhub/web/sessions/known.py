@@ -1,9 +1,10 @@
 """What a session knew: the versions that it had read or written up to a moment."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from django.urls import reverse
 from django.utils import timezone
@@ -114,17 +115,39 @@ def _moment(typed: str, session: Session) -> datetime:
 
 def known(session: Session, stores: Sequence[MemoryStore], moment: Moment) -> Known:
     """Return the versions that a session had read or written up to a moment, most recently seen first."""
-    pieces: list[Piece] = []
-    more = False
-    for store in stores:
-        found, cut = _in_store(session, store, moment)
-        pieces += found
-        more = more or cut
-    pieces.sort(key=lambda piece: (piece.last, piece.seq), reverse=True)
-    return Known(pieces[:MOST], more or len(pieces) > MOST)
+    return _known([_seen(session, store, moment) for store in stores], lambda _chain, _seq, _at: True)
 
 
-def _in_store(session: Session, store: MemoryStore, moment: Moment) -> tuple[list[Piece], bool]:
+def known_before(
+    session: Session, stores: Sequence[MemoryStore], entries: Sequence[AuditEntry]
+) -> dict[tuple[str, int], Known]:
+    """Return what a session knew just before each of its entries, by chain and seq, from one scan up to the last."""
+    if not entries:
+        return {}
+    latest = Moment(max(entry.at for entry in entries))
+    seen = [_seen(session, store, latest) for store in stores]
+    return {(entry.chain, entry.seq): _known(seen, partial(_is_before, entry)) for entry in entries}
+
+
+def _is_before(entry: AuditEntry, chain: str, seq: int, at: datetime) -> bool:
+    return seq < entry.seq if chain == entry.chain else at < entry.at
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The calls of a session in a store that showed or made versions, newest first, by version.
+
+    Only `versions` are loaded, with their line counts; `cut` means that there may be more.
+    """
+
+    store: MemoryStore
+    calls: Mapping[str, Sequence[_Call]]
+    versions: Mapping[str, MemoryVersion]
+    totals: Mapping[str, int]
+    cut: bool
+
+
+def _seen(session: Session, store: MemoryStore, moment: Moment) -> _Seen:
     acts = AuditEntry.objects.of_chain(store.pk).of_session(session.pk).newest()
     if moment.chain == store.pk:
         acts = acts.filter(seq__lte=moment.seq)
@@ -139,9 +162,22 @@ def _in_store(session: Session, store: MemoryStore, moment: Moment) -> tuple[lis
             by_version.setdefault(version, []).append((seq, at, first, last))
     ids = list(by_version)[: MOST + 1]
     versions = MemoryVersion.objects.filter(store=store).defer("commitment", "salt").in_bulk(ids)
-    totals = line_counts([store.pk], ids)
-    pieces = [_piece(store, versions[id], by_version[id], totals.get(id)) for id in ids if id in versions]
-    return pieces, len(looked) > LOOK or len(by_version) > len(ids)
+    cut = len(looked) > LOOK or len(by_version) > len(ids)
+    return _Seen(store, by_version, versions, line_counts([store.pk], ids), cut)
+
+
+def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) -> Known:
+    """Return what was known of the calls that count; `counts` takes the chain, seq and time of a call."""
+    pieces: list[Piece] = []
+    more = False
+    for of_store in seen:
+        more = more or of_store.cut
+        for id, version in of_store.versions.items():
+            calls = [call for call in of_store.calls[id] if counts(of_store.store.pk, call[0], call[1])]
+            if calls:
+                pieces.append(_piece(of_store.store, version, calls, of_store.totals.get(id)))
+    pieces.sort(key=lambda piece: (piece.last, piece.seq), reverse=True)
+    return Known(pieces[:MOST], more or len(pieces) > MOST)
 
 
 def _piece(store: MemoryStore, version: MemoryVersion, calls: Sequence[_Call], total: int | None) -> Piece:

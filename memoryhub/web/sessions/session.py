@@ -18,6 +18,7 @@ from memoryhub.web.common.access import in_store, person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.sessions import known
 from memoryhub.web.sessions.calls import calls_of, figures_of, stores_of
+from memoryhub.web.sessions.story import story_of
 
 PAGE = 30
 COUNTED = 100
@@ -126,12 +127,12 @@ def session(request: Request, session_id: str) -> HttpResponse:
     stores = stores_of(found, user) if found else []
     if found is None or not stores:
         raise Http404
-    problem = ""
+    problem, raw = "", "raw" in request.GET
     try:
-        calls = calls_of(found, stores, request.GET.get("after"), request.GET.get("before"))
+        calls = calls_of(found, stores, request.GET.get("after"), request.GET.get("before"), raw=raw)
     except BadPlace:
         problem = _("This link is out of date. Here are the first calls of the session.")
-        calls = calls_of(found, stores)
+        calls = calls_of(found, stores, raw=raw)
     moment = known.moment_of(request.GET, found, stores)
     return render(
         request,
@@ -142,6 +143,8 @@ def session(request: Request, session_id: str) -> HttpResponse:
             "stores": stores,
             "several": len(stores) > 1,
             "calls": calls,
+            "story": story_of(found, stores, calls),
+            "raw": raw,
             "figures": figures_of(found, stores),
             "problem": problem or moment.problem,
             "moment": moment,

@@ -1,0 +1,211 @@
+"""A session as a story: its calls in words, the gaps between them to scale, runs of calls together, and what arose."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby, pairwise
+
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, Session
+from memoryhub.web.common import kinds
+from memoryhub.web.common.acts import act_words
+from memoryhub.web.sessions.calls import Call, Calls
+from memoryhub.web.sessions.known import Known, Piece, known_before
+
+RUN = 4
+"""From this many in a row on, calls that read or that failed are one step."""
+NAMED = 3
+"""How many paths the words of a run name."""
+GAP, LONGEST_GAP = 12, 96
+"""The mean height of the gaps between steps, and the greatest, in pixels."""
+WORTH_SAYING = timedelta(minutes=1)
+_ANY = datetime(2001, 1, 1, tzinfo=UTC)
+MOST_FINDINGS = 100
+FEW = 4
+"""How many of the versions that a session knew are named beside a finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arose:
+    """A finding that arose in the version that a call made, and the URL of its line."""
+
+    finding: Finding
+    url: str
+
+    @property
+    def label(self) -> str:
+        return kinds.label(self.finding.kind)
+
+    @property
+    def icon(self) -> str:
+        return kinds.icon_of(self.finding.kind)
+
+    @property
+    def says(self) -> str:
+        return "" if self.finding.in_path else kinds.says(self.finding.kind)
+
+    @property
+    def is_open(self) -> bool:
+        return self.finding.state == FindingState.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A call with what it did in words, the findings that arose in it, and what the session knew by then."""
+
+    call: Call
+    words: str
+    arose: Sequence[Arose]
+    knew: Known | None
+
+    @property
+    def knew_last(self) -> Sequence[Piece]:
+        """Return what the session had seen last before the call."""
+        return self.knew.pieces[:FEW] if self.knew else ()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether the call may be folded: it changed nothing, or it failed."""
+        return not self.call.entry.ok or self.call.entry.command == "view"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The time before a step: its height in pixels, and words if it is long. `is_cut`: it would be higher."""
+
+    height: int
+    words: str
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call, or a run of calls that are shown folded; `gap` is None for the first step of the page."""
+
+    calls: Sequence[Told]
+    gap: Gap | None
+
+    @property
+    def first(self) -> Told:
+        return self.calls[0]
+
+    @property
+    def last(self) -> Told:
+        return self.calls[-1]
+
+    @property
+    def is_run(self) -> bool:
+        return len(self.calls) > 1
+
+    @property
+    def words(self) -> str:
+        """Return what the calls of a run did."""
+        count = {"count": len(self.calls)}
+        if self.first.call.entry.ok:
+            return ngettext("read %(count)s time", "read %(count)s times", count["count"]) % count
+        return ngettext("%(count)s call failed", "%(count)s calls failed", count["count"]) % count
+
+    @property
+    def paths(self) -> Sequence[str]:
+        return list(dict.fromkeys(told.call.entry.path or "/" for told in self.calls))
+
+    @property
+    def named(self) -> Sequence[str]:
+        return self.paths[:NAMED]
+
+    @property
+    def rest(self) -> int:
+        return len(self.paths) - len(self.named)
+
+
+def story_of(session: Session, stores: Sequence[MemoryStore], calls: Calls) -> list[Step]:
+    """Return the steps of a page of calls."""
+    arose = _arose([call for call in calls.rows if call.change])
+    knew = known_before(session, stores, [call.entry for call in calls.rows if call.key in arose])
+    told = [Told(call, words_of(call), arose.get(call.key, ()), knew.get(call.key)) for call in calls.rows]
+    return _steps(list(_runs(told)))
+
+
+def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
+    """Return the findings that arose in the versions that calls made, by chain and seq, without dismissed ones."""
+    made = {call.version.pk: call for call in writes if call.version}
+    found: dict[tuple[str, int], list[Arose]] = defaultdict(list)
+    if made:
+        of_stores = Finding.objects.filter(store_id__in={call.store.pk for call in made.values()})
+        memories = {call.version.memory_id for call in made.values() if call.version}
+        rows = of_stores.filter(memory_id__in=memories, version_id__in=list(made)).order_by("id")
+        for finding in rows.exclude(state=FindingState.DISMISSED)[:MOST_FINDINGS]:
+            call = made[finding.version_id]
+            url = call.version_url if finding.in_path else f"{call.version_url}#L{finding.line}"
+            found[call.key].append(Arose(finding, url))
+    return found
+
+
+def _runs(told: Sequence[Told]) -> Iterator[list[Told]]:
+    """Yield the calls of each step: a run of quiet calls of one kind together, every other call alone."""
+    for is_quiet, some in groupby(told, lambda one: (one.is_quiet, one.call.entry.ok) if one.is_quiet else None):
+        run = list(some)
+        if is_quiet and len(run) >= RUN:
+            yield run
+        else:
+            yield from ([one] for one in run)
+
+
+def _steps(runs: Sequence[list[Told]]) -> list[Step]:
+    ends = [(before[-1].call.entry.at, after[0].call.entry.at) for before, after in pairwise(runs)]
+    waits = [max(timedelta(), end - start) for start, end in ends]
+    total = sum(waits, timedelta())
+    scale = GAP * len(waits) / total.total_seconds() if total else 0.0
+    gaps = [None, *(_gap(wait, scale) for wait in waits)]
+    return [Step(run, gap) for run, gap in zip(runs, gaps, strict=False)]
+
+
+def _gap(wait: timedelta, scale: float) -> Gap:
+    height = round(wait.total_seconds() * scale)
+    words = ""
+    if height > GAP and wait >= WORTH_SAYING:
+        words = _("%(time)s later") % {"time": timesince(_ANY, _ANY + wait, depth=1)}
+    return Gap(min(height, LONGEST_GAP), words, height > LONGEST_GAP)
+
+
+# ------------------------------------------------------------------------------------------------ in words
+
+
+def words_of(call: Call) -> str:
+    """Return what a call did, or tried to do, to what its path names."""
+    entry = call.entry
+    if not entry.ok:
+        return _tried(entry)
+    if entry.command == "view":
+        return _("read") if call.version else _("listed")
+    if entry.command == "create" and call.version and call.version.number > 1:
+        return _("rewrote")
+    if entry.command in ("str_replace", "insert"):
+        return _changed(call)
+    return act_words(entry.command)
+
+
+def _tried(entry: AuditEntry) -> str:
+    words = {
+        "view": _("tried to read"),
+        "create": _("tried to create"),
+        "str_replace": _("tried to replace text in"),
+        "insert": _("tried to add text to"),
+        "delete": _("tried to delete"),
+        "rename": _("tried to rename"),
+    }
+    return words.get(entry.command or "") or _("tried: %(act)s") % {"act": act_words(entry.command)}
+
+
+def _changed(call: Call) -> str:
+    added, removed = call.added or 0, call.removed or 0
+    if removed and added:
+        return ngettext("replaced a line in", "replaced %(count)s lines in", removed) % {"count": removed}
+    if removed:
+        return ngettext("took a line out of", "took %(count)s lines out of", removed) % {"count": removed}
+    if added:
+        return ngettext("added a line to", "added %(count)s lines to", added) % {"count": added}
+    return _("replaced text in") if call.entry.command == "str_replace" else _("added text to")
