@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -74,6 +74,25 @@ def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> lis
         for store in sorted(by_store)
         if store in stores
     ]
+
+
+def with_earlier(parts: Iterable[Part]) -> list[Part]:
+    """Return the parts with the number of earlier versions that an approval includes, in one query for 500 memories."""
+    return [replace(part, earlier=sum(_earlier(part, few) for few in in_parts(part.memories))) for part in parts]
+
+
+def _earlier(part: Part, memories: Sequence[str]) -> int:
+    """Return how many unreviewed versions of these memories come before the newest one that the part has of each."""
+    waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories).unreviewed()
+    rows, chosen = list(waiting.values_list("pk", "memory_id", "number")), frozenset(part.versions)
+    last: dict[str, int] = {}
+    for pk, memory, number in rows:
+        if pk in chosen:
+            last[memory] = max(number, last.get(memory, 0))
+    return sum(
+        pk not in chosen and last.get(memory, 0) - decisions.LOOK_BACK <= number < last.get(memory, 0)
+        for pk, memory, number in rows
+    )
 
 
 def stores_to_decide(user: User) -> list[str]:

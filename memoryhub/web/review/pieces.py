@@ -33,7 +33,7 @@ from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.review import acts
 from memoryhub.web.review.decided import MOST_ENTRIES, written
 from memoryhub.web.review.filters import Filter, Wanted, resolved
-from memoryhub.web.review.parts import claims_on, found_in, parts_of_rows, stores_to_decide
+from memoryhub.web.review.parts import claims_on, found_in, parts_of_rows, stores_to_decide, with_earlier
 from memoryhub.web.review.progress import group_in, number_in, progress
 from memoryhub.web.review.queries import Page, page
 
@@ -107,7 +107,8 @@ def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
         raise PermissionDenied
     work = Work.of(request, verb)
     matching = page(work.target(list(stores)), size=COUNTED, walk=WALK_ALL)
-    parts, count = parts_of_rows(matching.rows, stores), len(matching.rows)
+    parts = with_earlier(parts_of_rows(matching.rows, stores))
+    count = sum(part.count for part in parts)
     work = replace(work, total=0 if matching.next else count)
     label = verb.ask(count) if verb.ask else ""
     button = label % {"count": number(count) + ("+" if matching.next else "")}

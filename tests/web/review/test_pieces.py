@@ -119,3 +119,19 @@ def test_stores_in_which_a_person_only_looks_are_left_out(
     assert signed_in(charlie).post(ADDRESS, {"all": "approve", "confirmed": "1"}).status_code == 403
     strange = {"all": "approve", "confirmed": "1", "from": "nowhere"}
     assert "out of date" in viewer.post(ADDRESS, strange, follow=True).content.decode()
+
+
+def test_earlier_versions_that_do_not_match_are_said_before_they_are_approved_too(
+    store: MemoryStore, agent: Agent, caller: Caller, alice: User
+) -> None:
+    other = keys_and_roles.create_agent("Other", **BY)
+    secret = keys_and_roles.issue_key(other, stores=[store], access=Access.WRITE, **BY)[1]
+    made = [Caller(store, secret).create(f"/notes/{number}.md", f"{number}\n") for number in range(3)]
+    for number in range(3):
+        caller.replace(f"/notes/{number}.md", str(number), f"{number}, later")
+    client = signed_in(alice)
+    question = asked(client, q=f"agent:{agent.pk}")
+    assert "Approve 6 versions?" in question
+    assert "including 3 earlier versions of the same memories, which you did not choose" in question
+    said = finished(client, press(client, question))
+    assert "Approved 6 versions" in said and states(made) == ["approved"] * 3
