@@ -267,7 +267,7 @@ class Application:
 def is_tool_call(environ: dict[str, Any], body: Body) -> bool:
     """Return whether a request is a tool call that is small enough for the committer to answer."""
     path = environ["PATH_INFO"]
-    if body.kept > SMALL or environ["REQUEST_METHOD"] != "POST" or not path.startswith(PREFIX):
+    if body.kept > SMALL or environ["REQUEST_METHOD"] != "POST" or not path.startswith(PREFIX) or not path.isascii():
         return False
     found = find(path[len(PREFIX) :])
     return found is not None and found[0] is TOOL_CALLS

@@ -4,8 +4,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from queue import Empty, SimpleQueue
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -52,7 +51,9 @@ class Lines(Generic[T]):
         """Keys whose used time was raised to the share, and whose first job since then has not ended."""
         self._count = 0
         self._lock = threading.Lock()
-        self._places: SimpleQueue[None] = SimpleQueue()
+        self._idle: list[threading.Lock] = []
+        """A held lock for each thread that waits for a job. To release one wakes its thread: the one that began to wait
+        last, because the processor still has its memory at hand."""
 
     def put(self, job: T, whose: object = None) -> None:
         with self._lock:
@@ -70,7 +71,8 @@ class Lines(Generic[T]):
             if whose not in self._ready:
                 self._open(whose)
             self._ready[whose].append(beside.popleft())
-            self._places.put(None)
+            if self._idle:
+                self._idle.pop().release()
         if not beside:
             self._beside.pop(whose, None)
 
@@ -82,10 +84,7 @@ class Lines(Generic[T]):
 
     def get(self) -> tuple[object, T]:
         """Wait for the next job; return (key, job). When the job has ended, call `took`, or `charge` and `done`."""
-        pause = None
         while True:
-            with suppress(Empty):
-                self._places.get(timeout=pause)
             with self._lock:
                 now = time.monotonic()
                 for whose in [whose for whose, until in self._resting.items() if until <= now]:
@@ -93,7 +92,14 @@ class Lines(Generic[T]):
                     self._let_in(whose)
                 if self._ready:
                     return self._first()
-                pause = min((until - now for until in self._resting.values()), default=None)
+                pause = min((until - now for until in self._resting.values()), default=-1.0)
+                woken = threading.Lock()
+                woken.acquire()
+                self._idle.append(woken)
+            if not woken.acquire(timeout=pause):
+                with self._lock:
+                    if woken in self._idle:
+                        self._idle.remove(woken)
 
     def _first(self) -> tuple[object, T]:
         whose = self._next()
