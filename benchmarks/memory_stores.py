@@ -200,8 +200,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--memories", type=int, default=100_000)
     arguments = parser.parse_args()
-    with running(arguments.threads) as (port, command):
-        broken = run(port, command, arguments)
+    with running(arguments.threads) as served:
+        broken = run(served.port, served.command, arguments)
     if broken:
         sys.exit("\n" + "\n".join(broken))
 

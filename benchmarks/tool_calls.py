@@ -22,6 +22,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import load
@@ -35,17 +36,24 @@ DIRECTORY_SIZE = 1000
 @contextmanager
 def server(threads: int) -> Iterator[tuple[int, str, str]]:
     """Serve a fresh hub in its own process; yield (port, store id, key)."""
-    with running(threads) as (port, command):
-        store = command("create_store", "Benchmark")
-        yield port, store, command("issue_key", "benchmark", "--store", store)
+    with running(threads) as served:
+        store = served.command("create_store", "Benchmark")
+        yield served.port, store, served.command("issue_key", "benchmark", "--store", store)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A hub that runs: its port, the id of its process, and a function that runs a management command and returns the
+    last word of its output."""
+
+    port: int
+    pid: int
+    command: Callable[..., str]
 
 
 @contextmanager
-def running(threads: int) -> Iterator[tuple[int, Callable[..., str]]]:
-    """Serve a fresh hub in its own process; yield its port, and a function that runs a management command.
-
-    The function returns the last word of the command's output.
-    """
+def running(threads: int, checkout: Path = ROOT) -> Iterator[Served]:
+    """Serve a fresh hub in its own process, with the code of a checkout."""
     directory = tempfile.mkdtemp(prefix="memoryhub-benchmark-")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -57,13 +65,13 @@ def running(threads: int) -> Iterator[tuple[int, Callable[..., str]]]:
         "DATABASE_URL": "",
         "MEMORYHUB_URL": f"http://127.0.0.1:{port}",
     }
-    manage = [sys.executable, str(ROOT / "manage.py")]
+    manage = [sys.executable, str(checkout / "manage.py")]
     process = subprocess.Popen(
         [*manage, "serve", "--port", str(port), "--threads", str(threads)], env=environment, stdout=subprocess.DEVNULL
     )
     try:
         wait_until_up(port, process)
-        yield port, lambda *arguments: last_word([*manage, *arguments], environment)
+        yield Served(port, process.pid, lambda *arguments: last_word([*manage, *arguments], environment))
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(20)
