@@ -76,14 +76,26 @@ def parts_of_rows(rows: Iterable[Row], stores: Mapping[str, MemoryStore]) -> lis
     ]
 
 
-def with_earlier(parts: Iterable[Part]) -> list[Part]:
-    """Return the parts with the number of earlier versions that an approval includes, in one query for 500 memories."""
-    return [replace(part, earlier=sum(_earlier(part, few) for few in in_parts(part.memories))) for part in parts]
+def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
+    """Return the parts of these rows with the number of earlier versions that an approval includes.
+
+    There is one query for 500 memories.
+    """
+    last: dict[str, int] = {}
+    for row in rows:
+        last[row.store] = max(row.seq, last.get(row.store, 0))
+    return [
+        replace(part, earlier=sum(_earlier(part, few, last[part.store.pk]) for few in in_parts(part.memories)))
+        for part in parts
+    ]
 
 
-def _earlier(part: Part, memories: Sequence[str]) -> int:
-    """Return how many unreviewed versions of these memories come before the newest one that the part has of each."""
-    waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories).unreviewed()
+def _earlier(part: Part, memories: Sequence[str], seq: int) -> int:
+    """Return how many unreviewed versions of these memories come before the newest one that the part has of each.
+
+    `seq` is that of the newest version of the part.
+    """
+    waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories, seq__lte=seq).unreviewed()
     rows, chosen = list(waiting.values_list("pk", "memory_id", "number")), frozenset(part.versions)
     last: dict[str, int] = {}
     for pk, memory, number in rows:

@@ -107,7 +107,7 @@ def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
         raise PermissionDenied
     work = Work.of(request, verb)
     matching = page(work.target(list(stores)), size=COUNTED, walk=WALK_ALL)
-    parts = with_earlier(parts_of_rows(matching.rows, stores))
+    parts = with_earlier(parts_of_rows(matching.rows, stores), matching.rows)
     count = sum(part.count for part in parts)
     work = replace(work, total=0 if matching.next else count)
     label = verb.ask(count) if verb.ask else ""
