@@ -201,6 +201,7 @@ NOT_PAGES = {
     "undo_import": "as undo_session",
     "webhook": "a page of its deliveries by their index", "edit_webhook": "one row by its id",
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
+    "guide": "a document of the checkout, and no rows",
     "first_call": "a key by its id, and few entries of its agent",
     "take_out": "a finding by its id, and a comparison of two texts",
     "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",

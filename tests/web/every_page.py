@@ -60,6 +60,8 @@ def _of_the_hub() -> Iterator[Page]:
     yield page("hub_limits")
     yield page("hub_background")
     yield page("api_docs")
+    yield page("guide")
+    yield page("guide", called="guide-retention", topic="retention")
 
 
 def _of_a_store(store: MemoryStore) -> Iterator[Page]:

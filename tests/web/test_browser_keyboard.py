@@ -98,11 +98,13 @@ def test_the_drawer_of_a_telephone_opens_and_closes_by_keys(desk: Page) -> None:
     expect(button).to_be_focused()
 
 
-def test_a_question_mark_lists_the_shortcuts_of_the_page(desk: Page) -> None:
+def test_a_question_mark_opens_the_guide_at_the_page_and_lists_its_keys(desk: Page) -> None:
     desk.keyboard.press("?")
     dialog = desk.get_by_role("dialog")
     expect(dialog).to_be_visible()
-    for label in ("Show this list", "Go to the memory stores", "Edit", "Permanent link"):
+    expect(dialog.get_by_role("heading", name="The life line of a memory")).to_be_visible()
+    expect(dialog.get_by_text("A dot is a read")).to_be_visible()
+    for label in ("Show this help", "Go to the memory stores", "Edit", "Permanent link"):
         expect(dialog.get_by_text(label, exact=True)).to_be_visible()
     desk.keyboard.press("e")
     expect(dialog).to_be_visible()

@@ -10,7 +10,7 @@ from memoryhub.models import MemoryStore, Role, User
 
 OWN: dict[str, str | Promise] = {
     "account": gettext_lazy("Your settings"), "saved_views": gettext_lazy("Saved views"),
-    "api_docs": gettext_lazy("API"),
+    "guide": gettext_lazy("Guide"), "api_docs": gettext_lazy("API"),
 }  # fmt: skip
 OF_THE_HUB: dict[str, str | Promise] = {
     "hub_limits": gettext_lazy("Limits"), "hub_rules": gettext_lazy("Sensitive text"),

@@ -1,5 +1,5 @@
-// Keyboard shortcuts: elements declare theirs by data-shortcut ("e", "g s", "/"), and the dialog behind `?` lists those
-// of the page. They do not work inside a field; single keys can be switched off (data-single-keys="off" on the body).
+// Keyboard shortcuts: elements declare theirs by data-shortcut ("e", "g s", "/"), and the help behind `?` lists
+// those of the page. They do not work inside a field; single keys can be switched off (data-single-keys="off" on the body).
 
 const SEQUENCE_WITHIN = 1200; // milliseconds between `g` and the next key
 // Elements in which letters are typed or select an option; a focused box or switch is not one of them.
@@ -46,14 +46,13 @@ function step(by) {
   const all = [...document.querySelectorAll("[data-list-item]")].filter(visible);
   const at = all.findIndex((item) => item.contains(document.activeElement));
   const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
-  const link = next?.querySelector(".row-link, a[href], button");
+  const link = next?.matches("summary") ? next : next?.querySelector(".row-link, a[href], button");
   link?.focus();
   next?.scrollIntoView({ block: "nearest" });
   return link != null;
 }
 
-function listHelp() {
-  const dialog = document.getElementById("shortcuts");
+function listKeys(dialog) {
   const list = dialog.querySelector("[data-shortcut-list]");
   for (const old of list.querySelectorAll("[data-listed]")) old.remove();
   for (const row of list.querySelectorAll("[data-shortcut-for]")) row.hidden = !document.querySelector(row.dataset.shortcutFor);
@@ -64,6 +63,11 @@ function listHelp() {
     list.append(helpRow(element));
   }
   dialog.querySelector("[data-single-keys-off]").hidden = singleKeys();
+}
+
+function openHelp() {
+  const dialog = document.getElementById("help");
+  listKeys(dialog);
   dialog.showModal();
 }
 
@@ -86,7 +90,7 @@ function single(key, now) {
   const element = ofLine(keys) ?? bound(keys);
   if (element) return run(element), true;
   if (isPrefix(key)) return (pending = key), (pendingAt = now), true;
-  if (key === "?") return listHelp(), true;
+  if (key === "?") return openHelp(), true;
   return (key === "j" && step(1)) || (key === "k" && step(-1));
 }
 
@@ -104,4 +108,7 @@ document.addEventListener("keydown", (event) => {
   if (command && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "s") return save(event);
   if (command || event.altKey || !singleKeys() || dialogOpen() || event.target.closest?.(FIELDS)) return;
   if (single(event.key, event.timeStamp)) event.preventDefault();
+});
+document.addEventListener("click", (event) => {
+  if (event.target.closest('[data-dialog="help"]')) listKeys(document.getElementById("help"));
 });

@@ -352,7 +352,7 @@ def test_a_question_mark_lists_the_keys_of_a_conflict(desk: Page, live_server: L
 def listed(page: Page) -> set[str]:
     """What the dialog behind `?` lists: the keys of each row, each row with words."""
     press(page, "?")
-    dialog = page.get_by_role("dialog", name="Keyboard shortcuts of this page")
+    dialog = page.get_by_role("dialog", name="Help")
     expect(dialog).to_be_visible()
     rows = dialog.locator(".shortcut-list > div:visible")
     words = rows.locator("dt").all_inner_texts()
