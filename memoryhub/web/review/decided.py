@@ -31,7 +31,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
-from memoryhub.web.review.progress import group_in, number_in, progress
+from memoryhub.web.review.progress import group_in, number_in, progress, signed_group
 
 SIZE = 20
 PART, PARTS = 50, 5
@@ -165,7 +165,7 @@ def _undo(request: Request, entries: Sequence[tuple[MemoryStore, int]]) -> HttpR
             break
     if left:
         rest = written((store.pk, seq) for store, seq in left)
-        fields = {"entries": rest, "group": doing.group, "undone": count, "total": total}
+        fields = {"entries": rest, "group": signed_group(doing.group or ""), "undone": count, "total": total}
         said = _("Undid %(done)s of %(total)s entries.") % {"done": total - len(left), "total": total}
         return progress(request, reverse("undo_decisions"), fields, said, 100 * (total - len(left)) // total)
     _say_undone(request, count)

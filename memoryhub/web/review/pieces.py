@@ -34,7 +34,7 @@ from memoryhub.web.review import acts
 from memoryhub.web.review.decided import MOST_ENTRIES, written
 from memoryhub.web.review.filters import Filter, Wanted, resolved
 from memoryhub.web.review.parts import claims_on, found_in, parts_of_rows, stores_to_decide, with_earlier
-from memoryhub.web.review.progress import group_in, number_in, progress
+from memoryhub.web.review.progress import group_in, number_in, progress, signed_group
 from memoryhub.web.review.queries import Page, page
 
 PIECE = MOST
@@ -89,8 +89,9 @@ class Work:
     def fields(self) -> Mapping[str, Any]:
         """Return what the form passes on."""
         return {
-            "all": self.verb.name, "confirmed": "1", "q": self.words, "group": self.group, "until": self.until,
-            "total": self.total, "from": self.place, "done": self.done, "entries": written(self.entries),
+            "all": self.verb.name, "confirmed": "1", "q": self.words, "group": signed_group(self.group),
+            "until": self.until, "total": self.total, "from": self.place, "done": self.done,
+            "entries": written(self.entries),
         }  # fmt: skip
 
     def target(self, stores: Sequence[str]) -> Wanted:

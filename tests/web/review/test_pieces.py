@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryhub import ids
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, AuditEntry, Memory, MemoryStore, Role, User
@@ -94,6 +95,13 @@ def test_they_are_taken_back_as_one(made: list[Memory], alice: User, monkeypatch
         page = client.post(reverse("undo_decisions"), form_with(page.content.decode(), "undone"))
     assert "were undone" in client.get("/review").content.decode()
     assert states(made) == ["unreviewed"] * 5
+
+
+def test_nobody_adds_pieces_to_a_group_that_the_hub_did_not_give(made: list[Memory], alice: User) -> None:
+    client, foreign = signed_in(alice), ids.new_id(ids.GROUP, timezone.now())
+    finished(client, press(client, asked(client), group=foreign))
+    groups = set(AuditEntry.objects.filter(command="approve").values_list("group", flat=True))
+    assert groups and foreign not in groups
 
 
 def test_it_can_be_stopped_and_a_filter_limits_it(made: list[Memory], caller: Caller, alice: User) -> None:
