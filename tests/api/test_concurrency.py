@@ -10,6 +10,8 @@ import pytest
 from tests.api.server import Agent, Server
 from tests.long import tried
 
+pytestmark = pytest.mark.usefixtures("audit_is_right")
+
 CLIENTS = 16
 INSERTS = tried(80)
 
@@ -49,11 +51,6 @@ def lines_of(agent: Agent, path: str) -> list[str]:
             return lines[:-1] if lines[-1] == "" else lines
 
 
-def assert_audit_is_right(server: Server) -> None:
-    verified = server.run("verify_audit", check=False)
-    assert verified.returncode == 0, verified.stdout + verified.stderr
-
-
 @pytest.mark.parametrize("one", [True, False], ids=["one memory", "many memories"])
 def test_every_acknowledged_insert_is_there_once(server: Server, one: bool) -> None:
     store, secret = server.new_store()
@@ -77,7 +74,6 @@ def test_every_acknowledged_insert_is_there_once(server: Server, one: bool) -> N
     assert len(acknowledged) == CLIENTS * INSERTS
     reader = Agent(server, store, secret)  # the server ends connections that were idle for half a minute
     assert Counter(line for path in paths for line in lines_of(reader, path)) == acknowledged
-    assert_audit_is_right(server)
 
 
 def test_a_memory_is_filled_to_its_limit_and_not_past_it(server: Server) -> None:
@@ -93,7 +89,6 @@ def test_a_memory_is_filled_to_its_limit_and_not_past_it(server: Server) -> None
     assert Counter(answer for answers in together(insert) for answer in answers) == {"ok": 100, "err": 28}
     reader = Agent(server, store, secret)
     assert lines_of(reader, "/memories/a.md") == ["x" * 1023] * 100
-    assert_audit_is_right(server)
 
 
 def test_one_block_sent_by_many_at_once_has_one_effect(server: Server) -> None:
@@ -108,7 +103,6 @@ def test_one_block_sent_by_many_at_once_has_one_effect(server: Server) -> None:
         assert len({answer[2]["content"] for answer in answers}) == 1
         assert sum("idempotent-replay" in answer[1] for answer in answers) == CLIENTS - 1
     assert lines_of(agents[0], "/memories/a.md") == [f"round {round}" for round in reversed(range(5))]
-    assert_audit_is_right(server)
 
 
 def test_one_token_with_different_inputs_at_once_runs_one_of_them(server: Server) -> None:
@@ -131,7 +125,6 @@ def test_one_path_created_by_many_at_once_is_made_once(server: Server) -> None:
         path = f"/memories/deep/{round}/a.md"
         answers = together(lambda n, p=path: agents[n].call(f"{p} {n}", command="create", path=p, file_text=str(n)))
         assert Counter(answer[0] for answer in answers) == {"ok": 1, "err": CLIENTS - 1}
-    assert_audit_is_right(server)
 
 
 def test_agents_of_one_session_name_share_one_session(server: Server) -> None:
@@ -140,7 +133,6 @@ def test_agents_of_one_session_name_share_one_session(server: Server) -> None:
     block = {"type": "tool_use", "name": "memory", "input": {"command": "view", "path": "/memories"}}
     answers = together(lambda n: agents[n].send({**block, "id": str(n)}, **{"Memoryhub-Session": "run-1"})[0])
     assert answers == [200] * CLIENTS
-    assert_audit_is_right(server)
 
 
 def test_directories_moved_and_deleted_by_many_at_once_stay_whole(server: Server) -> None:
@@ -159,4 +151,3 @@ def test_directories_moved_and_deleted_by_many_at_once_stay_whole(server: Server
                 agent.call(f"{id}-d", command="delete", path=f"/memories/{other}")
 
     together(work, 8)
-    assert_audit_is_right(server)

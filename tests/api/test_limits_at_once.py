@@ -11,9 +11,11 @@ import pytest
 
 from memoryhub.protocol import rendering
 from tests.api.server import Agent, Server
-from tests.api.test_concurrency import assert_audit_is_right, lines_of, together
+from tests.api.test_concurrency import lines_of, together
 from tests.fixtures import PASSWORD
 from tests.web.browser_forms import form_with
+
+pytestmark = pytest.mark.usefixtures("audit_is_right")
 
 CLIENTS = 8
 LIMIT = 1000
@@ -220,7 +222,6 @@ def test_bytes_and_memories_are_never_too_many(scene: Scene) -> None:
     for start, let in zip(STARTS, (3, 3, 2), strict=True):  # what agents were refused is in the audit, once
         told = facts[f"from {start}"]
         assert (told["calls"], told["refused"]) == (CLIENTS, CLIENTS - let)
-    assert_audit_is_right(scene.server)
 
 
 def test_versions_are_never_too_many(scene: Scene) -> None:

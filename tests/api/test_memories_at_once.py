@@ -4,8 +4,12 @@ import json
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from tests.api.server import Agent, Server
-from tests.api.test_concurrency import assert_audit_is_right, together
+from tests.api.test_concurrency import together
+
+pytestmark = pytest.mark.usefixtures("audit_is_right")
 
 CLIENTS = 8
 LINES = 12
@@ -54,7 +58,6 @@ def test_updates_with_preconditions_lose_nothing(server: Server) -> None:
     text = Client(server, store, secret).send("GET", f"/{memory}")[1]["content"]
     expected = Counter(f"{number:02}-{count:03}" for number in range(CLIENTS) for count in range(LINES))
     assert Counter(text.splitlines()) == expected
-    assert_audit_is_right(server)
 
 
 def test_one_of_many_makes_a_memory_and_the_others_learn_whose_it_is(server: Server) -> None:
