@@ -29,8 +29,6 @@ from tests.redaction.texts import AWKWARD, WIDE, Source
 from tests.web.history.versions import Caller
 from tests.write_guard import arranging
 
-COUNT = 500
-
 
 @dataclass
 class Planter:
@@ -49,9 +47,7 @@ class Planter:
         ):  # fmt: skip
             plant()
         self.source.take("nowhere", 0)
-        rest = COUNT - len(self.source.given)
-        assert rest >= 0
-        for number, text in enumerate(self.source.take("a head among others", rest)):
+        for number, text in enumerate(self.source.take("a head among others", 35)):
             self.create(f"/rest/{number % 7}/{number}.md", f"begin {text} end\n")
         self.caller.call("view", path="/memories")
 
@@ -148,21 +144,25 @@ class Planter:
     # -------------------------------------------------------------------------------------------- people
 
     def edits(self) -> None:
+        people = self.source.few(10)
         for number, text in enumerate(self.source.take("a person's edit", 10)):
             done = curation.create(self.store.pk, f"/people/{number}.md", "one\n", self.act())
             sha256 = hashlib.sha256(b"one\n").hexdigest()
             curation.edit(self.store.pk, str(done.memory), f"{text}\n", sha256, self.act())
         for number, text in enumerate(self.source.take("the note of an edit", 20)):
-            curation.rename(self.store.pk, f"/people/{number % 10}.md", "/people/moving.md", self.act(text))
-            curation.rename(self.store.pk, "/people/moving.md", f"/people/{number % 10}.md", self.act())
+            here = f"/people/{number % people}.md"
+            curation.rename(self.store.pk, here, "/people/moving.md", self.act(text))
+            curation.rename(self.store.pk, "/people/moving.md", here, self.act())
 
     def reviews(self) -> None:
-        texts = iter(self.source.take("the note of a review", 20))
+        notes = self.source.take("the note of a review", 20)
+        half = len(notes) // 2
         waiting = MemoryVersion.objects.filter(store=self.store, review_state="unreviewed").order_by("seq")
-        for version in waiting[:10]:
-            decisions.approve(self.store.pk, version.pk, self.act(next(texts)), earlier=0)
-        for memory in Memory.objects.live().filter(store=self.store, flagged=False).order_by("pk")[:10]:
-            decisions.flag(self.store.pk, [memory.head_id], self.act(next(texts)))
+        for version, text in zip(waiting[:half], notes[:half], strict=True):
+            decisions.approve(self.store.pk, version.pk, self.act(text), earlier=0)
+        memories = Memory.objects.live().filter(store=self.store, flagged=False).order_by("pk")[: len(notes) - half]
+        for memory, text in zip(memories, notes[half:], strict=True):
+            decisions.flag(self.store.pk, [memory.head_id], self.act(text))
         memory = Memory.objects.at("/log.md").get(store=self.store)
         for text in self.source.take("the note of a finding", 5):
             with arranging():

@@ -44,17 +44,21 @@ class Secret:
 
 
 class Source:
-    """Gives each place its own secrets and keeps them all."""
+    """Gives each place its own secrets and keeps them all; of the count that is asked for, a share."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
+    def __init__(self, seed: int, share: int = 1) -> None:
+        self.random, self.share = Random(seed), share
         self.given: list[Secret] = []
 
     def take(self, place: str, count: int, low: int = 20, high: int = 60, letters: str = PLAIN) -> list[str]:
         """So many texts of `low` to `high` characters; the first and the last one are plain letters."""
-        texts = [self._text(self.random.randint(low, high), letters) for _ in range(count)]
+        texts = [self._text(self.random.randint(low, high), letters) for _ in range(self.few(count))]
         self.given += [Secret(text, place) for text in texts]
         return texts
+
+    def few(self, count: int) -> int:
+        """So many in the long form, and a share of them, but two, in the short one."""
+        return min(count, max(2, count // self.share))
 
     def _text(self, length: int, letters: str) -> str:
         inner = "".join(self.random.choices(letters, k=length - 2))
