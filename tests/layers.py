@@ -40,7 +40,7 @@ ROOMS = {
     },
     "web": {
         "common": "", "agents": "", "retention": "", "transfer": "", "webhooks": "", "background": "",
-        "accounts": "agents", "stores": "accounts agents",
+        "accounts": "agents", "stores": "accounts agents dashboards",
         "audit": "retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit retention transfer",
         "history": "audit memories", "erasure": "history", "sessions": "audit history",

@@ -26,13 +26,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One entry of a chart's legend; `number` selects its colour."""
+    """One entry of a chart's legend; `number` selects its colour, `title` is a technical name for a tooltip."""
 
     number: int
     name: str
     total: str
     url: str
-    mono: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

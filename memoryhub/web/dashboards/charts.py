@@ -8,6 +8,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import charts
+from memoryhub.actions.core.commands import COMMANDS as COMMANDS_IN_WORDS
 from memoryhub.actions.figures import Delta
 from memoryhub.protocol.kinds import Kind
 from memoryhub.templatetags.look import size
@@ -41,7 +42,7 @@ def commands_over_time(found: Figures, among: Sequence[Column], links: Links) ->
 
     rows = [
         [
-            _of_column(column, links),
+            day_cell(column, links),
             *(Cell(counts[at, command], number(counts[at, command]), link(at, command)) for command in used),
             _sum(sum(counts[at, command] for command in used), links.column(column)),
         ]
@@ -54,11 +55,11 @@ def commands_over_time(found: Figures, among: Sequence[Column], links: Links) ->
             "count": number(total), "first": _day(among[0].start), "last": _day(_last(among)),
         },
         [_("Day"), *map(_named, used), _("All")], rows, empty="" if total else _("Nothing happened in these days."),
-        drawn=drawn, marks=_of_commands(drawn, used, among, link), labels=_labels(among),
-        ticks=_ticks(drawn.ticks, number), wide=True,
+        drawn=drawn, marks=_of_commands(drawn, used, among, link), labels=column_labels(among),
+        ticks=ticks_of(drawn.ticks, number), wide=True,
         legend=[
             Series(_colour(command), _named(command), number(sums[command]), links.audit(
-                **days(among[0].start), **({"command": command} if command else {})), mono=bool(command))
+                **days(among[0].start), **({"command": command} if command else {})), title=command)
             for command in used
         ],
     )  # fmt: skip
@@ -98,7 +99,7 @@ def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> P
     ]  # fmt: skip
     rows = [
         [
-            _of_column(column, links), Cell(reads[at], number(reads[at]), link(at, 0)),
+            day_cell(column, links), Cell(reads[at], number(reads[at]), link(at, 0)),
             Cell(writes[at], number(writes[at]), link(at, 1)),
         ]
         for at, column in reversed(list(enumerate(among)))
@@ -112,7 +113,8 @@ def reads_and_writes(found: Figures, among: Sequence[Column], links: Links) -> P
         },
         [_("Day"), _("Reads"), _("Writes")], rows,
         empty="" if any(total) else _("Nothing was read or written in these days."),
-        drawn=drawn, marks=marks, labels=_labels(among), ticks=_ticks(drawn.ticks, lambda value: number(abs(value))),
+        drawn=drawn, marks=marks, labels=column_labels(among),
+        ticks=ticks_of(drawn.ticks, lambda value: number(abs(value))),
         legend=[
             Series(9, _("Reads"), number(total[0]), links.audit(**since, command=READ, outcome="ok")),
             Series(10, _("Writes"), number(total[1]), links.audit(**since, outcome="ok")),
@@ -152,15 +154,15 @@ def _line(
     ]
     rows = [
         [
-            _of_column(column, links), Cell(values[at], shown(values[at])),
+            day_cell(column, links), Cell(values[at], shown(values[at])),
             Cell(added[at].versions, number(added[at].versions)),
         ]
         for at, column in reversed(list(enumerate(among)))
     ]  # fmt: skip
     return Picture(
         name, "line", title, says % {"count": shown(values[-1]), "day": _day(_last(among))},
-        [_("Day"), title, _("Versions written")], rows, drawn=drawn, marks=marks, labels=_labels(among),
-        ticks=_ticks(drawn.ticks, shown), series=series,
+        [_("Day"), title, _("Versions written")], rows, drawn=drawn, marks=marks, labels=column_labels(among),
+        ticks=ticks_of(drawn.ticks, shown), series=series,
         empty="" if any(values) else _("No memory has been stored here yet."),
     )  # fmt: skip
 
@@ -253,7 +255,8 @@ def _by_column(
 
 
 def _named(command: str) -> str:
-    return command or _("others")
+    """Return what a command did in plain words, such as “replaced text”."""
+    return str(COMMANDS_IN_WORDS[command].did) if command else _("others")
 
 
 def _last(among: Sequence[Column]) -> date:
@@ -264,7 +267,8 @@ def _day(day: date) -> str:
     return date_format(day, "j F Y")
 
 
-def _of_column(column: Column, links: Links) -> Cell:
+def day_cell(column: Column, links: Links) -> Cell:
+    """Return the first cell of a column's row, with a link to the audit of its days."""
     return Cell(column.start.isoformat(), column.name, links.column(column))
 
 
@@ -272,7 +276,7 @@ def _sum(value: int, url: str) -> Cell:
     return Cell(value, number(value), url)
 
 
-def _labels(among: Sequence[Column]) -> list[Label]:
+def column_labels(among: Sequence[Column]) -> list[Label]:
     """Return the labels below the columns; with many columns, the last label is right-aligned."""
     count = len(among)
     found = [Label(charts.middle(at, count), among[at].label) for at in charts.labelled(count)]
@@ -281,5 +285,6 @@ def _labels(among: Sequence[Column]) -> list[Label]:
     return found
 
 
-def _ticks(ticks: Iterable[charts.Tick], shown: Callable[[int], str]) -> list[tuple[float, str]]:
+def ticks_of(ticks: Iterable[charts.Tick], shown: Callable[[int], str]) -> list[tuple[float, str]]:
+    """Return the lines of a scale: (height, label)."""
     return [(tick.y, shown(tick.value)) for tick in ticks]

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memoryhub import ids
 from memoryhub.actions.transfer.export_entries import export_table
-from memoryhub.models import Agent, MemoryStore, Role, User
+from memoryhub.models import Agent, MemoryStore, RetentionPolicy, Role, User
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import act, in_store, person, signed_in
 from memoryhub.web.common.pictures import Picture
@@ -23,6 +23,7 @@ from memoryhub.web.common.tables import download
 from memoryhub.web.dashboards import (
     charts,
     figures as dashboards_figures,
+    findings,
     lists as dashboards_lists,
     stores as dashboards_stores,
     tree_map,
@@ -57,21 +58,18 @@ class Board:
 @require_GET
 @signed_in
 def overview(request: Request) -> HttpResponse:
-    """Show the dashboard of the person's active stores; `after` is the cursor of the list of stores."""
+    """Show the dashboard of the person's active stores together, or of one of them."""
     mine, now = MemoryStore.objects.visible_to(person(request)).active(), timezone.now()
     chosen = Chosen.of(request.GET.dict(), default="7")
     board, one = _of_person(mine, chosen, now)
-    rows = dashboards_stores.page(mine, request.GET.get("after", ""), board.more, board.today)
     return render(
         request,
         "dashboards/overview.html",
         {
             **_shown(board, _agents(request, board.stores)),
-            "page": rows,
             "one": one,
-            "after": request.GET.get("after"),
             "stores": mine.by_name()[:SUGGESTED],
-            "pictures": _pictures(board, one.pk if one else ""),
+            "pictures": _pictures(board, one),
             "tiles": tiles_of_all(board.figures, board.stores, board.today, one.pk if one else ""),
             "acts": dashboards_stores.acts_of_people(board.stores, board.today),
             "most": MOST_STORES,
@@ -92,7 +90,7 @@ def store_overview(request: Request, store: MemoryStore) -> HttpResponse:
             store,
             tab="overview",
             **_shown(board, _agents(request, board.stores)),
-            pictures=_pictures(board, store.pk),
+            pictures=_pictures(board, store),
             standing=_standing(store, board.now),
             tiles=tiles_of_store(board.figures, store, board.today),
         ),
@@ -105,7 +103,7 @@ def export_overview(request: Request) -> HttpResponse:
     """Download the table of one chart as CSV or JSON, with the parameters of the page."""
     mine = MemoryStore.objects.visible_to(person(request)).active()
     board, one = _of_person(mine, Chosen.of(request.POST.dict(), default="7"), timezone.now())
-    return _export(request, board, _pictures(board, one.pk if one else ""), None)
+    return _export(request, board, _pictures(board, one), None)
 
 
 @require_POST
@@ -113,7 +111,7 @@ def export_overview(request: Request) -> HttpResponse:
 def export_store_overview(request: Request, store: MemoryStore) -> HttpResponse:
     """Download the table of one chart of a store."""
     board = _of_stores([store.pk], Chosen.of(request.POST.dict()), timezone.now())
-    return _export(request, board, [*_pictures(board, store.pk), *_standing(store, board.now)], store.pk)
+    return _export(request, board, [*_pictures(board, store), *_standing(store, board.now)], store.pk)
 
 
 def _standing(store: MemoryStore, now: datetime) -> list[Picture]:
@@ -149,25 +147,34 @@ def _of_stores(stores: Sequence[str], chosen: Chosen, now: datetime) -> Board:
     return Board(stores, chosen, now, more, found, start)
 
 
-def _pictures(board: Board, store_id: str) -> list[Picture]:
+def _pictures(board: Board, store: MemoryStore | None) -> list[Picture]:
+    store_id = store.pk if store else ""
     among, links = columns(board.start, board.today), Links(store_id, board.chosen.agent)
     names = _names({author for author, _ok in board.figures.authors})
     before, by_day = dashboards_figures.growth_of(board.stores, board.more, among[0].start)
     whole = Links(store_id)
+    found = [findings.over_time(store, among, whole)] if store else []
     return [
         charts.commands_over_time(board.figures, among, links),
         charts.reads_and_writes(board.figures, among, links),
         charts.errors(board.figures, board.start, links),
+        *found,
         *charts.growth(before, by_day, among, whole),
         charts.by_author(board.figures, names, board.start, whole),
     ]
 
 
 def _names(authors: set[str]) -> Mapping[str, tuple[str, str]]:
-    """Return (kind, name) for agents and people by id."""
+    """Return (kind, name) for agents, people and retention policies by id."""
     agents = Agent.objects.filter(pk__in=[author for author in authors if author.startswith(ids.AGENT)])
     people = User.objects.filter(pk__in=[author for author in authors if author.startswith(ids.USER)])
-    return {agent.pk: ("key", str(agent)) for agent in agents} | {user.pk: ("user", str(user)) for user in people}
+    policies = RetentionPolicy.objects.filter(pk__in=[author for author in authors if author.startswith(ids.POLICY)])
+    return {
+        **{author: ("system", _("A deleted retention policy")) for author in authors if author.startswith(ids.POLICY)},
+        **{policy.pk: ("system", policy.name) for policy in policies},
+        **{agent.pk: ("key", str(agent)) for agent in agents},
+        **{user.pk: ("user", str(user)) for user in people},
+    }
 
 
 def _name_in(stores: Sequence[str], author: str) -> str:

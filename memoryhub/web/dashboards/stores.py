@@ -1,4 +1,4 @@
-"""The overview of a person: each store with its activity and what awaits review, and the latest acts of people."""
+"""What happened in stores lately: their activity, what awaits review, and the latest acts of people."""
 
 import heapq
 from collections import Counter
@@ -10,17 +10,15 @@ from itertools import islice
 from django.db.models import Max, OuterRef, Subquery
 
 from memoryhub import charts, ids
-from memoryhub.models import Activity, AuditChain, AuditEntry, MemoryStore, MemoryVersion
+from memoryhub.models import Activity, AuditEntry, MemoryStore, MemoryVersion
 from memoryhub.models.figures import OK
-from memoryhub.models.stores import MemoryStoreQuerySet
 from memoryhub.web.audit.filters import NO_FILTER
 from memoryhub.web.audit.rows import Row as Act, rows_of
 from memoryhub.web.audit.sentences import words_of
-from memoryhub.web.dashboards.figures import Newer
+from memoryhub.web.dashboards.figures import Newer, newer
 from memoryhub.web.dashboards.links import Links, days
 from memoryhub.web.dashboards.lists import MOST, at_most, review_url
 
-SIZE = 25
 SPARK_DAYS = 14
 SPARK = (112, 24)
 """The width and height of a sparkline."""
@@ -31,10 +29,9 @@ LOOKED_AT = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A store in the overview; `waiting` counts versions that await review, `points` is its sparkline."""
+class Facts:
+    """What happened in a store lately: `waiting` counts versions that await review, `points` is its sparkline."""
 
-    store: MemoryStore
     points: str
     calls: int
     waiting: int
@@ -43,50 +40,28 @@ class Row:
     review_url: str
     errors: int
     errors_url: str
-    last: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of stores; `next` is the id after which the next page begins, or None at the end."""
-
-    rows: Sequence[Row]
-    next: str | None
+def facts_of(stores: Sequence[str], today: date) -> dict[str, Facts]:
+    """Return the facts of a page of stores, by store."""
+    calls, errors = _by_day(stores, newer(stores), today - timedelta(days=SPARK_DAYS - 1))
+    return {store: _facts(store, calls, errors, today) for store in stores}
 
 
-def page(stores: MemoryStoreQuerySet, after: str, more: Newer, today: date) -> Page:
-    """Return a page of stores sorted by name, after the store with the id `after`."""
-    start = stores.filter(pk=after).first() if after else None
-    found = list((stores.following(start) if start else stores).by_name()[: SIZE + 1])
-    shown = found[:SIZE]
-    calls, errors = _by_day([store.pk for store in shown], more, today - timedelta(days=SPARK_DAYS - 1))
-    last = _last_moments([store.pk for store in shown])
-    rows = [_row(store, calls, errors, last.get(store.pk), today) for store in shown]
-    return Page(rows, shown[-1].pk if len(found) > SIZE else None)
-
-
-def _row(
-    store: MemoryStore,
-    calls: Counter[tuple[str, date]],
-    errors: Counter[tuple[str, date]],
-    last: datetime | None,
-    today: date,
-) -> Row:
-    values = [calls[store.pk, today - timedelta(days=ago)] for ago in reversed(range(SPARK_DAYS))]
+def _facts(store: str, calls: Counter[tuple[str, date]], errors: Counter[tuple[str, date]], today: date) -> Facts:
+    values = [calls[store, today - timedelta(days=ago)] for ago in reversed(range(SPARK_DAYS))]
     yesterday = today - timedelta(days=1)
     unreviewed = MemoryVersion.objects.filter(store=store).unreviewed().order_by("seq")
     waiting = len(unreviewed.values_list("seq", flat=True)[:MOST])
-    return Row(
-        store,
+    return Facts(
         charts.spark(values, *SPARK),
         sum(values),
         waiting,
         at_most(waiting),
         unreviewed.values_list("created_at", flat=True).first() if waiting else None,
-        review_url(store=store.pk),
-        errors[store.pk, today] + errors[store.pk, yesterday],
-        Links(store.pk).audit(outcome="error", **days(yesterday)),
-        last,
+        review_url(store=store),
+        errors[store, today] + errors[store, yesterday],
+        Links(store).audit(outcome="error", **days(yesterday)),
     )
 
 
@@ -102,13 +77,6 @@ def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tu
             calls[store, day] += count
             errors[store, day] += 0 if outcome == OK else count
     return calls, errors
-
-
-def _last_moments(stores: Sequence[str]) -> dict[str, datetime]:
-    """Return the time of each store's last entry."""
-    entry = AuditEntry.objects.filter(chain=OuterRef("pk"), seq=OuterRef("last_seq"))
-    chains = AuditChain.objects.filter(pk__in=stores).annotate(at=Subquery(entry.values("at")[:1]))
-    return dict(chains.values_list("pk", "at"))
 
 
 def waiting(stores: Sequence[str]) -> tuple[str, datetime | None]:

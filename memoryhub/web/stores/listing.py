@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
@@ -10,8 +10,9 @@ from django.http import QueryDict
 
 from memoryhub.models import AuditEntry, Member, MemoryStore, MemoryVersion, Role, User
 from memoryhub.models.stores import MemoryStoreQuerySet
+from memoryhub.web.dashboards.stores import Facts, facts_of
 
-SIZE = 100
+SIZE = 25
 ACTIVE, ARCHIVED, ALL = "active", "archived", "all"
 
 
@@ -39,13 +40,14 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A store with its newest version: its time, entry and author (None: it never had a memory)."""
+    """A store with what happened in it lately, and its newest version: its time, entry and author (None: none)."""
 
     store: MemoryStore
     role: Role
     changed_at: datetime | None
     changed_seq: int | None
     changed_by: str | None
+    facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +58,19 @@ class Page:
     next: str | None
 
 
-def page(user: User, chosen: Filter) -> Page:
+def page(user: User, chosen: Filter, today: date) -> Page:
     """Return the stores that the person may see and that match the filter, by name."""
     visible = MemoryStore.objects.visible_to(user)
     start = visible.filter(pk=chosen.after).first() if chosen.after else None
     found = _chosen(visible.following(start) if start else visible, chosen)
     stores = list(_with_last_change(found.by_name())[: SIZE + 1])
-    roles = _roles(user, stores)
-    rows = [_row(store, roles.get(store.id, Role.ADMIN)) for store in stores[:SIZE]]
+    roles, facts = _roles(user, stores), facts_of([store.id for store in stores[:SIZE]], today)
+    rows = [_row(store, roles.get(store.id, Role.ADMIN), facts[store.id]) for store in stores[:SIZE]]
     return Page(rows, rows[-1].store.id if len(stores) > SIZE else None)
 
 
-def _row(store: Any, role: Role) -> Row:
-    return Row(store, role, store.changed_at, store.changed_seq, store.changed_by)
+def _row(store: Any, role: Role, facts: Facts) -> Row:
+    return Row(store, role, store.changed_at, store.changed_seq, store.changed_by, facts)
 
 
 def _chosen(stores: MemoryStoreQuerySet, chosen: Filter) -> MemoryStoreQuerySet:

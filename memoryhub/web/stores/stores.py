@@ -1,8 +1,11 @@
 """Memory stores: the list, creating one, its settings, and archiving it."""
 
+from datetime import UTC
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -25,7 +28,7 @@ from memoryhub.web.stores.forms import GENERAL, StoreForm
 def listing(request: Request) -> HttpResponse:
     """List the stores in which a person has a role."""
     chosen = stores_listing.Filter.of(request.GET)
-    page = stores_listing.page(person(request), chosen)
+    page = stores_listing.page(person(request), chosen, timezone.now().astimezone(UTC).date())
     states = [
         (stores_listing.ACTIVE, _("Active")),
         (stores_listing.ARCHIVED, _("Archived")),
