@@ -1,6 +1,6 @@
 // Shows new rows of a list without moving the page: [data-tail] asks every few seconds while the page is visible. New
 // rows are inserted only while the reader is at the top of the list and is not using it; otherwise a link shows their
-// number. [data-news] asks in the same way who has changed the memory that is being edited.
+// number. [data-news] asks in the same way what has changed meanwhile; the editor asks more often, every [data-every] ms.
 
 const TAIL_EVERY = 4000;
 const NEWS_EVERY = 15000;
@@ -122,7 +122,7 @@ function tail(box) {
 
 function news(box) {
   let told = "";
-  poll(NEWS_EVERY, async () => {
+  poll(Number(box.dataset.every ?? NEWS_EVERY), async () => {
     const { part } = await fetchPart(box.dataset.news);
     const text = part?.textContent ?? "";
     if (text === told) return;

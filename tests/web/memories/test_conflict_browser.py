@@ -212,7 +212,7 @@ def test_who_edits_is_told_that_somebody_else_has_saved(
     alices = editing(page, alice)
     type_text(alices, "typing\n")
     curation.edit(memory.store_id, memory.id, TEXT + "theirs\n", memory.sha256, act(superuser))
-    page.clock.run_for(16_000)
+    page.clock.run_for(3_000)
     expect(alices.get_by_text("Root has saved version 2.")).to_be_visible()
     expect(alices.locator(".cm-content")).to_be_focused()
     expect(alices.locator("textarea[name=text]")).to_have_value("typing\n")
