@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.conf import settings
+from django.test import override_settings
 from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import User
+from tests.api.server import collected
 from tests.fixtures import signed_in
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -24,6 +27,8 @@ PATIENCE = 30_000
 """Milliseconds: what does not come at all is as wrong as before, and a busy machine is no mistake of the hub."""
 
 expect.set_options(timeout=PATIENCE)
+
+SHIPPED = {"BACKEND": "memoryhub.web.common.assets.JoinedStaticFilesStorage"}
 
 MISSING = "There is no Chromium on this machine (or name it in MEMORYHUB_CHROMIUM): browser tests need one."
 
@@ -138,6 +143,24 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
     return {**browser_context_args, **own}
 
 
+@pytest.fixture(scope="session")
+def live_server() -> Iterator[LiveServer]:
+    """The hub in a thread, with the static files as `collectstatic` leaves them: two for each page, not fifty."""
+    with override_settings(STATIC_ROOT=collected()):
+        server = LiveServer("localhost", start=False)
+        server.thread.static_handler = lambda hub: hub  # the hub's own middleware answers, as where it is shipped
+        server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def joined() -> Iterator[None]:
+    """Pages link the joined static files."""
+    with override_settings(STATIC_ROOT=collected(), STORAGES=settings.STORAGES | {"staticfiles": SHIPPED}):
+        yield
+
+
 @pytest.fixture
 def console() -> Console:
     """What the test's page says on the console."""
@@ -145,7 +168,7 @@ def console() -> Console:
 
 
 @pytest.fixture
-def page(context: BrowserContext, console: Console) -> Iterator[Page]:
+def page(context: BrowserContext, console: Console, joined: None) -> Iterator[Page]:
     """A page that fails the test if it logs an error or a warning, violates its policy or raises."""
     page = context.new_page()
     page.set_default_timeout(PATIENCE)

@@ -180,12 +180,17 @@ def migrate(directory: Path, url: str) -> None:
 
 def put_static(directory: Path) -> None:
     """Puts the static files, collected once for all tests of the run, into the directory of a hub."""
+    if not (directory / "static").exists():
+        shutil.copytree(collected(), directory / "static")
+
+
+def collected() -> Path:
+    """The directory of the static files as `collectstatic` leaves them."""
     with made_once("collected") as (template, first):
         if first:
             own = {"MEMORYHUB_DATA_DIR": str(template / "data"), "MEMORYHUB_STATIC_ROOT": str(template / "static")}
             _manage(own, "collectstatic", "--no-input", "--verbosity", "0")
-    if not (directory / "static").exists():
-        shutil.copytree(template / "static", directory / "static")
+    return template / "static"
 
 
 def _manage(own: dict[str, str], *arguments: str) -> None:
