@@ -5,16 +5,20 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.db import connection, connections
 from django.urls import get_resolver
 
-from tests import cluster, store_guard, write_guard
+from tests import both, cluster, store_guard, write_guard
 from tests.api import server
 from tests.directory import remove_run_directory, run_directory
 
 pytest_plugins = ["tests.fixtures", "tests.browser"]
+
+sent = both.Sent()
+"""What the tests of this process have sent; in the end, of all processes of the run."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,29 +39,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         remove_run_directory()
 
 
-PLACES = {"actions", "api", "doors", "faults", "mcp", "redaction", "serving", "web"}
-DATABASE = {"db", "transactional_db", "live_server"}
-LOOKS = {
-    "test_compare", "test_conflict", "test_drafts", "test_edit", "test_look", "test_markdown", "test_masking",
-    "test_overrides", "test_page_bounds", "test_right_to_left", "test_sentences_retention", "test_sentences_stores",
-    "test_snippets", "test_tables", "test_wrong_methods", "test_browser_hostile",
-}  # fmt: skip
-"""Modules about how pages show what they have read; `test_gaps` and `test_charlie` open all pages on both databases."""
-TRANSPORT = {
-    "test_answers_on_disk", "test_bodies_in_memory", "test_connections", "test_declared", "test_heavy_work",
-    "test_openapi", "test_outgoing", "test_own_answers", "test_pages_served", "test_real_connections", "test_requests",
-    "test_scripts_joined", "test_slow_clients", "test_turns", "test_turns_of_threads", "test_waiting",
-}  # fmt: skip
-"""Modules about HTTP and threads; `test_vectors` and `test_concurrency` send requests on both databases."""
-FILES = {
-    "test_hostile_archives", "test_import_bounds", "test_import_hostile", "test_import_memory", "test_names",
-    "test_obeyed_exports",
-}  # fmt: skip
-"""Modules about the files of an import or export; `test_round_trip` and `test_import` run on both databases."""
-BROWSED_ON_BOTH = {"test_browser_day"}
-"""A browser speaks HTTP to the hub: on PostgreSQL one module of what people do with it is enough."""
-
-
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: the collector need not look at it again after each few hundred objects."""
     gc.collect()
@@ -66,27 +47,46 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL, leave out what does not depend on the database: text, looks, transport, files, and the browser."""
+    """On PostgreSQL, leave out the tests that show nothing more there."""
     if os.environ.get("MEMORYHUB_TEST_DATABASE") != "postgres":
         return
-    elsewhere = LOOKS | TRANSPORT | FILES
-    modules = {item.path for item in items if item.path.stem not in elsewhere and _may_ask_a_database(item)}
-    asking = [item for item in items if item.path in modules and not _is_about_the_browser(item)]
-    kept = set(asking)
+    kept = both.on_both(items)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = asking
+    items[:] = [item for item in items if item in kept]
 
 
-def _may_ask_a_database(item: pytest.Item) -> bool:
-    place = item.path.relative_to(item.config.rootpath).parts
-    fixtures = set(getattr(item, "fixturenames", ()))
-    return place[1] in PLACES or bool(DATABASE & fixtures) or item.get_closest_marker("django_db") is not None
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    sent.begin(item.nodeid, both.place_of(item))
 
 
-def _is_about_the_browser(item: pytest.Item) -> bool:
-    driven = "browser" in getattr(item, "fixturenames", ())
-    folders = item.path.relative_to(item.config.rootpath).parts
-    return driven and folders[:2] == ("tests", "web") and item.path.stem not in BROWSED_ON_BOTH
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A process of the run has ended, and says what it has noted."""
+    sent.add(*node.workeroutput.get("sent", ((), {})))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _is_worker(session.config):
+        session.config.workeroutput["sent"] = (list(sent.on_both), sent.replaced)  # type: ignore[attr-defined]
+    elif _is_whole(session.config) and sent.missing() and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    missing = sent.missing() if _is_whole(config) else {}
+    if missing:
+        terminalreporter.section(f"statements that are sent on SQLite only: the mark {both.MARK} is missing")
+        for kind, test in missing.items():
+            terminalreporter.write_line(f"{test}\n    {kind}")
+
+
+def _is_whole(config: pytest.Config) -> bool:
+    """Whether all tests are run, on SQLite."""
+    own = config.option
+    chosen = own.keyword or own.markexpr or own.deselect or own.maxfail
+    return connection.vendor == "sqlite" and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -123,7 +123,7 @@ def _write_guard() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _store_guard() -> Iterator[None]:
-    take_off = store_guard.install()
+    take_off = store_guard.install(sent.hear)
     yield
     take_off()
 

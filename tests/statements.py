@@ -22,6 +22,17 @@ _ROWS = re.compile(r"(\(0(?:, ?0)*\))(?:, ?\(0(?:, ?0)*\))+")
 _NUMBERS = re.compile(r"\b(LIMIT|OFFSET) \d+", re.IGNORECASE)
 
 
+def shape_of(statement: str) -> str:
+    """A statement without its values: of however many that are listed, inserted or bounded, one is left."""
+    shape = statement.replace("%s", "0").replace("?", "0").replace("%%", "%")
+    return _NUMBERS.sub(r"\1 1", _LISTS.sub(r"\1 (0)", _ROWS.sub(r"\1", shape)))
+
+
+def asks_for_rows(statement: str) -> bool:
+    """Whether it reads or changes rows, as no transaction, setting or table does."""
+    return _READS_OR_CHANGES.match(statement) is not None
+
+
 class Facts:
     """What the conditions of one statement say about columns: which have given values, and which equal each other."""
 
@@ -59,11 +70,9 @@ class Checker:
 
     def _problems(self, statement: str) -> tuple[str, ...]:
         """One sentence a mistake; none of a statement that has nothing to do with large tables."""
-        if not self._large.search(statement) or not _READS_OR_CHANGES.match(statement):
+        if not self._large.search(statement) or not asks_for_rows(statement):
             return ()
-        shape = statement.replace("%s", "0").replace("?", "0").replace("%%", "%")
-        shape = _NUMBERS.sub(r"\1 1", _LISTS.sub(r"\1 (0)", _ROWS.sub(r"\1", shape)))
-        return self._of_shape(shape)
+        return self._of_shape(shape_of(statement))
 
     def _examined(self, shape: str) -> tuple[str, ...]:
         tree = sqlglot.parse_one(shape, dialect=self.dialect)

@@ -61,11 +61,12 @@ def stores_of_tables() -> dict[str, str]:
     return {apps.get_model("memoryhub", name)._meta.db_table: column for name, column in LARGE.items()}
 
 
-def install() -> Callable[[], None]:
-    """Reads every statement from now on; returns a function that stops it."""
+def install(heard: Callable[[str], None]) -> Callable[[], None]:
+    """Reads every statement from now on, and tells it to `heard`; returns a function that stops it."""
     checker = Checker(stores_of_tables(), "sqlite" if connection.vendor == "sqlite" else "postgres")
 
     def look(statement: str) -> None:
+        heard(statement)
         if found := checker.problems(statement):
             report(found, statement)
 

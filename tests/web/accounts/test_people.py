@@ -79,6 +79,7 @@ def test_wrong_methods_are_refused(superuser: User, bob: User) -> None:
         assert client.put(address).status_code == 405
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "address",
     ["/people/user_x/active", "/people/user_x/password-link", "/people/invitations/x/withdraw", "/people/%00/active"],
@@ -95,6 +96,7 @@ def test_the_page_lists_everybody_with_roles_and_last_sign_in(superuser: User, a
         assert shown in html
 
 
+@pytest.mark.both_databases
 def test_the_page_is_found_by_name_or_address(superuser: User, alice: User, charlie: User) -> None:
     client = signed_in(superuser)
     assert "alice@example.com" not in text(client.get("/people?q=CHAR"))
@@ -103,6 +105,7 @@ def test_the_page_is_found_by_name_or_address(superuser: User, alice: User, char
     assert client.get("/people?q=%00").status_code < 500
 
 
+@pytest.mark.both_databases
 def test_a_long_list_goes_on(superuser: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(105):
         new_person(f"P{number:03}")
@@ -150,6 +153,7 @@ def test_an_administrator_can_be_invited(superuser: User) -> None:
     assert HOSTILE not in html and "&lt;img" in html
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("email", ["", "no address", HOSTILE, "a\x00@example.com", "x" * 300 + "@example.com"])
 def test_a_malformed_invitation_is_none(superuser: User, email: str) -> None:
     response = signed_in(superuser).post("/people/invite", {"email": email})

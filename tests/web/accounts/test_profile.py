@@ -25,6 +25,7 @@ def newest(command: str) -> AuditEntry:
 PROFILE = {"name": "Charles", "time_zone": "europe/berlin", "theme": "dark", "single_keys": "on"}
 
 
+@pytest.mark.both_databases
 def test_a_person_sets_name_zone_theme_and_shortcuts(charlie: User) -> None:
     client = signed_in(charlie)
     response = client.post("/account", {**PROFILE, "single_keys": ""})
@@ -38,6 +39,7 @@ def test_a_person_sets_name_zone_theme_and_shortcuts(charlie: User) -> None:
     assert 'data-theme="dark"' in page and 'value="Europe/Berlin"' in page
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -101,11 +103,13 @@ def test_the_theme_of_a_person_is_kept_in_the_profile(charlie: User) -> None:
     assert 'data-theme="light"' in signed_in(charlie).get("/account").content.decode()
 
 
+@pytest.mark.both_databases
 def test_htmx_is_asked_to_load_the_page_again_in_the_other_theme(charlie: User) -> None:
     response = signed_in(charlie).post("/theme", {"theme": "light"}, headers={"HX-Request": "true"})
     assert response.headers["HX-Refresh"] == "true"
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("theme", ["", "pink", HOSTILE, "\x00"])
 def test_there_are_no_other_themes(charlie: User, theme: str) -> None:
     assert signed_in(charlie).post("/theme", {"theme": theme}).status_code == 400

@@ -102,6 +102,7 @@ def test_looking_writes_nothing(agent: Agent, store: MemoryStore, superuser: Use
     assert AuditEntry.objects.count() == before
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "address",
     ["/agents/x", "/agents/x/edit", "/agents/x/keys/new", "/keys/x/revoke", "/agents/%00", "/keys/%00/revoke"],
@@ -163,6 +164,7 @@ def test_the_links_of_an_agent_lead_to_its_entries(agent: Agent, store: MemorySt
         assert text(signed_in(bob).get(f"/audit?{query}")).count(f"/audit/{store.id}/") == 1
 
 
+@pytest.mark.both_databases
 def test_the_list_is_found_by_name_and_goes_on(superuser: User) -> None:
     for number in range(105):
         keys_and_roles.create_agent(f"bot {number:03}", **BY)
@@ -194,6 +196,7 @@ def test_an_agent_is_made_and_its_first_key_is_next(superuser: User) -> None:
     assert made.name == "Triage bot" and newest("create_agent").actor_id == superuser.id
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "name",
     ["", " ", "x" * 101, "a\x00b", "a\nb", "evil\u202etob", "zero\u200bwidth", "support bot", "ＳＵＰＰＯＲＴ BOT"],
@@ -204,6 +207,7 @@ def test_a_malformed_or_taken_name_makes_no_agent(agent: Agent, superuser: User,
     assert Agent.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_hostile_name_is_shown_and_not_run(superuser: User, store: MemoryStore) -> None:
     client = signed_in(superuser)
     client.post("/agents/new", {"name": HOSTILE, "description": HOSTILE + "\u202e"})
@@ -279,6 +283,7 @@ def test_a_key_ends_after_a_day_of_the_persons_own(agent: Agent, store: MemorySt
     assert end is not None and end.isoformat() == f"{day + timedelta(days=1)}T00:00:00+00:00"
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -330,6 +335,7 @@ def test_an_admin_revokes_no_key_that_reaches_further(
     assert not AuditEntry.objects.filter(command="revoke_key").exists()
 
 
+@pytest.mark.both_databases
 def test_an_admin_of_all_its_stores_may_revoke_a_key(
     agent: Agent, store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:

@@ -110,6 +110,7 @@ class TestFilters:
         caller.call("view", path="/memories/nothing.md")
         curation.create(caller.store.id, "/e.md", "five\n", Act(Actor.person(alice), Door.WEB, caller.at))
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         ("words", "found"),
         [
@@ -168,6 +169,7 @@ class TestFilters:
         again = page(signed_in(bob), q=words).context["filter"].values
         assert again == {"agent": agent}
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         "parameters",
         [
@@ -189,6 +191,7 @@ class TestFilters:
         for place in (f"{caller.store.id}:0", f"{caller.store.id}:999999", f"{caller.store.id}:1,{HUB}:1"):
             assert page(signed_in(bob), before=place).context["problem"]
 
+    @pytest.mark.both_databases
     def test_an_agent_of_the_same_name_elsewhere_stands_in_nobodys_way(
         self, twin: Agent, agent: Agent, bob: User, superuser: User
     ) -> None:
@@ -335,6 +338,7 @@ class TestEntryPage:
         assert response.context["words"] == "created /p.md"
         assert "why not" in response.content.decode()
 
+    @pytest.mark.both_databases
     def test_an_unpaired_surrogate_and_a_nul_can_be_looked_at(self, caller: Caller, bob: User) -> None:
         caller.call("create", path="/memories/a.md", file_text="\ud800\0")
         assert self.entry(caller, bob).context["call"].fits

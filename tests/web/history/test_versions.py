@@ -88,6 +88,7 @@ class TestTimeline:
         assert numbers(timeline(bob, memory, f"?after={second.context['newer']}")) == numbers(first)
         assert all((row.added, row.removed) == (1, 1) for row in second.context["rows"])
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         "query", ["?before=x", "?before=-1", "?after=", "?after=999999999999999999999", "?before=²"]
     )
@@ -95,6 +96,7 @@ class TestTimeline:
         memory = caller.create("/a.md", "one\n")
         assert numbers(timeline(bob, memory, query)) == [1]
 
+    @pytest.mark.both_databases
     def test_past_the_ends_there_is_nothing_or_the_newest(self, caller: Caller, bob: User) -> None:
         memory = caller.create("/a.md", "one\n")
         assert numbers(timeline(bob, memory, "?before=1")) == []
@@ -108,6 +110,7 @@ class TestTimeline:
         assert [(row.added, row.removed) for row in response.context["rows"]] == [(None, None), (None, None)]
         assert "redacted" in response.content.decode()
 
+    @pytest.mark.both_databases
     def test_hostile_text_is_inert(self, caller: Caller, alice: User, bob: User) -> None:
         caller.session = HOSTILE.encode("ascii", "ignore").decode()
         memory = caller.create("/<b>&quot;.md", HOSTILE)

@@ -64,6 +64,7 @@ def shown(client: Client, url: str) -> str:
     return answer.content.decode()
 
 
+@pytest.mark.both_databases
 def test_the_line_has_the_reads_and_versions_of_this_memory_alone(caller: Caller, bob_sees: Client) -> None:
     memory = full_life(caller)
     assert names(shown(bob_sees, url_of(memory))) == [
@@ -147,6 +148,7 @@ def test_strangers_learn_nothing(caller: Caller, charlie: User) -> None:
     assert signed_in(charlie).post(reverse("export_life_line", args=[caller.store.id, memory.pk])).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_a_long_life_is_drawn_from_a_part_of_it_in_as_many_queries(
     caller: Caller, bob_sees: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,6 +147,7 @@ def test_a_memory_is_created_with_a_note(client: Client, curator: User, store: M
     assert (entry.command, entry.note, entry.actor_id, entry.door) == ("create", "because", curator.id, Door.WEB)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("path", "said"), [
     ("", "required"), ("/", "is already at"), ("/a.md", "is already at"), ("/dir", "is already at"),
     ("/a.md/x", "/a.md is a memory"), ("/new/", "must not end with /"), ("/../x", "lead out"), ("/x\0", "Null"),
@@ -166,6 +167,7 @@ def test_a_memory_is_not_created_in_a_bad_place_and_its_text_stays(
     assert AuditEntry.objects.count() == before
 
 
+@pytest.mark.both_databases
 def test_a_limit_of_the_store_is_told_and_the_text_stays(client: Client, store: MemoryStore) -> None:
     stores.edit_store(store, stores.StoreSettings(name="Support", limits={"limit_memory_bytes": 10}), **BY)
     memory = write(store, "/a.md", "short")

@@ -136,6 +136,7 @@ class TestMove:
         confirm(client, store, ask(client, store, act="move", id=one.id, into="/"))
         assert live(store) == {"/1.md"}
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("into", ["", "../x", "/a\0b", "/x/./y", "/\u202e", "/" + "x" * 3000, "a" * 6000])
     def test_what_can_be_no_directory_is_said(self, client: Client, store: MemoryStore, into: str) -> None:
         one = write(store, "/a/1.md")
@@ -223,6 +224,7 @@ class TestAny:
             assert "The selected items no longer exist" in html and "secret" not in html
         assert live(other) == {"/secret.md"}
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         "id", ["mem_", "mem_\0", "x' or 1=1", "mem_" + "é" * 26, "dir_" + "0" * 26, "\ud7ff", "?0"]
     )
@@ -234,6 +236,7 @@ class TestAny:
         html = ask(client, store, act=wanted, id=[one.id, id])
         assert "1 of the selected items no longer exists here" in words(html)
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("place", ["/../x", "no slash", "/a\0", "/nowhere", "/" + "x" * 3000])
     def test_a_malformed_place_is_no_error(self, client: Client, store: MemoryStore, place: str) -> None:
         one = write(store, "/a/1.md")

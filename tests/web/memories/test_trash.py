@@ -96,6 +96,7 @@ class TestFilter:
         caller.call("delete", path="/memories/ab.md")
         curation.delete(store.id, "/A/x.md", act())
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize(
         ("query", "found"),
         [
@@ -119,6 +120,7 @@ class TestFilter:
         html = client.get(reverse("trash", args=[store.id]), {"q": "path:/nowhere/"}).content.decode()
         assert "Nothing in the trash matches" in html and "Show all of the trash" in html
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("query", ["door:web", "x:y", "path:a", "from:never", "agent:a\0", '"<b>"'])
     def test_what_cannot_be_read_is_said(self, client: Client, store: MemoryStore, query: str) -> None:
         html = page(client, reverse("trash", args=[store.id]) + f"?q={query}")
@@ -134,6 +136,7 @@ class TestFilter:
         following = client.get(reverse("trash", args=[store.id]) + url).content.decode()
         assert set(paths_in(html) + paths_in(following)) == {"/a/1.md", "/a/2.md"}
 
+    @pytest.mark.both_databases
     def test_one_request_looks_through_only_so_many(
         self, client: Client, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

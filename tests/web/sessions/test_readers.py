@@ -151,6 +151,7 @@ def test_a_line_was_seen_by_whoever_was_answered_with_it(seed: int, store: Memor
 # ------------------------------------------------------------------------------------------ what the page says
 
 
+@pytest.mark.both_databases
 def test_a_line_is_followed_through_the_versions_in_which_it_stands(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\ntwo\n")
     first = view(caller, "/a.md", "first")
@@ -208,6 +209,7 @@ def test_what_a_session_wrote_afterwards_is_listed_and_nothing_from_before(
     assert reverse("session", args=[victim.session.pk]) in body
 
 
+@pytest.mark.both_databases
 def test_what_a_session_wrote_in_other_stores_is_shown_to_those_who_may_see_them(
     caller: Caller, store: MemoryStore, agent: Agent, bob: User, superuser: User
 ) -> None:
@@ -237,6 +239,7 @@ def test_calls_without_a_session_are_listed_by_agent(caller: Caller, bob: User) 
     assert "without a session" in body and "Support bot" in body
 
 
+@pytest.mark.both_databases
 def test_repeated_calls_are_said_to_be_ones(caller: Caller, bob: User) -> None:
     memory = caller.create("/a.md", "one\n")
     same = {"path": "/memories/a.md", "old_str": "one", "new_str": "two"}
@@ -302,6 +305,7 @@ def test_nobody_has_seen_what_nobody_read(caller: Caller, bob: User) -> None:
     assert "This version deleted the memory" in readers(bob, memory, version=2).content.decode()
 
 
+@pytest.mark.both_databases
 def test_pages_go_on_from_the_entry_that_was_looked_at_last(
     caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ def limit(store: MemoryStore, **limits: Any) -> None:
 
 
 class TestTheLimitsOfAStore:
+    @pytest.mark.both_databases
     def test_an_admin_sets_them_and_the_audit_tells_before_and_after(self, admin: Client, store: MemoryStore) -> None:
         fields = form_with(page(admin, url(store)), "limit_calls")
         answer = admin.post(url(store), fields | {"limit_calls": "60", "limit_versions": "9"})
@@ -56,6 +57,7 @@ class TestTheLimitsOfAStore:
         ]  # fmt: skip
         assert "Calls a minute: 60 → 30" in page(admin, f"/stores/{store.id}/audit")
 
+    @pytest.mark.both_databases
     def test_what_is_not_on_the_page_stays(self, admin: Client, store: MemoryStore) -> None:
         limit(store, limit_memories=7)
         general = form_with(page(admin, f"/stores/{store.id}/settings"), "description")
@@ -65,6 +67,7 @@ class TestTheLimitsOfAStore:
         store.refresh_from_db()
         assert (store.description, store.limit_memories, store.limit_calls) == ("d", 8, 5)
 
+    @pytest.mark.both_databases
     def test_an_empty_field_is_the_hubs_limit_which_the_page_tells(self, admin: Client, store: MemoryStore) -> None:
         limit(store, limit_memory_bytes=5)
         assert "Empty: the hub’s, 102,400." in page(admin, url(store))
@@ -126,6 +129,7 @@ class TestMeters:
             assert f'data-level="{level}"' in page(admin, address)
         assert told in page(admin, url(store))
 
+    @pytest.mark.both_databases
     def test_from_eighty_per_cent_they_warn(self, admin: Client, store: MemoryStore) -> None:
         curation.create(store.id, "/a", "x" * 80, ACT)
         limit(store, limit_total_bytes=101)
@@ -133,6 +137,7 @@ class TestMeters:
         limit(store, limit_total_bytes=100)
         assert 'data-level="near"' in page(admin, url(store))
 
+    @pytest.mark.both_databases
     def test_the_busiest_key_is_told_where_calls_are_limited(self, admin: Client, store: MemoryStore, key: str) -> None:
         assert "busiest key" not in page(admin, url(store))
         limit(store, limit_calls=5)
@@ -171,6 +176,7 @@ class TestTheLimitsOfTheHub:
         assert "changed the hub’s limits: Calls a minute: default → 120" in page(client, "/audit")
         assert client.get("/audit?q=command:set_limits").content.decode().count("changed the hub’s limits") == 1
 
+    @pytest.mark.both_databases
     def test_the_way_there_is_in_the_menu_of_superusers(self, superuser: User, alice: User) -> None:
         assert 'href="/settings/limits"' in page(signed_in(superuser), "/")
         assert 'href="/settings/limits"' not in page(signed_in(alice), "/")

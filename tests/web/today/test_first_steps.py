@@ -63,6 +63,7 @@ def test_they_are_for_administrators_of_the_hub(alice: User, store: MemoryStore)
     assert signed_in(alice).post(reverse("hide_first_steps")).status_code == 403
 
 
+@pytest.mark.both_databases
 def test_who_hides_them_sees_them_no_more(root: Client) -> None:
     assert steps(root)
     assert root.get(reverse("hide_first_steps")).status_code == 405
@@ -119,6 +120,7 @@ def test_a_call_that_may_not_be_the_first_is_not_called_so(
     assert "The first call has arrived." in html and "Show the call" not in html
 
 
+@pytest.mark.both_databases
 def test_a_key_that_was_revoked_is_not_waited_for(root: Client, alice: User, store: MemoryStore) -> None:
     issued, _ = new_key(signed_in(alice), store)
     assert "Waiting for the first call" in part(root)
@@ -126,6 +128,7 @@ def test_a_key_that_was_revoked_is_not_waited_for(root: Client, alice: User, sto
     assert "Waiting for the first call" not in part(root) and "Issue a key" in part(root)
 
 
+@pytest.mark.both_databases
 def test_a_first_call_that_was_refused_says_so(alice: User, store: MemoryStore) -> None:
     client = signed_in(alice)
     issued, page = new_key(client, store)
@@ -143,6 +146,7 @@ def invite(client: Client, **given: str) -> Any:
     return client.post(reverse("invite_person"), form)
 
 
+@pytest.mark.both_databases
 def test_a_reviewer_is_invited_with_address_store_and_role_in_one_form(root: Client, store: MemoryStore) -> None:
     assert "Curator: also reviews what agents write" in root.get(reverse("people")).content.decode()
     invite(root, store=store.pk, role="curator")
