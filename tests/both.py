@@ -40,10 +40,11 @@ FILES = {
 """Modules about the files of an import or export; `test_round_trip` and `test_import` run on both databases."""
 PAGES = {
     "accounts/test_people", "accounts/test_profile", "accounts/test_sign_in", "accounts/test_sign_in_next",
-    "agents/test_agents", "audit/test_entries", "history/test_restore", "history/test_versions",
+    "agents/test_agents", "audit/test_entries", "audit/test_tail", "history/test_restore", "history/test_versions",
     "memories/test_life_line", "memories/test_memories", "memories/test_selection", "memories/test_trash",
-    "memories/test_tree", "sessions/test_readers", "stores/test_delete", "stores/test_limits",
-    "today/test_first_steps",
+    "memories/test_tree", "retention/test_holds", "retention/test_policies", "retention/test_retention",
+    "retention/test_runs", "review/test_decide", "review/test_inbox", "sessions/test_readers", "stores/test_delete",
+    "stores/test_limits", "today/test_first_steps", "today/test_today", "undo/test_restore",
 }  # fmt: skip
 """Modules of `tests/web` whose statements other tests send, too, or those with the mark."""
 BROWSED_ON_BOTH = {"test_browser_day"}

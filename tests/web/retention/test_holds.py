@@ -39,6 +39,7 @@ def test_a_memory_a_directory_and_a_store_are_held_with_a_reason(client: Client,
     assert newest(store).command == "hold" and "All of it" in str(newest(store).input)
 
 
+@pytest.mark.both_databases
 def test_a_directory_that_is_not_there_yet_needs_its_slash(client: Client, store: MemoryStore) -> None:
     assert "There is nothing at /later." in place(client, store, "/later") and not Hold.objects.exists()
     place(client, store, "/later/")

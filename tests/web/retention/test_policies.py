@@ -117,6 +117,7 @@ class TestSave:
         assert "Save this policy?" in html
         assert RetentionPolicy.objects.get().expire_unread_days == 50
 
+    @pytest.mark.both_databases
     def test_the_way_back_is_the_form_with_the_values_before(self, client: Client, store: MemoryStore) -> None:
         old = policy(store, "Before", "/a/", expire_unread_days=10, keep_versions=3, paused=True)
         html = saved(client, url("policy", old.pk), **UNREAD)
@@ -170,6 +171,7 @@ def test_a_draft_in_the_address_is_only_what_the_form_begins_with(client: Client
 
 
 class TestRehearsalPage:
+    @pytest.mark.both_databases
     def test_tells_what_the_saved_policies_do_now_and_later(self, client: Client, store: MemoryStore) -> None:
         assert "There is nothing to rehearse yet" in page(client, url("rehearsal", store.pk))
         some(store, 2)

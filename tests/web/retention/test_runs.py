@@ -138,6 +138,7 @@ class TestUndo:
         assert "archived" in post(client, "undo_run", run.pk) and Memory.objects.live().count() == 12
 
 
+@pytest.mark.both_databases
 def test_what_was_left_alone_says_why(client: Client, store: MemoryStore, many: list[Memory]) -> None:
     run = begun(store)
     curation.edit(store.pk, many[0].pk, "new", many[0].sha256, act()._replace(at=timezone.now()))
@@ -148,6 +149,7 @@ def test_what_was_left_alone_says_why(client: Client, store: MemoryStore, many: 
     assert "kept: deleted in the meantime" in html and "1 kept" in html
 
 
+@pytest.mark.both_databases
 def test_runs_and_their_memories_go_on_on_further_pages(
     client: Client, store: MemoryStore, many: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:

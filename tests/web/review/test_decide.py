@@ -227,6 +227,7 @@ def test_the_page_of_the_flag(caller: Caller, alice: User, bob: User) -> None:
     assert client.get(reverse("flag", args=[caller.store.id, "mem_nowhere"])).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_editing_from_the_review_approves_and_leads_back(caller: Caller, alice: User) -> None:
     memory, made = two(caller)
     client = signed_in(alice)
@@ -293,6 +294,7 @@ def test_a_decision_past_the_last_number_there_can_be_is_not_found(caller: Calle
     assert signed_in(alice).post(address).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_a_nul_is_no_id_and_is_replaced_in_notes(caller: Caller, alice: User) -> None:
     memory, made = two(caller)
     client = signed_in(alice)

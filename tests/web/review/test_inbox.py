@@ -170,6 +170,7 @@ def test_the_filters(caller: Caller, alice: User, words: str, found: list[str], 
     assert [path for path, _ in shown(page)] == (found if order == "oldest" else found[::-1])
 
 
+@pytest.mark.both_databases
 def test_the_filter_by_memory_follows_it_through_renames(caller: Caller, alice: User) -> None:
     memory, _ = two(caller)
     caller.create("/b.md", "b\n")
@@ -189,6 +190,7 @@ def test_a_filter_that_cannot_be_read_gets_a_sentence(caller: Caller, alice: Use
     assert shown(page) == []
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "place", ["x", "a:b:c", "0" * 26 + ":1", "memstore_1:1:1", ":" * 3, "0" * 26 + ":9999999999999999999:"]
 )
@@ -210,6 +212,7 @@ def everything(client: Any, **parameters: str) -> list[tuple[str, int]]:
     raise AssertionError("it never ends")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_the_pages_together_are_everything_once(
     caller: Caller, agent: Agent, alice: User, order: str, monkeypatch: pytest.MonkeyPatch
@@ -276,6 +279,7 @@ def test_the_inbox_says_how_many_versions_have_come_since(caller: Caller, agent:
         assert client.get(reverse("review_news"), {"since": strange}).status_code == 204
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("words", ["path:/rare", 'agent:"support bot" session:run-2', "path:/rare/3.md"])
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 def test_a_page_looks_at_so_many_and_goes_on(

@@ -112,6 +112,7 @@ def test_many_newer_findings_of_another_kind_hide_no_worse_one(caller: Caller, a
     assert [finding.memory.path for finding in others] == ["/4.md", "/3.md"]
 
 
+@pytest.mark.both_databases
 def test_many_newer_findings_of_one_memory_hide_no_other_memory(caller: Caller, alice: User) -> None:
     caller.create("/older.md", POISON)
     caller.create("/real.md", POISON)
@@ -143,6 +144,7 @@ def test_nothing_of_other_stores_is_shown(agent: Agent, alice: User, bob: User, 
     assert "secret-plan" in told and "deleted /gone.md" in told
 
 
+@pytest.mark.both_databases
 def test_a_finding_that_is_no_problem_leaves_today(caller: Caller, alice: User) -> None:
     caller.create("/poison.md", POISON)
     client, found = signed_in(alice), Finding.objects.get()
@@ -165,6 +167,7 @@ def test_hostile_names_are_shown_as_text(caller: Caller, alice: User) -> None:
 # ------------------------------------------------------------------------------------------------ to review
 
 
+@pytest.mark.both_databases
 def test_what_awaits_review_stands_by_session_with_open_findings_first(caller: Caller, alice: User) -> None:
     caller.create("/a.md", "one\n")
     caller.replace("/a.md", "one", "two")
@@ -274,6 +277,7 @@ def test_what_an_agent_deleted_is_told_however_much_people_deleted_since(
     assert [event.words for event in today(alice).context["events"]] == ["Support bot deleted 1+ memories"]
 
 
+@pytest.mark.both_databases
 def test_a_run_of_the_policies_is_told_with_its_counts(store: MemoryStore, alice: User, bob: User) -> None:
     policy(store, "Unread", "/old/", expire_unread_days=90)
     some(store, 12, "/kept")
@@ -306,6 +310,7 @@ def test_runs_that_did_nothing_hide_none_that_did(
     assert event.words == "Retention put 3 memories into the trash"
 
 
+@pytest.mark.both_databases
 def test_a_run_that_asks_comes_first(store: MemoryStore, alice: User, caller: Caller) -> None:
     policy(store, "Everything", "", expire_unread_days=90)
     some(store, 30)
