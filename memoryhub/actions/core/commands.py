@@ -91,7 +91,7 @@ _ALL = (
         lambda n: ngettext(
             "moved %(count)s memory to %(into)s: %(paths)s", "moved %(count)s memories to %(into)s: %(paths)s", n
         ),
-        "memories",
+        "memories", did=_("moved"),
     ),
     Command(
         "restore", _("restored %(path)s to what it was in version %(version)s"), _("tried to restore %(path)s"),
@@ -125,7 +125,7 @@ _ALL = (
         several=lambda n: ngettext(
             "removed the flag from %(count)s memory", "removed the flag from %(count)s memories", n
         ),
-        counts="versions",
+        counts="versions", did=_("removed the flag"),
     ),
     Command("reopen", _("undid the decision of entry %(entry)s")),
     # The store
@@ -156,7 +156,7 @@ _ALL = (
             "exported %(count)s memory as %(format)s: %(paths)s",
             "exported %(count)s memories as %(format)s: %(paths)s", n,
         ),
-        "memories",
+        "memories", did=_("exported"),
     ),
     Command(
         "export_audit", _("exported the audit as %(format)s, filtered by: %(filter)s"), scope=Scope.BOTH
@@ -183,7 +183,7 @@ _ALL = (
         lambda n: ngettext(
             "imported %(path)s", "imported %(path)s with its history of %(count)s versions", n
         ),
-        "versions",
+        "versions", did=_("imported"),
     ),
     Command("cancel_import", _("cancelled the import %(import)s")),
     # Sensitive text
@@ -209,9 +209,11 @@ _ALL = (
         ),
         counts="before", event="finding.opened",
     ),
-    Command("reveal", _("revealed the text of %(path)s in version %(version)s")),
-    Command("redact", _("redacted version %(number)s of a memory"), event="memory_version.redacted"),
-    Command("erase", event="memory_version.redacted"),
+    Command("reveal", _("revealed the text of %(path)s in version %(version)s"), did=_("revealed the text")),
+    Command(
+        "redact", _("redacted version %(number)s of a memory"), event="memory_version.redacted", did=_("redacted")
+    ),
+    Command("erase", event="memory_version.redacted", did=_("erased a text")),
     Command("start_scan", _("started a scan of the history for: %(kinds)s")),
     Command(
         "cancel_scan",
@@ -248,14 +250,14 @@ _ALL = (
     Command("delete_policy", _("deleted the retention policy “%(label)s” for %(which)s"), scope=Scope.BOTH),
     Command("hold"),
     Command("release"),
-    Command("expire", _("moved %(path)s to the trash: %(why)s")),
-    Command("purge", _("removed %(path)s permanently: %(why)s")),
+    Command("expire", _("moved %(path)s to the trash: %(why)s"), did=_("moved to the trash")),
+    Command("purge", _("removed %(path)s permanently: %(why)s"), did=_("removed permanently")),
     Command(
         "prune_versions",
         several=lambda n: ngettext(
             "removed %(count)s old version of %(path)s", "removed %(count)s old versions of %(path)s", n
         ),
-        counts="versions",
+        counts="versions", did=_("removed old versions"),
     ),
     Command(
         "remove_entries",

@@ -56,7 +56,8 @@ def create_store(
         audit.append(head, act, creation(store))
         if admin is not None:
             write_role(store, admin, Role.ADMIN, at)
-            audit.append(head, act, Record("set_role", input=audit.to_json({"user": admin.id, "role": Role.ADMIN})))
+            told = {"user": admin.id, "email": admin.email, "before": None, "role": Role.ADMIN}
+            audit.append(head, act, Record("set_role", input=audit.to_json(told)))
     return store
 
 

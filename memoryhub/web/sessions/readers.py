@@ -21,6 +21,7 @@ from memoryhub.web.common.request import Request
 from memoryhub.web.common.versions import memory_of, number_of
 from memoryhub.web.history.blame import lines_with_origins, picked, told_of_versions
 from memoryhub.web.history.blame_lines import Told
+from memoryhub.web.sessions.passages import Passage, passages
 from memoryhub.web.sessions.readers_groups import groups
 from memoryhub.web.sessions.readers_query import Wanted, older_page
 from memoryhub.web.sessions.spread import carriers
@@ -77,6 +78,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             memory=memory,
             version=version,
             line=finding.line if finding and of_value else line,
+            quoted=_quoted(version, finding.line) if finding and of_value else None,
             followed=followed,
             of_value=of_value,
             to_undo=_writing(rows, followed.origin.number if followed else version.number),
@@ -93,6 +95,11 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             **removed_history.beside(memory, version.number),
         ),
     )
+
+
+def _quoted(version: MemoryVersion, line: int) -> Passage | None:
+    """Return a line of a version, masked; None if it is too large for a page."""
+    return passages([(line, version, (line, line))]).get(line)
 
 
 def _writing(rows: Iterable[Row], number: int) -> str | None:

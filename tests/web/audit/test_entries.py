@@ -15,6 +15,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
 from memoryhub.models import HUB, Agent, AuditEntry, Door, MemoryStore, Role, User
 from memoryhub.web.audit.rows import first_line
+from memoryhub.web.common.acts import act_words
 from tests.fixtures import AT, BY, signed_in
 from tests.web.history.versions import HOSTILE, Caller, commands, page, seqs
 from tests.write_guard import tampering
@@ -348,3 +349,22 @@ class TestEntryPage:
         caller.delete("/a.md")
         address = reverse("memory", args=[caller.store.id, memory.pk])
         assert address in self.entry(caller, bob).content.decode()
+
+
+def test_the_audit_leads_to_how_one_knows_that_it_is_true(store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    link = f"{reverse('guide')}#is-the-audit-true"
+    assert link in client.get(reverse("audit")).content.decode()
+    assert 'id="is-the-audit-true"' in client.get(reverse("guide")).content.decode()
+
+
+def test_whoever_makes_a_store_gets_its_role_by_address(alice: User) -> None:
+    stores.create_store(stores.StoreSettings("Desk"), admin=alice, **BY)
+    assert "gave alice@example.com the role admin" in signed_in(alice).get(reverse("audit")).content.decode()
+
+
+@pytest.mark.parametrize(
+    "command", ["expire", "purge", "erase", "redact", "prune_versions", "move", "export", "import"]
+)
+def test_the_short_words_for_an_act_on_a_path_are_in_the_past(command: str) -> None:
+    assert act_words(command).split()[0].endswith("ed")

@@ -8,12 +8,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import holds
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import verify
-from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryStore, User
+from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryStore, Role, User
 from memoryhub.web.findings import rows
-from tests.fixtures import BY, signed_in
+from tests.fixtures import BY, new_person, signed_in
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
@@ -58,6 +59,17 @@ def test_the_version_to_be_made_is_shown_first(poisoned: Memory, alice: User) ->
     assert page.context["plan"].lines == (4,)
     assert (page.context["plan"].diff.added, page.context["plan"].diff.removed) == (0, 1)
     assert poisoned.version_count == Memory.objects.get(pk=poisoned.pk).version_count, "looking changes nothing"
+
+
+def test_the_page_says_what_to_do_about_a_secret_in_older_versions(caller: Caller, alice: User) -> None:
+    caller.create("/proxy.md", "# Proxy\n\nhttp://scraper:pa55-w0rd-x@proxy.example.net\n")
+    secret = finding(caller.store, "url_credentials")
+    mina = new_person("Mina")
+    keys_and_roles.set_role(caller.store, mina, Role.CURATOR, **BY)
+    by_admin, by_curator = (signed_in(who).get(address(secret)).content.decode() for who in (alice, mina))
+    erase = reverse("erase", args=[caller.store.pk])
+    assert "Change the secret too, where it is used." in by_admin and f'href="{erase}">Erase it from' in by_admin
+    assert "An admin of this memory store can erase it" in by_curator and erase not in by_curator
 
 
 def test_one_press_takes_it_out_and_the_finding_is_resolved(poisoned: Memory, alice: User, caller: Caller) -> None:
