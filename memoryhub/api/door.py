@@ -16,7 +16,7 @@ from memoryhub.actions.core.availability import is_unavailable
 from memoryhub.actions.core.disk_space import DiskFull
 from memoryhub.actions.core.transactions import require_own_thread
 from memoryhub.api.app import find
-from memoryhub.machines.errors import Problem
+from memoryhub.machines.errors import Problem, log_refusal
 
 PREFIX = "/v1/"
 
@@ -48,6 +48,7 @@ def answer(request: HttpRequest) -> HttpResponseBase:
         response = envelope(_failure(error, request_id), request_id)
     response.headers["request-id"] = request_id
     if isinstance(response, HttpResponse):
+        log_refusal(request, response, request_id)
         response.headers["Content-Length"] = str(len(response.content))
     return response
 

@@ -131,16 +131,21 @@ class _Run:
             request.auth = Call(caller, store, at, elapsed, session, body)  # type: ignore[attr-defined]
             return _answer(_translated(self.call, request, path, values))
 
+    @property
+    def _all_stores(self) -> str:
+        assert self.needs is not None
+        return f"{ALL_STORES} {self.needs.instead}".rstrip()
+
     def _caller(self, request: HttpRequest, store_id: str | None, at: datetime) -> Caller:
         """Return the caller; raises Problem: 401, 404, or 403 for too little access, which the hub's audit records."""
         caller = requests.caller_of(request, store_id, at, Door.API)
         assert self.needs is not None
         if not caller.access.includes(self.needs.access):
-            why = MAY[self.needs.access]
+            why = self._all_stores if self.needs.all_stores else MAY[self.needs.access]
         elif self.closed_to_sessions and "HTTP_MEMORYHUB_SESSION" in request.META:
             why = SESSIONS_MAY_NOT
         elif self.needs.all_stores and not access_actions.reaches_all(caller):
-            why = f"{ALL_STORES} {self.needs.instead}".rstrip()
+            why = self._all_stores
         else:
             return caller
         refusals.note(caller, store_id or "", 403, door=Door.API, at=at)

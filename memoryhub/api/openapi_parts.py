@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from memoryhub.api.openapi_tool import TOOL_SCHEMAS
 from memoryhub.api.schemas import EXAMPLE_REQUEST, Conflict, Error
+from memoryhub.machines.errors import reused
 
 Json = dict[str, Any]
 
@@ -145,7 +146,7 @@ _ERRORS: dict[int, tuple[str, str, str, str, tuple[str, ...]]] = {
     ),
     422: (
         "Reused", "A block, or an idempotency key, was sent before with another input. Nothing has run.",
-        "invalid_request_error", '"toolu_01" was used before for another input; nothing was run.', (),
+        "invalid_request_error", reused("toolu_01"), (),
     ),
     429: (
         "TooManyCalls", "The key would pass the memory store's limit of calls in 60 seconds. Nothing has run.",

@@ -18,7 +18,7 @@ from memoryhub.actions.memories import calls
 from memoryhub.actions.memories.calls import Caller
 from memoryhub.api.openapi_tool import TOOL_CALLS
 from memoryhub.machines import requests
-from memoryhub.machines.errors import Problem
+from memoryhub.machines.errors import Problem, reused
 from memoryhub.tool import ToolResult, ToolUse
 
 router = Router()
@@ -152,7 +152,7 @@ def _run(
 
 
 def _reused(token: str) -> Problem:
-    return Problem.invalid(f"{json.dumps(token)} was used before for another input; nothing was run.", 422)
+    return Problem.invalid(reused(token), 422)
 
 
 def _answer(results: list[ToolResult], is_message: bool) -> HttpResponse:

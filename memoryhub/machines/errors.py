@@ -1,9 +1,12 @@
 """The errors of the machines' doors."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.log import log_response
 
 from memoryhub.actions.memories.calls import NotRun, TooManyCalls
 
@@ -122,3 +125,15 @@ class Problem(Exception):
     @classmethod
     def no_store(cls) -> "Problem":
         return cls(404, "not_found_error", "There is no such memory store, or this key does not reach it.")
+
+
+def reused(token: str) -> str:
+    """Return the sentence for a token that was used before for another input."""
+    return f"{json.dumps(token)} was used before for another input; nothing was run. Send a new call under a new id."
+
+
+def log_refusal(request: HttpRequest, response: HttpResponse, request_id: str) -> None:
+    """Log an answer with a status of 400 or more, with the request's id; Django then does not log it again."""
+    if response.status_code >= 400:
+        told = "%s: %s (%s)"
+        log_response(told, response.reason_phrase, request.path_info, request_id, request=request, response=response)

@@ -1,6 +1,5 @@
 """Calls of the memory tool by MCP: each is one command, as at the tool's own endpoint."""
 
-import json
 import secrets
 from typing import Any
 
@@ -8,7 +7,7 @@ from memoryhub import tool
 from memoryhub.actions.core import tree
 from memoryhub.actions.memories import calls
 from memoryhub.actions.memories.api_requests import Asked
-from memoryhub.machines.errors import Problem
+from memoryhub.machines.errors import Problem, reused
 from memoryhub.mcp.messages import INVALID_PARAMS, Refused
 from memoryhub.tool import ToolUse
 
@@ -49,7 +48,7 @@ def memory(store_id: str, arguments: Json, asked: Asked, token: str | None) -> J
     except calls.NotRun as error:
         raise Problem.not_run(error) from None
     except calls.TokenReused as error:
-        raise Refused(INVALID_PARAMS, f"{json.dumps(str(error))} was used before for another input.") from None
+        raise Refused(INVALID_PARAMS, reused(str(error))) from None
     except tree.NoSuchStore:
         raise Problem.no_store() from None
     return answer(result.content, is_error=result.is_error)

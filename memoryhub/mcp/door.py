@@ -18,7 +18,7 @@ from memoryhub.actions.core.transactions import my_turn
 from memoryhub.actions.memories import key_stores
 from memoryhub.actions.memories.api_requests import Asked
 from memoryhub.machines import requests
-from memoryhub.machines.errors import Problem
+from memoryhub.machines.errors import Problem, log_refusal
 from memoryhub.mcp import messages, methods, versions
 from memoryhub.mcp.messages import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, Message, Refused
 from memoryhub.mcp.methods import Incoming
@@ -52,6 +52,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     except Exception as error:
         response = _refusal(None, _failure(error, request_id))
     response.headers["request-id"] = request_id
+    log_refusal(request, response, request_id)
     response.headers["Content-Length"] = str(len(response.content))
     return response
 

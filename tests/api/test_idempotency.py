@@ -75,6 +75,7 @@ def test_another_input_under_a_used_token_is_refused_without_effect(hub: Hub) ->
     before = row_counts()
     answer = sent(hub, "toolu_x", command="delete", path="/memories/a.md")
     assert (answer.status, answer.value["error"]["type"]) == (422, "invalid_request_error")
+    assert answer.value["error"]["message"].endswith("nothing was run. Send a new call under a new id.")
     assert row_counts() == before
     assert contents(hub.store) == {"/memories/a.md": "one\n"}
 

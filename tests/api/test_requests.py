@@ -85,6 +85,15 @@ def test_a_good_request_is_answered_with_a_request_id(hub: Hub) -> None:
     }
 
 
+def test_the_log_names_a_refused_request_by_its_id(hub: Hub, caplog: pytest.LogCaptureFixture) -> None:
+    for url in (None, f"/mcp/{hub.store.id}", f"/v1/memory_stores/{hub.store.id}/memories/mem_x"):
+        caplog.clear()
+        answer = hub.send({}, **({"url": url} if url else {}))
+        assert answer.status >= 400
+        (line,) = caplog.messages
+        assert line.endswith(f"({answer.headers['request-id']})")
+
+
 @pytest.mark.parametrize("size", [LIMIT - 1, LIMIT])
 def test_a_body_up_to_the_limit_is_read(hub: Hub, size: int) -> None:
     assert hub.send(malformed.padded(size)).status == 200

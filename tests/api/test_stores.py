@@ -370,6 +370,13 @@ def test_a_key_that_an_admin_of_the_store_issued_archives_it_at_most(store: Memo
     assert_audit_is_right(store)
 
 
+def test_a_key_with_too_little_access_reads_that_it_needs_all_stores(hub: Hub) -> None:
+    """The sentence names the access that is enough: `manage` access to one store would be refused again."""
+    for method, url in (("POST", STORES), ("DELETE", one(hub))):
+        sentence = refused(hub.send({"name": "Mine"} if method == "POST" else b"", method=method, url=url), 403)
+        assert sentence.startswith("This needs a key with `manage` access to all memory stores.")
+
+
 def test_every_document_says_that_deleting_a_store_needs_a_key_to_all(keeper: Hub) -> None:
     document = good(keeper.send(b"", method="GET", url="/v1/openapi.json"))
     assert (

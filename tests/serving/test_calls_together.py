@@ -46,6 +46,7 @@ def bodies(client: int, turn: int) -> tuple[Any, int, list[str]]:
 
 def test_each_of_many_calls_at_once_is_answered_as_if_it_had_come_alone(desk: Desk) -> None:
     wrong: list[object] = []
+    refused: list[str] = []
 
     def client(number: int) -> None:
         agent = Agent(desk.server, desk.store, desk.secret)
@@ -56,6 +57,8 @@ def test_each_of_many_calls_at_once_is_answered_as_if_it_had_come_alone(desk: De
             said = ["err" if one["is_error"] else "ok" for one in blocks] if status == 200 else []
             if (status, said) != (expected, outcomes if expected == 200 else []):
                 wrong.append((number, turn, status, value))
+            if status >= 400:
+                refused.append(value["request_id"])
         agent.close()
 
     threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
@@ -64,6 +67,8 @@ def test_each_of_many_calls_at_once_is_answered_as_if_it_had_come_alone(desk: De
     for thread in threads:
         thread.join()
     assert wrong == []
+    log = desk.server.log.read_text()
+    assert refused and all(log.count(id) == 1 for id in refused)
     assert desk.server.run("verify_audit").returncode == 0
     made = [turn for turn in range(TURNS) if turn % 6 in (1, 4, 5)]
     more = [1000 + turn for turn in range(TURNS) if turn % 6 == 1]
