@@ -154,7 +154,8 @@ REVIEW = (
     *(page("review", f"?q={words}", f"review: {words}") for words in (
         "agent:{agent}", "agent:{rare_agent}", "session:{session}", "path:{wide_path}/",
         "path:/nowhere/", "path:{typical_path}", "memory:{handbook}", "store:{store}", "before:{day_1}",
-        "after:{day_2}", "agent:{agent} path:{wide_path}/", "agent:{rare_agent} path:{wide_path}/",
+        "after:{day_2}", "is:pinned", "-agent:{agent}", "agent:{agent} path:{wide_path}/",
+        "agent:{rare_agent} path:{wide_path}/",
     )),
     page("decided"), page("review_news", "?since=1", "review_news: many"),
     page("findings"), page("findings", who=ADA, called="findings (all)"), store("store_findings"),
@@ -171,6 +172,9 @@ FINDING = (
     store("find", "?q=bill", "find: page"), store("find", "", "find: nothing typed"),
     *(keystroke("palette", f"?store={{store}}&q={typed}") for typed in ("", "c", "bill", "agent 1", "zzzz")),
     keystroke("palette", "?store={store}&only=paths&q=bill", "paths alone"),
+    *(keystroke("completions", f"?store={{store}}&keys=agent+person+session+path+store+when&q={typed}") for typed in (
+        "", "a", "/c", "agent:a", "session:", "store:", "person:",
+    )),
     page("palette", "?q=bill&store={store}", "palette: page"), page("search", called="search: nothing typed"),
     *(search(f"?q={words}") for words in (
         "invoice", "quokka", "axolotl", "pangolin", "nowhereatall", "返金", "customer-0001", "refund+contract",

@@ -80,6 +80,7 @@ class AuditChain(models.Model):
 
 
 UNINDEXED_PATH = Coalesce(F("path"), Value("", output_field=PathField()))
+UNINDEXED_NEW_PATH = Coalesce(F("new_path"), Value("", output_field=PathField()))
 UNINDEXED_TIME = Coalesce(F("at"), Value(datetime.min.replace(tzinfo=UTC)))
 """A path and a time that no index serves, for queries in which other conditions leave few rows. The planner does not
 know that and would otherwise choose the index by path or by time."""

@@ -1,4 +1,4 @@
-"""The search field and the palette's dialog, which are on every page and therefore cached as HTML."""
+"""The button and the dialog of the palette, which are on every page and therefore cached as HTML."""
 
 from functools import lru_cache
 
@@ -15,14 +15,8 @@ _PLACE = "memstore_here"
 
 @register.simple_tag(takes_context=True)
 def search_bar(context: template.Context) -> SafeString:
-    """Return the search field, which on a store's page searches that store, and the palette's button."""
+    """Return the button that opens the palette."""
     return _of_store(context, "search/_topbar.html")
-
-
-@register.simple_tag(takes_context=True)
-def palette_button(context: template.Context) -> SafeString:
-    """Return only the palette's button."""
-    return _of_store(context, "search/_palette.html")
 
 
 @register.simple_tag(takes_context=True)

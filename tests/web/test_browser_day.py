@@ -133,7 +133,7 @@ def test_the_audit_is_filtered_and_exported(
     desk: Page, live_server: LiveServer, memory: Memory, store: MemoryStore
 ) -> None:
     desk.goto(f"{live_server.url}/stores/{store.id}/audit")
-    desk.locator("main").get_by_role("searchbox").fill("command:create person:alice@example.com")
+    desk.locator("#filter-words").fill("command:create person:alice@example.com")
     desk.keyboard.press("Enter")
     expect(desk.get_by_role("link", name="/policies/refunds.md").first).to_be_visible()
     expect(desk.locator("tbody tr")).to_have_count(1)

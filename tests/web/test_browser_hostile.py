@@ -112,9 +112,9 @@ def test_hidden_characters_are_boxes_with_a_name(desk: Page, live_server: LiveSe
 
 def test_the_search_for_hostile_text_is_inert(desk: Page, live_server: LiveServer, world: hostile.World) -> None:
     sign_in_as(desk.context, world.person, live_server.url)
-    for address in ("/", "/audit", "/people", f"/stores/{world.store.id}/audit"):
+    for address in ("/search", "/audit", "/people", f"/stores/{world.store.id}/audit"):
         desk.goto(live_server.url + address)
-        desk.get_by_role("searchbox").first.fill(hostile.TAGS + hostile.ESCAPES + hostile.HIDDEN)
+        desk.locator("main [name=q]").fill(hostile.TAGS + hostile.ESCAPES + hostile.HIDDEN)
         with desk.expect_navigation():
             desk.keyboard.press("Enter")
         assert desk.evaluate(ALIVE, hostile.TARGET) == [], address

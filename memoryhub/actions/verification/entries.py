@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memoryhub.models import AuditChain, AuditEntry, Door, MemoryVersion
-from memoryhub.models.audit import UNINDEXED_PATH, AuditEntryQuerySet, at_or_beneath, by_path_alone
+from memoryhub.models.audit import (
+    UNINDEXED_NEW_PATH,
+    UNINDEXED_PATH,
+    AuditEntryQuerySet,
+    at_or_beneath,
+    by_path_alone,
+)
 from memoryhub.models.memories import MemoryVersionQuerySet
 
 MOST = 300
@@ -46,7 +52,7 @@ class Search:
     """The filters; None matches anything. A `path` with a final slash matches everything under it.
 
     An entry is about a path if it names the path, or if it made a memory version there. A move is about both of its
-    paths.
+    paths. What one of the searches in `excluded` matches is left out.
     """
 
     author: str | None = None
@@ -58,6 +64,7 @@ class Search:
     memory: str | None = None
     start: datetime | None = None
     end: datetime | None = None
+    excluded: Sequence[Search] = ()
 
     def first(self, chain: str, low: int, high: int, limit: int, *, newest: bool = True) -> list[AuditEntry]:
         """Return the first `limit` matching entries of a chain between two seqs, newest or oldest first.
@@ -78,7 +85,7 @@ class Search:
         if low > high:
             return Look([])
         indexed = self._indexed(entries)
-        if self.path is None and len(indexed) == self._count() <= 1:
+        if self.path is None and not self.excluded and len(indexed) == self._count() <= 1:
             found = (indexed or [entries])[0].within(self.start, self.end).between(low, high)
             return Look(list(found.in_order(newest=newest).in_brief()[:limit]))
         return _Looking(self, chain, entries, indexed, newest).look(low, high, limit, most)
@@ -169,20 +176,32 @@ class _Looking:
             found = found.that_ended(self.search.ok)
         if self.search.memory is not None:
             found = found.of_memory(self.search.memory)
+        for excluded in self.search.excluded:
+            found = found.exclude(_matches(excluded, self.chain))
         if self.search.path is None or lead.indexed is None:
             return found
-        return _about(found, self.chain, self.search.path)
+        return found.filter(_about(self.chain, self.search.path))
 
 
-def _about(found: AuditEntryQuerySet, chain: str, path: str) -> AuditEntryQuerySet:
-    """Return those entries that name the path or made a version there.
+def _matches(search: Search, chain: str) -> Q:
+    """Return the condition that an entry of a chain matches a search."""
+    values = {
+        "author_id": search.author, "session": search.session, "command": search.command, "door": search.door,
+        "ok": search.ok, "memory": search.memory, "at__gte": search.start, "at__lt": search.end,
+    }  # fmt: skip
+    condition = Q(**{name: value for name, value in values.items() if value is not None})
+    return condition if search.path is None else condition & _about(chain, search.path)
+
+
+def _about(chain: str, path: str) -> Q:
+    """Return the condition that an entry names the path or made a version there.
 
     An entry without one memory may have made several.
     """
-    named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(F("new_path"), path)
+    named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(UNINDEXED_NEW_PATH, path)
     versions = MemoryVersion.objects.filter(store_id=chain, seq=OuterRef("seq")).about(path)
     several = Q(memory=None) | Q(path=None)
-    return found.filter(named | (several & Q(digest__isnull=False) & Q(Exists(versions))))
+    return named | (several & Q(digest__isnull=False) & Q(Exists(versions)))
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:

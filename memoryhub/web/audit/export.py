@@ -35,7 +35,7 @@ def export_audit(request: Request) -> HttpResponse:
     """Export the entries that match the filters of the page; `format` is csv or json."""
     form = request.POST.get("format", "csv")
     try:
-        wanted = Filter.of(request.POST.dict())
+        wanted = Filter.of(request.POST.dict(), person(request))
         target = resolved(
             wanted, visible_chains(person(request)), now=timezone.now(), zone=timezone.get_current_timezone()
         )

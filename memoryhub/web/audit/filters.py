@@ -3,7 +3,7 @@
 import re
 import zoneinfo
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
@@ -14,17 +14,17 @@ from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import Agent, Door, MemoryStore, Session, User
 from memoryhub.models.access import fold_email
+from memoryhub.text.filter_words import NOT, Term
+from memoryhub.text.periods import ago, is_date, period
 from memoryhub.web.audit.queries import Search
+from memoryhub.web.common.filter_keys import base, shown
 from memoryhub.web.common.filters import KeyValues, Malformed
 
-KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "from", "to")
-UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+KEYS = ("store", "agent", "person", "session", "command", "path", "outcome", "door", "when", "from", "to")
 MOST_NAMED = 10
 """How many agents with the same name are listed."""
 
-_AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
 _NAME = re.compile(r"[a-z_]{1,64}", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Filter(KeyValues):
 
     KEYS = KEYS
     EXAMPLE = "agent:%(word)s or session:%(word)s"
+    TAKES_WORDS = False
 
     @classmethod
     def guessed(cls, value: str) -> str | None:
@@ -41,6 +42,11 @@ class Filter(KeyValues):
         if value in ("ok", "error"):
             return "outcome"
         return "command" if value in COMMANDS else None
+
+    @classmethod
+    def meant(cls, term: Term) -> Term:
+        """Return the phrase with a slash after a directory, which here means everything under it."""
+        return replace(term, value=term.value.rstrip("/") + "/") if base(term.key) == "path" else term
 
 
 NO_FILTER = Filter({})
@@ -64,20 +70,58 @@ def resolved(wanted: Filter, chains: Sequence[str], *, now: datetime, zone: tzin
     if "agent" in values and "person" in values:
         raise Malformed(_("An entry has only one author. Filter by an agent or by a person, not by both."))
     looked_at = _chains(values.get("store"), chains)
-    author = _author(values, looked_at)
-    search = Search(
+    if outside := values.get(NOT + "store"):
+        left_out = _chains(outside, chains)
+        looked_at = [chain for chain in looked_at if chain not in left_out]
+    search = _search(values, looked_at, now, zone)
+    if search.start and search.end and search.start >= search.end:
+        raise Malformed(_("“from” must be before “to”."))
+    excluded = [
+        _search({base(key): value}, looked_at, now, zone)
+        for key, value in values.items()
+        if key.startswith(NOT) and key != NOT + "store"
+    ]
+    return Target(looked_at, replace(search, excluded=tuple(excluded)))
+
+
+def _search(values: Mapping[str, str], chains: Sequence[str], now: datetime, zone: tzinfo) -> Search:
+    author = _author(values, chains)
+    start, end = _period(values.get("when"), now, zone)
+    first, last = _moment("from", values.get("from"), now, zone), _moment("to", values.get("to"), now, zone)
+    return Search(
         author=author,
         session=_session(values.get("session"), author if "agent" in values else None),
         command=_command(values.get("command")),
         path=_path(values.get("path")),
         door=_door(values.get("door")),
         ok=_outcome(values.get("outcome")),
-        start=_moment("from", values.get("from"), now, zone),
-        end=_moment("to", values.get("to"), now, zone),
+        start=max(filter(None, (start, first)), default=None),
+        end=min(filter(None, (end, last)), default=None),
     )
-    if search.start and search.end and search.start >= search.end:
-        raise Malformed(_("“from” must be before “to”."))
-    return Target(looked_at, search)
+
+
+def is_excluded(
+    excluded: Sequence[Search],
+    at: datetime,
+    path: str | None = None,
+    author: str | None = None,
+    session: str | None = None,
+) -> bool:
+    """Return whether one of the searches covers what an author did in a session at a path and a time."""
+    return any(
+        (each.author is None or each.author == author)
+        and (each.session is None or each.session == session)
+        and (each.path is None or is_at(path, each.path))
+        and (each.start is None or at >= each.start)
+        and (each.end is None or at < each.end)
+        for each in excluded
+    )
+
+
+def is_at(path: str | None, place: str) -> bool:
+    """Return whether a path is a place or under it."""
+    directory = place.removesuffix("/")
+    return path is not None and (path == directory or path.startswith(directory + "/"))
 
 
 def _chains(value: str | None, chains: Sequence[str]) -> Sequence[str]:
@@ -173,12 +217,12 @@ def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetim
     if value is None:
         return None
     try:
-        if ago := _AGO.fullmatch(value):
-            return now - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+        if length := ago(value):
+            return now - length
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=zone)
-        if key == "to" and _DATE.fullmatch(value):
+        if key == "to" and is_date(value):
             moment += timedelta(days=1)
         return moment.astimezone(zoneinfo.ZoneInfo("UTC"))
     except (ValueError, OverflowError):
@@ -187,16 +231,29 @@ def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetim
         ) from None
 
 
+def _period(value: str | None, now: datetime, zone: tzinfo) -> tuple[datetime | None, datetime | None]:
+    """Return the first moment of a period and the moment after it. Raise Malformed if the value is not a period."""
+    try:
+        found = period(value, now, zone) if value else (None, None)
+    except (ValueError, OverflowError):
+        found = None
+    if found is None:
+        raise Malformed(
+            _("“%(value)s” is not a period: write today, last-week, 24h, 7d or 2026-01-31.") % {"value": value}
+        )
+    return found
+
+
 def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:
     """Return the filter's values with names in place of ids, for a person who may see those chains."""
-    shown = dict(wanted.values)
+    words = {key: shown(base(key), value) for key, value in wanted.values.items()}
     lookups: dict[str, QuerySet[Any, Any]] = {
         "store": MemoryStore.objects.filter(pk__in=chains),
         "agent": Agent.objects.known_in(chains),
         "person": User.objects.known_in(chains),
         "session": Session.objects.known_in(chains).values_list("name", flat=True),
     }
-    for key, rows in lookups.items():
-        if key in shown and (row := rows.filter(pk=shown[key]).first()):
-            shown[key] = str(row)
-    return shown
+    for key, value in wanted.values.items():
+        if base(key) in lookups and (row := lookups[base(key)].filter(pk=value).first()):
+            words[key] = str(row)
+    return words

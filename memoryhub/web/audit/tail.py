@@ -42,7 +42,7 @@ def new_entries(request: Request, store: MemoryStore) -> HttpResponse:
     if after is None or after >= last:
         return _nothing(last)
     try:
-        wanted = Filter.of(request.GET.dict())
+        wanted = Filter.of(request.GET.dict(), person(request))
         target = resolved(wanted, [store.id], now=timezone.now(), zone=timezone.get_current_timezone())
     except Malformed:
         return _nothing(last)

@@ -20,7 +20,8 @@ JOINED = {
     STYLES: (
         "css/common/tokens.css", "css/common/base.css", "css/common/layout.css", "css/common/shapes.css",
         "css/common/controls.css", "css/common/menus.css", "css/common/dialogs.css", "css/common/lists.css",
-        "css/common/timeline.css", "css/common/marks.css", "css/common/strip.css", "css/memories/memory.css",
+        "css/common/timeline.css", "css/common/marks.css", "css/common/filters.css", "css/common/strip.css",
+        "css/memories/memory.css",
         "css/common/prose.css", "css/common/diff.css", "css/review/review.css", "css/history/blame.css",
         "css/sessions/sessions.css",
         "css/history/moments.css", "css/undo/undo.css", "css/search/search.css", "css/common/selection.css",

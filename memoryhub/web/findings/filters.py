@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 
 from memoryhub.models import FindingState
 from memoryhub.sensitive import KINDS, Group
+from memoryhub.text.filter_words import NOT
 from memoryhub.web.audit import filters
+from memoryhub.web.common.filter_keys import base
 from memoryhub.web.common.filters import KeyValues, Malformed
-from memoryhub.web.common.kinds import GROUP_WORDS, label
 
 KEYS = ("kind", "group", "store", "path")
 
@@ -24,14 +25,16 @@ class Filter(KeyValues):
     state: FindingState = FindingState.OPEN
 
     KEYS = KEYS
-    EXAMPLE = "kind:card or path:/%(word)s"
 
     @classmethod
     def check(cls, values: Mapping[str, str]) -> None:
-        if values.get("kind", "card") not in KINDS:
-            raise Malformed(_("There is no kind “%(kind)s”. Kinds are for example card, password or email.") % values)
-        if values.get("group", "secret") not in list(Group):
-            raise Malformed(_("There is no group “%(group)s”. The groups are secret, personal and poison.") % values)
+        for key, value in values.items():
+            if base(key) == "kind" and value not in KINDS:
+                said = _("There is no kind “%(kind)s”. Kinds are for example card, password or email.")
+                raise Malformed(said % {"kind": value})
+            if base(key) == "group" and value not in list(Group):
+                said = _("There is no group “%(group)s”. The groups are secret, personal and poison.")
+                raise Malformed(said % {"group": value})
 
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -50,38 +53,48 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on findings; None means any. `path` includes everything under it."""
+    """Conditions on findings; None means any. A path includes everything under it; `words` are parts of the path."""
 
     stores: Sequence[str]
     state: FindingState = FindingState.OPEN
     kinds: frozenset[str] | None = None
     path: str | None = None
+    words: Sequence[str] = ()
+    other_path: str | None = None
 
     @property
     def looks_at_rows(self) -> bool:
         """Return whether findings must be checked one by one to find those that match."""
-        return self.kinds is not None or self.path is not None
+        return self.kinds is not None or self.looks_at_paths
+
+    @property
+    def looks_at_paths(self) -> bool:
+        return self.path is not None or self.other_path is not None or bool(self.words)
 
 
 def resolved(wanted: Filter, stores: Sequence[str]) -> Wanted:
     """Look up the names in a filter, in the stores that a person may see. Raise Malformed."""
     values = wanted.values
-    kinds: frozenset[str] | None = None
-    if "group" in values:
-        kinds = frozenset(kind.name for kind in KINDS.values() if kind.group == values["group"])
-    if "kind" in values:
-        kinds = frozenset({values["kind"]}) if kinds is None else kinds & {values["kind"]}
-    known = {key: values[key] for key in ("store", "path") if key in values}
+    known = {key: values[key] for key in ("store", NOT + "store", "path", NOT + "path") if key in values}
     target = filters.resolved(filters.Filter(known), stores, now=timezone.now(), zone=UTC)
-    path = target.search.path
-    return Wanted(target.chains, wanted.state, kinds, None if path is None else path.removesuffix("/"))
+    path, other = target.search.path, values.get(NOT + "path")
+    return Wanted(target.chains, wanted.state, _kinds(values), path, wanted.folded, other)
+
+
+def _kinds(values: Mapping[str, str]) -> frozenset[str] | None:
+    """Return the kinds of findings that a filter allows, or None for all of them."""
+    if not {base(key) for key in values} & {"kind", "group"}:
+        return None
+    allowed = {
+        kind.name
+        for kind in KINDS.values()
+        if values.get("group", kind.group) == kind.group and values.get("kind", kind.name) == kind.name
+    }
+    return frozenset(
+        name for name in allowed if name != values.get(NOT + "kind") and KINDS[name].group != values.get(NOT + "group")
+    )
 
 
 def named(wanted: Filter, stores: Sequence[str]) -> dict[str, str]:
     """Return the filter's values with names in place of ids, for a person who may see those stores."""
-    shown = filters.named(filters.Filter(wanted.values), stores)
-    if "kind" in shown:
-        shown["kind"] = label(shown["kind"])
-    if "group" in shown:
-        shown["group"] = str(GROUP_WORDS[Group(shown["group"])]) if shown["group"] in list(Group) else shown["group"]
-    return shown
+    return filters.named(filters.Filter(wanted.values), stores)

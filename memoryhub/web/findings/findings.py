@@ -1,7 +1,7 @@
 """The lists of findings: sensitive text and signs of poisoning in memories, of all stores of a person or of one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -14,16 +14,13 @@ from django.views.decorators.http import require_safe
 from memoryhub.models import FindingState, MemoryStore, Role
 from memoryhub.web.common import pages
 from memoryhub.web.common.access import in_store, person, signed_in
+from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.findings.filters import Filter, named, resolved
 from memoryhub.web.findings.queries import NOTHING, BadPlace, Page, page
 from memoryhub.web.findings.rows import items_of
-from memoryhub.web.review.inbox import Chip, visible_stores
-
-LABELS = {
-    "kind": lambda: _("Kind"), "group": lambda: _("Group"), "store": lambda: _("Store"), "path": lambda: _("Path"),
-}  # fmt: skip
+from memoryhub.web.review.inbox import visible_stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +46,16 @@ def findings(request: Request) -> HttpResponse:
 @in_store(Role.VIEWER)
 def store_findings(request: Request, store: MemoryStore) -> HttpResponse:
     """List the findings of one store."""
-    shown = _shown(request, [store.pk], reverse("store_findings", args=[store.pk]))
+    shown = _shown(request, [store.pk], reverse("store_findings", args=[store.pk]), hidden=["store"])
     return render(request, "findings/store.html", pages.context(request, store, **shown))
 
 
-def _shown(request: Request, stores: Sequence[str], here: str) -> dict[str, Any]:
+def _shown(request: Request, stores: Sequence[str], here: str, hidden: Sequence[str] = ()) -> dict[str, Any]:
     """Return the template context of a list; a malformed filter finds nothing and shows an error."""
-    wanted, found, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
+    parameters = request.GET.dict()
+    wanted, found, problem = Filter.as_typed(parameters), NOTHING, ""
     try:
-        wanted = Filter.of(request.GET.dict())
+        wanted = Filter.of(parameters, person(request))
         found = _found(request, wanted, stores)
     except Malformed as malformed:
         problem = str(malformed)
@@ -65,9 +63,7 @@ def _shown(request: Request, stores: Sequence[str], here: str) -> dict[str, Any]
         problem = _("This link is out of date. Start again from the newest.")
     items = items_of(found.ids, person(request), timezone.now())
     return {
-        "filter": wanted,
-        "bar": request.GET.get("q") or wanted.words,
-        "chips": _chips(wanted, stores),
+        **bar_of(wanted, parameters, named(wanted, stores), here=here, hidden=hidden),
         "items": items,
         "problem": problem,
         "page": found,
@@ -75,7 +71,6 @@ def _shown(request: Request, stores: Sequence[str], here: str) -> dict[str, Any]
         "is_first": not request.GET.get("before"),
         "may_decide": any(item.may_decide for item in items),
         "tabs": _tabs(wanted),
-        "here_url": here,
         "here": request.get_full_path(),
     }
 
@@ -84,13 +79,8 @@ def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> Page:
     return page(resolved(wanted, stores), request.GET.get("before", ""))
 
 
-def _chips(wanted: Filter, stores: Sequence[str]) -> list[Chip]:
-    shown = named(wanted, stores)
-    return [Chip(key, LABELS[key](), shown[key], wanted.query(**{key: None})) for key in wanted.values]
-
-
 def _tabs(wanted: Filter) -> list[Tab]:
     return [
-        Tab(state, str(state.label), Filter(wanted.values, state).query(), state == wanted.state)
+        Tab(state, str(state.label), replace(wanted, state=state).query(), state == wanted.state)
         for state in FindingState
     ]

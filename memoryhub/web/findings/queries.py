@@ -16,6 +16,8 @@ from django.db.models import Count, OuterRef, Subquery
 from memoryhub.models import Finding, FindingState, Memory, MemoryStore
 from memoryhub.models.findings import FindingQuerySet
 from memoryhub.sensitive import KINDS, Group
+from memoryhub.web.audit.filters import is_at
+from memoryhub.web.common.filters import has_words
 from memoryhub.web.common.kinds import SEVERITY, group_of
 from memoryhub.web.findings.filters import Wanted
 
@@ -66,7 +68,7 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
     chosen: list[str] = []
     looked, last = 0, ""
     while batch := list(islice(rows, CHUNK if wanted.looks_at_rows else size + 1)):
-        paths = _paths(batch) if wanted.path is not None else {}
+        paths = _paths(batch) if wanted.looks_at_paths else {}
         for row in batch:
             if _is_wanted(wanted, row, paths.get(row.memory)):
                 if len(chosen) == size:
@@ -131,7 +133,9 @@ def _newest_of_kinds(stores: Sequence[str], kinds: Sequence[str]) -> list[_Head]
 def _is_wanted(wanted: Wanted, row: Row, path: str | None) -> bool:
     if wanted.kinds is not None and row.kind not in wanted.kinds:
         return False
-    return wanted.path is None or (path is not None and (path == wanted.path or path.startswith(f"{wanted.path}/")))
+    if wanted.path is not None and not is_at(path, wanted.path):
+        return False
+    return has_words(path, wanted.words) and not (wanted.other_path is not None and is_at(path, wanted.other_path))
 
 
 def _paths(rows: Sequence[Row]) -> dict[str, str]:

@@ -38,17 +38,18 @@ _PART = 200
 def trash(request: Request, store: MemoryStore) -> HttpResponse:
     """Download the trash with the filters of its page."""
     try:
-        wanted, search = trash_page.search_of(_filters(request), store)
+        typed = trash_page.Filter.of(_filters(request), person(request))
+        wanted = trash_page.wanted_of(typed, store)
     except Malformed as malformed:
         return HttpResponseBadRequest(str(malformed), content_type="text/plain; charset=utf-8")
     now = timezone.now()
     saved, held = policies.concerning(store.pk), holds_of(store.pk, now)
     rows = (
         _of_trash(row, due.kept_by(row.memory, saved, held, now))
-        for row in trash_page.every(store, search)
-        if trash_page.matches(row, search)
+        for row in trash_page.every(store, wanted.search)
+        if trash_page.matches(row, wanted)
     )
-    return _answer(request, store.pk, "trash", _TRASH, rows, filter=wanted.words)
+    return _answer(request, store.pk, "trash", _TRASH, rows, filter=typed.words)
 
 
 @require_POST
@@ -96,7 +97,7 @@ def _answer(
 
 
 def _filters(request: Request) -> dict[str, str]:
-    return {key: str(request.POST.get(key, "")) for key in ("q", *trash_page.KEYS)}
+    return {key: str(request.POST.get(key, "")) for key in ("q", *trash_page.Filter.every_key())}
 
 
 def _of_trash(row: trash_page.Row, kept: Kept) -> Told:

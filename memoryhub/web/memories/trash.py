@@ -1,6 +1,6 @@
 """The trash of a store: deleted memories, who deleted them and when, filters, and a form that restores them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -8,24 +8,43 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Role
 from memoryhub.models.memories import MemoryQuerySet
-from memoryhub.web.audit.filters import NO_FILTER, Filter, resolved
+from memoryhub.web.audit import filters as audit
+from memoryhub.web.audit.filters import is_at, is_excluded, named, resolved
 from memoryhub.web.audit.queries import Search
 from memoryhub.web.common import pages
-from memoryhub.web.common.access import in_store
-from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.access import in_store, person
+from memoryhub.web.common.filter_bar import bar_of
+from memoryhub.web.common.filters import KeyValues, Malformed, has_words
 from memoryhub.web.common.marks import UNMARKED, Marks, marks_of
 from memoryhub.web.common.request import Request
 
 SIZE = 100
 MOST_READ = 1000
 """The most deleted memories that one request scans for matches."""
-KEYS = ("path", "agent", "person", "from", "to")
 _TOLD = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "command", "path", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(KeyValues):
+    """The filter of the trash that a person typed."""
+
+    KEYS = ("path", "agent", "person", "when", "from", "to")
+
+    @classmethod
+    def guessed(cls, value: str) -> str | None:
+        return "path" if value.startswith("/") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A search for deletions, and folded words that the path must have."""
+
+    search: Search
+    words: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +99,11 @@ NOTHING = Page((), None, False)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
     """List the newest deletions, or those before the memory `before`."""
     before = request.GET.get("before", "")
-    wanted, shown, problem = Filter.as_typed(request.GET.dict()), NOTHING, ""
+    parameters = request.GET.dict()
+    typed, shown, problem = Filter.as_typed(parameters), NOTHING, ""
     try:
-        wanted, search = search_of(request.GET.dict(), store)
-        shown = _marked(found(store, search, before))
+        typed = Filter.of(parameters, person(request))
+        shown = _marked(found(store, wanted_of(typed, store), before))
     except Malformed as malformed:
         problem = str(malformed)
     return render(
@@ -97,38 +117,31 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             is_cut=shown.is_cut,
             before=before,
             problem=problem,
-            filter=wanted,
-            bar=request.GET.get("q") or wanted.words,
-            saved_query=wanted.query(),
             older=shown.older,
-            older_url=shown.older and "?" + wanted.with_value("before", shown.older).query(),
+            older_url=shown.older and "?" + typed.query(before=shown.older),
+            **bar_of(typed, parameters, named(audit.Filter(typed.values), [store.id]), here=request.path),
         ),
     )
 
 
-def search_of(parameters: Mapping[str, str], store: MemoryStore) -> tuple[Filter, Search]:
-    """Return the filter of a request and its search. Raise Malformed if it is invalid."""
-    wanted = Filter.of(parameters) if parameters else NO_FILTER
-    if strange := [key for key in wanted.values if key not in KEYS]:
-        keys = ", ".join(KEYS)
-        raise Malformed(
-            _("The trash has no filter “%(key)s”. The filters are %(keys)s.") % {"key": strange[0], "keys": keys}
-        )
+def wanted_of(typed: Filter, store: MemoryStore) -> Wanted:
+    """Return what a filter asks for. Raise Malformed if it is invalid."""
     now, zone = timezone.now(), timezone.get_current_timezone()
-    return wanted, resolved(wanted, [store.id], now=now, zone=zone).search
+    target = resolved(audit.Filter(typed.values), [store.id], now=now, zone=zone)
+    return Wanted(target.search, typed.folded)
 
 
-def found(store: MemoryStore, search: Search, before: str) -> Page:
+def found(store: MemoryStore, wanted: Wanted, before: str) -> Page:
     """Return the next SIZE matching rows, from a scan of at most MOST_READ."""
     rows: list[Row] = []
     last, read = before, 0
-    for row in every(store, search, before, most=MOST_READ + 1):
-        if len(rows) == SIZE and matches(row, search):
+    for row in every(store, wanted.search, before, most=MOST_READ + 1):
+        if len(rows) == SIZE and matches(row, wanted):
             return Page(rows, rows[-1].memory.id, False)
         if read == MOST_READ:
             return Page(rows, last, len(rows) < SIZE)
         read, last = read + 1, row.memory.id
-        if matches(row, search):
+        if matches(row, wanted):
             rows.append(row)
     return Page(rows, None, False)
 
@@ -149,13 +162,16 @@ def every(store: MemoryStore, search: Search, before: str = "", *, most: int | N
         before, read = part[-1].id, read + len(part)
 
 
-def matches(row: Row, search: Search) -> bool:
+def matches(row: Row, wanted: Wanted) -> bool:
     """Return whether the path and the author of the deletion match a search."""
-    if search.author is not None and (row.entry is None or row.entry.author_id != search.author):
+    search, path = wanted.search, row.memory.path
+    author, session = (row.entry.author_id, row.entry.session) if row.entry else (None, None)
+    if search.author is not None and author != search.author:
         return False
-    if search.path is None:
-        return True
-    return row.memory.path == search.path or row.memory.path.startswith(search.path.rstrip("/") + "/")
+    if search.path is not None and not is_at(path, search.path):
+        return False
+    at = row.memory.deleted_at
+    return has_words(path, wanted.words) and not (at and is_excluded(search.excluded, at, path, author, session))
 
 
 def _marked(page: Page) -> Page:

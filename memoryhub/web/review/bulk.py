@@ -88,7 +88,7 @@ def _chosen(request: Request) -> Chosen:
     if request.POST.get("all"):
         user = person(request)
         stores = visible_stores(user)
-        wanted = Filter.of({"q": request.POST.get("q", "")})
+        wanted = Filter.of({"q": request.POST.get("q", "")}, user)
         target = resolved(wanted, stores, now=timezone.now(), zone=timezone.get_current_timezone())
         found = page(target, size=MOST, walk=WALK_ALL)
         return Chosen([row.id for row in found.rows], found.next is not None)

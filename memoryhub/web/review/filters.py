@@ -7,10 +7,13 @@ from typing import Any
 
 from memoryhub import ids
 from memoryhub.models import Memory
+from memoryhub.text.filter_words import NOT, UNREVIEWED
 from memoryhub.web.audit import filters
+from memoryhub.web.audit.queries import Search
 from memoryhub.web.common.filters import KeyValues
+from memoryhub.web.common.mark_filter import NO_MARKS, MarkFilter, mark_filter
 
-KEYS = ("store", "agent", "session", "memory", "path", "before", "after")
+KEYS = ("store", "agent", "session", "memory", "path", "is", "when", "from", "to")
 SESSION, MEMORY = "session", "memory"
 WORST, OLDEST, NEWEST = "worst", "oldest", "newest"
 
@@ -23,7 +26,11 @@ class Filter(KeyValues):
     order: str = WORST
 
     KEYS = KEYS
-    EXAMPLE = "agent:%(word)s or path:/%(word)s"
+    ALIASES = {"after": "from", "before": "to"}
+
+    @classmethod
+    def check(cls, values: Mapping[str, str]) -> None:
+        mark_filter(values)
 
     @classmethod
     def layout(cls, parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -49,7 +56,10 @@ class Filter(KeyValues):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on versions; None means any. `path` includes everything under it; `without` are ids left out."""
+    """Conditions on versions; None means any. `path` includes everything under it; `words` are parts of the path.
+
+    What `excluded` covers, the memories in `other_memories` and the ids in `without` are left out.
+    """
 
     stores: Sequence[str]
     author: str | None = None
@@ -59,28 +69,42 @@ class Wanted:
     start: datetime | None = None
     end: datetime | None = None
     without: frozenset[str] = frozenset()
+    words: Sequence[str] = ()
+    marks: MarkFilter = NO_MARKS
+    excluded: Sequence[Search] = ()
+    other_memories: frozenset[str] = frozenset()
 
     @property
     def looks_at_rows(self) -> bool:
         """Return whether versions must be checked one by one to find those that match."""
-        return any((self.author, self.path, self.start, self.end))
+        excludes = self.excluded or self.other_memories
+        return any((self.author, self.path, self.start, self.end, self.words, not self.marks.is_empty, excludes))
 
     @property
     def needs_entries(self) -> bool:
-        """Return whether a condition concerns the versions' audit entries."""
-        return self.author is not None or self.session is not None
+        """Return whether a condition that is checked one by one concerns the versions' audit entries."""
+        return self.author is not None or any(each.author or each.session for each in self.excluded)
 
 
 def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzinfo) -> Wanted:
     """Look up the names and compute the times of a filter, in the stores that a person may see. Raise Malformed."""
-    values = dict(wanted.values)
-    renamed = {"before": "to", "after": "from"}
-    known = {renamed.get(key, key): value for key, value in values.items() if key != "memory"}
+    values = wanted.values
+    known = {key: value for key, value in values.items() if key.removeprefix(NOT) not in ("memory", "is")}
     target = filters.resolved(filters.Filter(known), stores, now=now, zone=zone)
     search, memory = target.search, values.get("memory")
-    found = target.chains if memory is None else _store_of(memory, target.chains)
-    path = None if search.path is None else search.path.removesuffix("/")
-    return Wanted(found, search.author, search.session, memory, path, search.start, search.end)
+    return Wanted(
+        stores=target.chains if memory is None else _store_of(memory, target.chains),
+        author=search.author,
+        session=search.session,
+        memory=memory,
+        path=None if search.path is None else search.path.removesuffix("/"),
+        start=search.start,
+        end=search.end,
+        words=wanted.folded,
+        marks=mark_filter(values).without(UNREVIEWED),  # all versions of the inbox await review
+        excluded=search.excluded,
+        other_memories=frozenset(filter(None, [values.get(NOT + "memory")])),
+    )
 
 
 def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
@@ -90,8 +114,9 @@ def _store_of(memory: str, stores: Sequence[str]) -> list[str]:
 
 def named(wanted: Filter, stores: Sequence[str]) -> dict[str, str]:
     """Return the filter's values with names in place of ids, for a person who may see those stores."""
-    shown = filters.named(filters.Filter(wanted.values), stores)
-    if "memory" in shown:
-        found = Memory.objects.filter(pk=shown["memory"], store_id__in=stores).values_list("path", flat=True).first()
-        shown["memory"] = found or shown["memory"]
-    return shown
+    words = filters.named(filters.Filter(wanted.values), stores)
+    for key in ("memory", NOT + "memory"):
+        if key in words:
+            found = Memory.objects.filter(pk=words[key], store_id__in=stores).values_list("path", flat=True).first()
+            words[key] = found or words[key]
+    return words

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_safe
 
 from memoryhub.models import MemoryStore, User
 from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
 from memoryhub.web.review.filters import MEMORY, NEWEST, OLDEST, SESSION, WORST, Filter, named, resolved
@@ -19,24 +20,9 @@ from memoryhub.web.review.items import Item, items_of
 from memoryhub.web.review.queries import CHUNK, PAGE, BadPlace, Page, page
 from memoryhub.web.review.worst import MOST as MOST_FIRST, worst
 
-LABELS = {
-    "store": lambda: _("Store"), "agent": lambda: _("Agent"), "session": lambda: _("Session"),
-    "memory": lambda: _("Memory"), "path": lambda: _("Path"), "before": lambda: _("Before"),
-    "after": lambda: _("After"),
-}  # fmt: skip
 NOTHING = Page([], None, False)
 MOST_NEW = 50
 """The most versions that are counted as new."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """An active filter in words, and the query string of the page without it."""
-
-    key: str
-    label: str
-    shown: str
-    query_without: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +42,29 @@ def review(request: Request) -> HttpResponse:
     """
     user, loaded_at = person(request), timezone.now()
     stores = visible_stores(user)
-    wanted, found, first, problem = Filter.as_typed(request.GET.dict()), NOTHING, "", ""
+    parameters = request.GET.dict()
+    wanted, found, first, problem = Filter.as_typed(parameters), NOTHING, "", ""
     try:
-        wanted = Filter.of(request.GET.dict())
+        wanted = Filter.of(parameters, user)
         found, first = _found(request, wanted, stores)
     except Malformed as malformed:
         problem = str(malformed)
     except BadPlace:
         problem = _("This link is out of date. Start again from the beginning.")
     items = items_of(found.rows, user, timezone.now())
-    further = bool(request.htmx and request.GET.get("from"))
+    further = bool(request.htmx and request.GET.get("at"))
     return render(
         request,
         "review/_page.html" if further else "review/inbox.html",
         {
-            "filter": wanted,
-            "bar": request.GET.get("q") or wanted.words,
-            "chips": _chips(wanted, stores),
+            **bar_of(wanted, parameters, named(wanted, stores), here=request.path),
             "groups": groups(items, wanted.group),
             "items": items,
             "problem": problem,
             "page": found,
-            "next": found.next and wanted.query(**{"from": found.next, "first": first}),
+            "next": found.next and wanted.query(at=found.next, first=first),
             "news": wanted.query(since=str(int(loaded_at.timestamp() * 1000) + 1)),
-            "is_first": not request.GET.get("from"),
+            "is_first": not request.GET.get("at"),
             "may_decide": any(item.may_decide for item in items),
             "here": f"{request.path}?{wanted.query()}" if further else request.get_full_path(),
             **_switches(wanted),
@@ -94,10 +79,11 @@ def news(request: Request) -> HttpResponse:
 
     The time in milliseconds is `since`. Only the newest versions are scanned for those that match the filter.
     """
-    stores, now = visible_stores(person(request)), timezone.now()
+    user, now = person(request), timezone.now()
+    stores = visible_stores(user)
     since = request.GET.get("since", "")
     try:
-        wanted = replace(Filter.of(request.GET.dict()), order=NEWEST)
+        wanted = replace(Filter.of(request.GET.dict(), user), order=NEWEST)
         target = resolved(wanted, stores, now=now, zone=timezone.get_current_timezone())
     except Malformed:
         return HttpResponse(status=204)
@@ -119,10 +105,10 @@ def visible_stores(user: User) -> list[str]:
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
     """Return a page, and the ids of the versions that came first on the first page: they do not come again."""
     target = resolved(wanted, stores, now=timezone.now(), zone=timezone.get_current_timezone())
-    place, named = request.GET.get("from", ""), request.GET.get("first", "")
+    place, first_ids = request.GET.get("at", ""), request.GET.get("first", "")
     if place:
-        first = frozenset(named.split(",")[:MOST_FIRST]) if named else frozenset()
-        return page(replace(target, without=first), place, newest=wanted.is_newest), named
+        first = frozenset(first_ids.split(",")[:MOST_FIRST]) if first_ids else frozenset()
+        return page(replace(target, without=first), place, newest=wanted.is_newest), first_ids
     rows = worst(target) if wanted.order == WORST else []
     if not rows:
         return page(target, newest=wanted.is_newest), ""
@@ -131,19 +117,14 @@ def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Pag
     return replace(found, rows=[*rows, *found.rows]), ",".join(sorted(first))
 
 
-def _chips(wanted: Filter, stores: Sequence[str]) -> list[Chip]:
-    shown = named(wanted, stores)
-    return [Chip(key, LABELS[key](), shown[key], wanted.query(**{key: None})) for key in wanted.values]
-
-
 def _switches(wanted: Filter) -> dict[str, Any]:
     """Return the query strings of the same inbox in other layouts."""
     return {
-        "by_session": Filter(wanted.values, SESSION, wanted.order).query(),
-        "by_memory": Filter(wanted.values, MEMORY, wanted.order).query(),
-        "worst": Filter(wanted.values, wanted.group).query(),
-        "oldest": Filter(wanted.values, wanted.group, OLDEST).query(),
-        "newest": Filter(wanted.values, wanted.group, NEWEST).query(),
+        "by_session": replace(wanted, group=SESSION).query(),
+        "by_memory": replace(wanted, group=MEMORY).query(),
+        "worst": replace(wanted, order=WORST).query(),
+        "oldest": replace(wanted, order=OLDEST).query(),
+        "newest": replace(wanted, order=NEWEST).query(),
     }
 
 

@@ -12,10 +12,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db.models import F, OuterRef, Subquery
+from django.utils import timezone
 
 from memoryhub import ids
 from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion
 from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.web.audit.filters import is_at, is_excluded
+from memoryhub.web.common.filters import has_words
 from memoryhub.web.review.filters import Wanted
 
 PAGE = 20
@@ -283,18 +286,29 @@ class _Stream:
 
 def matching(wanted: Wanted, store: str, rows: list[Row]) -> list[Row]:
     """Return the versions of a store that match the conditions that are checked one by one."""
-    if wanted.without:
-        rows = [row for row in rows if row.id not in wanted.without]
-    if wanted.path is not None:
-        rows = [row for row in rows if row.path == wanted.path or (row.path or "").startswith(wanted.path + "/")]
-    if wanted.start is not None or wanted.end is not None:
-        rows = [row for row in rows if _is_within(row.at, wanted)]
-    if wanted.author is not None and rows:
+    rows = [row for row in rows if _is_wanted(wanted, row)]
+    told: dict[int, list[str | None]] = {}
+    if wanted.needs_entries and rows:
         entries = AuditEntry.objects.of_chain(store).of_seqs({row.seq for row in rows})
-        by = set(entries.by_author(wanted.author).values_list("seq", flat=True))
-        rows = [row for row in rows if row.seq in by]
+        told = {seq: by for seq, *by in entries.values_list("seq", "author_id", "session")}
+    rows = [row for row in rows if _is_by(wanted, row, *told.get(row.seq, (None, None)))]
+    if not wanted.marks.is_empty and rows:
+        marked = wanted.marks.matching(store, {row.memory for row in rows}, timezone.now())
+        rows = [row for row in rows if row.memory in marked]
     return rows
 
 
-def _is_within(at: datetime, wanted: Wanted) -> bool:
-    return (wanted.start is None or at >= wanted.start) and (wanted.end is None or at < wanted.end)
+def _is_wanted(wanted: Wanted, row: Row) -> bool:
+    if row.id in wanted.without or row.memory in wanted.other_memories:
+        return False
+    if wanted.path is not None and not is_at(row.path, wanted.path):
+        return False
+    if not has_words(row.path, wanted.words):
+        return False
+    return (wanted.start is None or row.at >= wanted.start) and (wanted.end is None or row.at < wanted.end)
+
+
+def _is_by(wanted: Wanted, row: Row, author: str | None, session: str | None) -> bool:
+    if wanted.author is not None and author != wanted.author:
+        return False
+    return not is_excluded(wanted.excluded, row.at, row.path, author, session)

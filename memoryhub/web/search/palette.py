@@ -1,4 +1,5 @@
-"""The palette: memory stores, paths, agents and settings by parts of their names; the page adds its own actions."""
+"""The one search box: pages, settings, stores, agents, sessions and paths by parts of their names, then a search in
+memories. The page adds its own actions."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -8,26 +9,25 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from memoryhub.models import Agent, MemoryStore, User
-from memoryhub.text.folding import fold
+from memoryhub.models import MemoryStore, User
 from memoryhub.text.path_index import words_of
 from memoryhub.text.visible import without_hidden
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.request import Request
-from memoryhub.web.search import finder_cache, settings_pages
+from memoryhub.web.search import finder_cache, names, places
 from memoryhub.web.search.finder import MOST, rows_of, typed
 from memoryhub.web.search.highlight import marked
 from memoryhub.web.search.search import may_erase
 
 FEW = 6
-"""The most stores and agents listed; with fewer paths than this in the store, other stores are searched too."""
+"""The most names of a kind listed; with fewer paths than this in the store, other stores are searched too."""
 
-MOST_PATHS = MOST_SETTINGS = 12
-MOST_NAMES = 1000
+MOST_PATHS = MOST_PAGES = 12
 OTHERS, OTHERS_SECONDS = 20, 0.03
 """The limits on the number of other stores and on the time for them."""
 
@@ -49,8 +49,10 @@ def palette(request: Request) -> HttpResponse:
     words = words_of(query)
     groups = list(_paths(user, query, words, store_id, MOST if only else MOST_PATHS))
     if not only:
-        groups = [*_stores(user, words), *groups, *_agents(user, words), *_settings(user, words, store_id)]
+        groups = [*_pages(user, words, store_id), *_names(user, words), *groups]
     shown: dict[str, Any] = {"groups": groups, "typed": query, "store_id": store_id, "only": only}
+    if query.strip() and not only:
+        shown["searches"] = _searches(user, query.strip(), store_id)
     if words and not only and MemoryStore.objects.administered_by(user).exists():
         shown |= {"may_erase": True, "may_erase_text": may_erase(query) and not _names_erasing(words)}
     part = bool(request.headers.get("HX-Request"))
@@ -59,43 +61,38 @@ def palette(request: Request) -> HttpResponse:
 
 def _names_erasing(words: Sequence[str]) -> bool:
     """Return whether somebody types the name of the act, and not a text to erase."""
-    return _has(_("Erase a person everywhere"), words)
+    return names.has_words(_("Erase a person everywhere"), words)
 
 
-def _stores(user: User, words: Sequence[str]) -> Iterable[Group]:
-    names = MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")
-    return _named(_("Memory stores"), "store", names[:MOST_NAMES], words)
+def _searches(user: User, query: str, store_id: str) -> list[tuple[str, str]]:
+    """Return (address, words) of the searches for what is typed: in the memory store of the page, and in all."""
+    search = reverse("search")
+    store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
+    of_all = (f"{search}?{urlencode({'q': query})}", _("Search memories for “%(text)s”") % {"text": query})
+    if store is None:
+        return [of_all]
+    words = _("Search memories of %(store)s for “%(text)s”") % {"store": store.name, "text": query}
+    return [(f"{search}?{urlencode({'q': query, 'store': store.pk})}", words), of_all]
 
 
-def _agents(user: User, words: Sequence[str]) -> Iterable[Group]:
-    if not words:
-        return []
-    names = Agent.objects.visible_to(user).by_name().values_list("id", "name")
-    return _named(_("Agents"), "agent", names[:MOST_NAMES], words)
-
-
-def _settings(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
-    """Yield a group of the pages of settings whose names contain all words."""
+def _pages(user: User, words: Sequence[str], store_id: str) -> Iterable[Group]:
+    """Yield groups of the pages and the pages of settings whose names contain all words."""
     if not words:
         return
-    pages = [(url, name) for url, name in settings_pages.pages(user, store_id) if _has(name, words)]
-    if pages:
-        yield Group(_("Settings"), _rows(pages[:MOST_SETTINGS], words))
+    kinds = {_("Pages"): places.pages(user, store_id), _("Settings"): places.settings(user, store_id)}
+    for label, pages in kinds.items():
+        if found := [(url, name) for url, name in pages if names.has_words(name, words)]:
+            yield Group(label, _rows(found[:MOST_PAGES], words))
 
 
-def _has(name: str, words: Sequence[str]) -> bool:
-    folded = fold(name)
-    return all(word in folded for word in words)
-
-
-def _named(label: str, route: str, names: Iterable[tuple[str, str]], words: Sequence[str]) -> Iterable[Group]:
-    """Yield a group of the names that contain all words; names that begin with the first word come first."""
-    folded = [(fold(name), id, name) for id, name in names]
-    found = [row for row in folded if all(word in row[0] for word in words)]
+def _names(user: User, words: Sequence[str]) -> Iterable[Group]:
+    """Yield groups of stores, agents and sessions; without words, only of stores."""
+    kinds = [(_("Memory stores"), "store", names.stores)]
     if words:
-        found.sort(key=lambda row: (not row[0].startswith(words[0]), row))
-    if found:
-        yield Group(label, _rows([(reverse(route, args=[id]), name) for _folded, id, name in found[:FEW]], words))
+        kinds += [(_("Agents"), "agent", names.agents), (_("Sessions"), "session", names.sessions)]
+    for label, route, found in kinds:
+        if rows := found(user, words, FEW):
+            yield Group(label, _rows([(reverse(route, args=[id]), name) for id, name in rows], words))
 
 
 def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:

@@ -12,10 +12,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.core import signing
+from django.utils import timezone
 
 from memoryhub.models import AuditEntry, MemoryText
 from memoryhub.text.folding import fold
+from memoryhub.web.audit.filters import is_excluded
+from memoryhub.web.audit.queries import Search
 from memoryhub.web.common import masking
+from memoryhub.web.common.mark_filter import NO_MARKS, MarkFilter
 from memoryhub.web.search import candidates as search_rows
 from memoryhub.web.search.candidates import LIVE, OLD, TRASH, Key, Row
 
@@ -49,6 +53,8 @@ class Wanted:
     old: bool = False
     trash: bool = False
     masked: frozenset[str] = frozenset()
+    excluded: Sequence[Search] = ()
+    marks: MarkFilter = NO_MARKS
 
     @property
     def kinds(self) -> list[str]:
@@ -56,7 +62,12 @@ class Wanted:
 
     @property
     def needs_entries(self) -> bool:
-        return self.author is not None or self.session is not None or (self.notes and bool(self.words))
+        return self.is_by_author or (self.notes and bool(self.words))
+
+    @property
+    def is_by_author(self) -> bool:
+        """Return whether a condition concerns who wrote a version."""
+        return self.author is not None or self.session is not None or bool(self.excluded)
 
     def allows(self, row: Row) -> bool:
         """Return whether the version meets the conditions that its row can decide."""
@@ -199,9 +210,12 @@ def _index(kinds: Sequence[str], kind: str) -> int:
 def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tuple[Row, Hit | None]]:
     """Yield rows with their matches, loading texts in batches."""
     allowed = [row for row in rows if wanted.allows(row)]
+    if not wanted.marks.is_empty and allowed:
+        marked = wanted.marks.matching(store, {row.memory for row in allowed}, timezone.now())
+        allowed = [row for row in allowed if row.memory in marked]
     told = _told(wanted, store, allowed) if wanted.needs_entries else {}
-    if wanted.author is not None or wanted.session is not None:
-        allowed = [row for row in allowed if _is_by(wanted, told.get(row.seq))]
+    if wanted.is_by_author:
+        allowed = [row for row in allowed if _is_by(wanted, row, told.get(row.seq))]
     candidates = {id(row) for row in allowed}
     texts: dict[str, str] = {}
     for at, row in enumerate(rows):
@@ -234,14 +248,16 @@ Facts = tuple[str | None, str | None, str | None]
 
 def _told(wanted: Wanted, store: str, rows: Sequence[Row]) -> Mapping[int, Facts]:
     entries = AuditEntry.objects.of_chain(store).filter(seq__in={row.seq for row in rows})
-    if wanted.author is None and wanted.session is None:
+    if not wanted.is_by_author:
         entries = entries.exclude(note=None)
     return {seq: facts for seq, *facts in entries.values_list("seq", "author_id", "session", "note")}  # type: ignore[misc]
 
 
-def _is_by(wanted: Wanted, facts: Facts | None) -> bool:
+def _is_by(wanted: Wanted, row: Row, facts: Facts | None) -> bool:
     author, session, _ = facts or (None, None, None)
-    return (wanted.author is None or author == wanted.author) and (wanted.session is None or session == wanted.session)
+    if wanted.author not in (None, author) or wanted.session not in (None, session):
+        return False
+    return not is_excluded(wanted.excluded, row.at, row.path, author, session)
 
 
 def _has_words(wanted: Wanted, hit: Hit) -> bool:

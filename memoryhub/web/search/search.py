@@ -12,11 +12,14 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from memoryhub.models import Agent, Directory, MemoryStore, User
-from memoryhub.web.audit.filters import Filter, resolved
+from memoryhub.models import Directory, MemoryStore, User
+from memoryhub.web.audit.filters import Filter, named, resolved
 from memoryhub.web.audit.masking import not_curated
 from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.filter_bar import bar_of
+from memoryhub.web.common.filter_keys import base
 from memoryhub.web.common.filters import Malformed
+from memoryhub.web.common.mark_filter import mark_filter
 from memoryhub.web.common.request import Request
 from memoryhub.web.search.filters import CONTENTS, NOTES, PATHS, Query
 from memoryhub.web.search.results import results
@@ -28,8 +31,8 @@ FIRST_SECONDS, FIRST_HITS = 0.0015, 3
 SECONDS, SECONDS_OF_A_PRESS = 0.1, 1.5
 """The time limits in seconds of each further answer, requested by htmx or by a button without script."""
 
-SUGGESTED = 200
-
+AUDITED = frozenset(("agent", "person", "session", "path", "when", "from", "to"))
+"""The filters that mean the same as on the pages of the audit."""
 
 SHORTEST_ERASED = 3
 """The least number of characters of a text that can be erased."""
@@ -40,19 +43,22 @@ SHORTEST_ERASED = 3
 def search(request: Request) -> HttpResponse:
     """Show the search page with its first matches; htmx continues a search and gets only the further matches."""
     user, parameters = person(request), request.GET.dict()
-    context: dict[str, Any] = {"query": Query((), {}), "typed": parameters.get("q", ""), "problem": ""}
+    context: dict[str, Any] = {"query": Query.as_typed(parameters), "problem": ""}
     try:
-        query = context["query"] = Query.of(parameters)
-        context["typed"] = query.text
-        if not query.is_empty:
+        query = context["query"] = Query.of(parameters, user)
+        if not query.finds_everything:
             context |= _found(user, query, parameters, goes_on_by_itself=bool(request.htmx))
     except Malformed as malformed:
-        context |= {"problem": str(malformed), "values": parameters}
+        context["problem"] = str(malformed)
     except BadPlace:
         context["problem"] = _("This link is out of date. Search again.")
     if request.htmx and not request.htmx.history_restore_request and parameters.get("at"):
         return render(request, "search/_part.html", context)
-    return render(request, "search/search.html", {"values": context["query"].values} | context | _choices(user))
+    query = context["query"]
+    stores = list(MemoryStore.objects.visible_to(user).values_list("pk", flat=True)) if query.values else []
+    words = named(Filter(query.values), stores)
+    bar = bar_of(query, parameters, words, here=request.path, extra=("in", "versions", "trash"))
+    return render(request, "search/search.html", context | bar | {"parameters": parameters, "is_new": not parameters})
 
 
 def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
@@ -68,7 +74,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         if written and not goes_on_by_itself:
             bounds = (SECONDS_OF_A_PRESS, MOST_VERSIONS)
         part = scan(wanted, list(stores), began, *bounds)
-    going = "" if part.ended else "?" + urlencode(_parameters(query) | {"at": str(part.place)})
+    going = "" if part.ended else "?" + query.query(at=str(part.place))
     return {
         "results": results(part.hits, stores, wanted.words),
         "part": part,
@@ -78,8 +84,9 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
         "total": intcomma(max(part.place.total, part.place.looked)),
         "old": intcomma(part.place.old),
         "spent": _("%(seconds)s s") % {"seconds": f"{part.place.spent:.1f}"},
-        "without_filters": urlencode({"q": query.text}),
-        "with_everything": urlencode(_parameters(query) | {"versions": "all", "trash": "yes"}),
+        "searched_words": " ".join(query.text),
+        "without_filters": urlencode({"q": " ".join(query.text)}),
+        "with_everything": query.query(versions="all", trash="yes"),
         "goes_on": going,
         "by_itself": bool(going) and not part.place.is_full and "stop" not in parameters,
         "several": len(stores) > 1,
@@ -89,7 +96,7 @@ def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_b
 
 def _erasable(user: User, query: Query) -> str:
     """Return the words of a query as one text to erase; empty if the person may not erase it."""
-    text = " ".join(query.words)
+    text = " ".join(query.plain_words)
     return text if may_erase(text) and MemoryStore.objects.administered_by(user).exists() else ""
 
 
@@ -100,23 +107,29 @@ def may_erase(text: str) -> bool:
 
 def wanted_of(query: Query, stores: Sequence[str]) -> Wanted:
     """Return the criteria of a query. Raise Malformed if a filter is invalid."""
-    values = query.values
-    named = {key: values[key] for key in ("agent", "person", "session", "from", "to") if key in values}
-    target = resolved(Filter(named), stores, now=timezone.now(), zone=timezone.get_current_timezone()).search
-    path = values.get("path")
+    values = {key: _rooted(value) if base(key) == "path" else value for key, value in query.values.items()}
+    known = {key: value for key, value in values.items() if base(key) in AUDITED}
+    target = resolved(Filter(known), stores, now=timezone.now(), zone=timezone.get_current_timezone()).search
     return Wanted(
         words=query.folded,
         contents=query.looks_in(CONTENTS),
         paths=query.looks_in(PATHS),
         notes=query.looks_in(NOTES),
-        path="/" + path.strip("/") if path and path.strip("/") else None,
+        path=target.path if target.path != "/" else None,
         author=target.author,
         session=target.session,
         start=target.start,
         end=target.end,
         old="versions" in values,
         trash="trash" in values,
+        excluded=target.excluded,
+        marks=mark_filter(values),
     )
+
+
+def _rooted(path: str) -> str:
+    """Return a path as typed with one slash before it and none after it."""
+    return "/" + path.strip("/")
 
 
 def _stores(user: User, query: Query) -> dict[str, MemoryStore]:
@@ -124,18 +137,10 @@ def _stores(user: User, query: Query) -> dict[str, MemoryStore]:
 
     Raise Malformed if the filter names no store that the person may see, or if several have the name.
     """
-    visible = MemoryStore.objects.visible_to(user)
-    asked = query.values.get("store")
-    if asked is None:
-        return {store.id: store for store in visible}
-    found = list(visible.filter(pk=asked)) or list(visible.filter(name=asked)[:2])
-    if len(found) == 2:
-        raise Malformed(
-            _("Several stores have the name “%(name)s”. Filter by the id of one of them.") % {"name": asked}
-        )
-    if not found:
-        raise Malformed(_("There is no store “%(name)s”, or you may not see it.") % {"name": asked})
-    return {store.id: store for store in found}
+    visible = {store.id: store for store in MemoryStore.objects.visible_to(user)}
+    known = {key: value for key, value in query.values.items() if base(key) == "store"}
+    target = resolved(Filter(known), list(visible), now=timezone.now(), zone=timezone.get_current_timezone())
+    return {id: visible[id] for id in target.chains}
 
 
 def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
@@ -149,15 +154,3 @@ def _total(stores: Mapping[str, MemoryStore], path: str | None) -> int:
 def intcomma(number: int) -> str:
     """Return a number with thousands separators, such as 1,200."""
     return f"{number:,}"
-
-
-def _parameters(query: Query) -> dict[str, str]:
-    return {"q": query.text, **query.values}
-
-
-def _choices(user: User) -> dict[str, Any]:
-    """Return the suggestions of the controls beside the field."""
-    return {
-        "stores": MemoryStore.objects.visible_to(user).by_name().values_list("id", "name")[:SUGGESTED],
-        "agents": Agent.objects.visible_to(user).by_name().values_list("id", "name")[:SUGGESTED],
-    }

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from memoryhub.web.search import finder, palette, saved_views, search
+from memoryhub.web.search import completions, finder, palette, saved_views, search
 
 urlpatterns = [
     path("search", search.search, name="search"),
     path("stores/<slug:store_id>/find", finder.find, name="find"),
+    path("filters/completions", completions.completions, name="completions"),
     path("palette", palette.palette, name="palette"),
     path("views", saved_views.listing, name="saved_views"),
     path("views/save", saved_views.save, name="save_view"),

@@ -1,5 +1,5 @@
-// The palette (Ctrl or ⌘ K), the path finder (t) and the finder's page: results follow the typing. Late answers are
-// dropped. Without script, links marked data-palette lead to plain pages.
+// The palette (`/`, Ctrl or ⌘ K), the path finder (t), the finder's page and the completions of a filter: results follow
+// the typing. Late answers are dropped. Without script, links marked data-palette lead to plain pages.
 
 const DELAY = 60; // milliseconds after a keystroke
 const FIELDS = "input, textarea, select";
@@ -72,7 +72,8 @@ function show(html) {
   const found = parsed(html);
   const groups = [...found.querySelectorAll("[data-label]")].map((part) => [part.dataset.label, [...part.querySelectorAll("a, button")]]);
   if (!groups.length) groups.push([dialog.dataset.paths, [...found.querySelectorAll("a")]]);
-  const last = found.querySelector("[data-last]") ? groups.splice(-1) : []; // offered, but never before something to open
+  const lastOnes = found.querySelectorAll("[data-last]").length;
+  const last = lastOnes ? groups.splice(-lastOnes) : []; // offered, but never before something to open
   if (mode === "all") groups.push([dialog.dataset.actions, actions()]);
   const named = groups.some(([, rows]) => rows.length);
   groups.push(...last);
@@ -91,7 +92,7 @@ function show(html) {
 // Entries of the page itself: its shortcuts and the main navigation.
 function actions() {
   const words = fold(input.value).split(/\s+/).filter(Boolean);
-  const seen = new Set();
+  const seen = new Set([document.querySelector(".topbar-search")?.dataset.shortcutLabel]); // it opened the palette
   return [...document.querySelectorAll("[data-shortcut], .topnav a")].flatMap((element) => {
     const label = (element.dataset.shortcutLabel || element.getAttribute("aria-label") || element.textContent).trim().replace(/\s+/g, " ");
     const usable = !dialog.contains(element) && !element.disabled && (element.getClientRects().length || element.matches("a[href]"));
@@ -124,6 +125,11 @@ function address() {
   const query = `q=${encodeURIComponent(input.value)}`;
   if (mode === "paths" && dialog.dataset.find) return `${dialog.dataset.find}?${query}`;
   return `${dialog.dataset.url}?${query}&store=${encodeURIComponent(dialog.dataset.store)}${mode === "paths" ? "&only=paths" : ""}`;
+}
+
+function searchMemories() {
+  const { search, store } = dialog.dataset;
+  location.assign(`${search}?q=${encodeURIComponent(input.value)}${store ? `&store=${encodeURIComponent(store)}` : ""}`);
 }
 
 function open(as) {
@@ -162,6 +168,7 @@ if (dialog) {
     const steps = { ArrowDown: 1, ArrowUp: -1 };
     if (event.isComposing) return;
     if (event.key in steps) choose(chosen + steps[event.key]);
+    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) searchMemories();
     else if (event.key === "Enter") options()[chosen]?.click();
     else return;
     event.preventDefault();
@@ -204,9 +211,93 @@ function finder(form) {
 
 for (const form of document.querySelectorAll("form[data-finder]")) finder(form);
 
-// On a page with its own filter, `/` focuses that filter; on other pages, the search of the top bar.
-const last = document.querySelector("[data-shortcut-last]");
-if (last && document.querySelectorAll('[data-shortcut="/"]').length > 1) {
-  delete last.dataset.shortcut;
-  last.parentElement.querySelector("kbd")?.remove();
+// ---------------------------------------------------------------------------------- the filter above a list completes
+
+// No completion is chosen by itself: Enter filters by what is typed.
+function completing(form) {
+  const field = form.querySelector("#filter-words");
+  const box = form.querySelector("#filter-completions");
+  const status = document.querySelector("[data-completions-count]");
+  const all = () => [...box.querySelectorAll("[role=option]")];
+  let at = -1;
+
+  function close() {
+    box.hidden = true;
+    field.setAttribute("aria-expanded", "false");
+    mark(-1);
+  }
+
+  function mark(next) {
+    const options = all();
+    options[at]?.setAttribute("aria-selected", "false");
+    at = next;
+    options[at]?.setAttribute("aria-selected", "true");
+    options[at]?.scrollIntoView({ block: "nearest" });
+    if (options[at]) field.setAttribute("aria-activedescendant", options[at].id);
+    else field.removeAttribute("aria-activedescendant");
+  }
+
+  const look = asking((html, isLast) => {
+    if (!isLast() || document.activeElement !== field) return;
+    box.replaceChildren(parsed(html));
+    const count = all().length;
+    at = -1;
+    box.hidden = count === 0;
+    field.setAttribute("aria-expanded", String(count > 0));
+    field.removeAttribute("aria-activedescendant");
+    status.textContent = count ? `${count} ${status.dataset.words}` : "";
+  });
+
+  function ask(wait) {
+    const typed = field.value.slice(0, field.selectionStart);
+    const { filter, keys, store } = form.dataset;
+    look(`${filter}?q=${encodeURIComponent(typed)}&keys=${encodeURIComponent(keys)}&store=${encodeURIComponent(store)}`, wait);
+  }
+
+  function take(option) {
+    const rest = field.value.slice(field.selectionStart);
+    const before = field.value.slice(0, Number(box.querySelector("[data-start]").dataset.start)) + option.dataset.text;
+    field.value = before + rest.trimStart();
+    field.setSelectionRange(before.length, before.length);
+    close();
+    ask(0);
+  }
+
+  field.setAttribute("role", "combobox");
+  field.setAttribute("aria-autocomplete", "list");
+  field.setAttribute("aria-controls", box.id);
+  field.setAttribute("aria-expanded", "false");
+  field.addEventListener("input", () => ask());
+  field.addEventListener("blur", close);
+  field.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.altKey || event.ctrlKey || event.metaKey) return;
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    const count = all().length;
+    if (event.key in steps && box.hidden) ask(0);
+    else if (event.key in steps) mark(((at < 0 && steps[event.key] < 0 ? 0 : at) + steps[event.key] + count) % count);
+    else if (event.key === "Enter" && at >= 0 && !box.hidden) take(all()[at]);
+    else if (event.key === "Escape") box.hidden ? form.focus() : close();
+    else return;
+    event.preventDefault();
+  });
+  box.addEventListener("mousedown", (event) => {
+    event.preventDefault(); // the field keeps the focus
+    const option = event.target.closest("[role=option]");
+    if (option) take(option);
+  });
 }
+
+// After filtering, the focus is at the filters that are on, from where `j` and `k` move through the list and Tab to the
+// chips; the page is loaded again, and the focus would be lost.
+const FILTERED = "memoryhub-filtered";
+const filter = document.getElementById("filter");
+if (filter?.dataset.filter) {
+  completing(filter);
+  const leave = () => sessionStorage.setItem(FILTERED, location.pathname);
+  filter.addEventListener("submit", leave);
+  document.addEventListener("click", (event) => event.target.closest?.("[data-chips] a") && leave());
+  if (sessionStorage.getItem(FILTERED) === location.pathname) {
+    (document.querySelector("[data-chips]") ?? filter).focus({ preventScroll: true });
+  }
+}
+sessionStorage.removeItem(FILTERED);

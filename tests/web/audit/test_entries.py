@@ -138,6 +138,9 @@ class TestFilters:
             ("to:2025-11-02", []),
             ("to:7d outcome:error", ["view"]),
             ("from:5m", []),
+            ("in /notes", ["view", "create", "create"]),
+            ("by support BOT command:view", ["view", "view"]),
+            ("since 2025-11-03 before 2025-11-04 command:view", ["view", "view"]),
         ],
     )
     def test_words_find_what_they_say(self, words: str, found: list[str], bob: User, caller: Caller) -> None:
@@ -163,6 +166,16 @@ class TestFilters:
         response = page(signed_in(bob), command="view", outcome="error")
         chips = {chip.key: chip.query_without for chip in response.context["chips"]}
         assert chips == {"command": "outcome=error", "outcome": "command=view"}
+
+    def test_what_is_left_out(self, bob: User, caller: Caller) -> None:
+        caller.call("rename", old_path="/memories/notes/a.md", new_path="/memories/away/b.md")
+        every = commands(page(signed_in(bob), caller.store))
+        for words, command in (("-command:view", "view"), ("not in /away", "rename"), ("-outcome:error", "view")):
+            left = commands(page(signed_in(bob), caller.store, q=words))
+            assert 0 < len(left) < len(every) and left.count(command) < every.count(command), words
+        assert commands(page(signed_in(bob), caller.store, q="not by support bot -person:alice@example.com")) != every
+        both = page(signed_in(bob), caller.store, q="by support bot -command:view")
+        assert set(commands(both)) and "view" not in commands(both)
 
     def test_the_bar_shows_the_filter_as_words_that_can_be_read_again(self, bob: User) -> None:
         agent = 'a "b" \\ c'

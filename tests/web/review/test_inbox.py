@@ -139,64 +139,13 @@ def test_hostile_paths_and_texts_stay_what_they_are(caller: Caller, alice: User)
     assert "/x &lt;b&gt;.md" in html
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("path:/notes", ["/notes/a.md", "/notes/b.md"]),
-        ("path:/notes/", ["/notes/a.md", "/notes/b.md"]),
-        ("/notes/a.md", ["/notes/a.md"]),
-        ("path:/note", []),
-        ('agent:"support bot"', ["/notes/a.md", "/other.md", "/notes/b.md"]),
-        ("agent:nobody", []),
-        ('agent:"support bot" session:run-2', ["/other.md"]),
-        ('agent:"support bot" session:run-1', ["/notes/a.md", "/notes/b.md"]),
-        ('agent:"support bot" session:run-1 path:/notes/b.md', ["/notes/b.md"]),
-        ("store:Support", ["/notes/a.md", "/other.md", "/notes/b.md"]),
-        ("before:2025-11-03T09:02", ["/notes/a.md"]),
-        ("after:2025-11-03T09:02 before:2025-11-03T09:03", ["/other.md"]),
-        ("after:2025-11-04", []),
-        ("memory:mem_nowhere", []),
-    ],
-)
-@pytest.mark.parametrize("order", ["oldest", "newest"])
-def test_the_filters(caller: Caller, alice: User, words: str, found: list[str], order: str) -> None:
-    caller.create("/notes/a.md", "a\n")
-    caller.session = "run-2"
-    caller.create("/other.md", "o\n")
-    caller.session = "run-1"
-    caller.create("/notes/b.md", "b\n")
-    page = inbox(signed_in(alice), q=words, order=order)
-    assert page.context["problem"] == ""
-    assert [path for path, _ in shown(page)] == (found if order == "oldest" else found[::-1])
-
-
-@pytest.mark.both_databases
-def test_the_filter_by_memory_follows_it_through_renames(caller: Caller, alice: User) -> None:
-    memory, _ = two(caller)
-    caller.create("/b.md", "b\n")
-    caller.call("rename", old_path="/memories/a.md", new_path="/memories/c.md")
-    page = inbox(signed_in(alice), q=f"memory:{memory.pk}")
-    assert shown(page) == [("/a.md", 1), ("/a.md", 2), ("/c.md", 3)]
-    assert [(chip.key, chip.shown) for chip in page.context["chips"]] == [("memory", "/c.md")]
-
-
-@pytest.mark.parametrize(
-    "words", ["color:red", "run-1", "session:run-1", "path:notes", "before:yesterday", "store:Nowhere", "a:b:c"]
-)
-def test_a_filter_that_cannot_be_read_gets_a_sentence(caller: Caller, alice: User, words: str) -> None:
-    caller.create("/a.md", "a\n")
-    page = inbox(signed_in(alice), q=words)
-    assert page.context["problem"]
-    assert shown(page) == []
-
-
 @pytest.mark.both_databases
 @pytest.mark.parametrize(
     "place", ["x", "a:b:c", "0" * 26 + ":1", "memstore_1:1:1", ":" * 3, "0" * 26 + ":9999999999999999999:"]
 )
 def test_a_place_that_no_page_has_given_gets_a_sentence(caller: Caller, alice: User, place: str) -> None:
     caller.create("/a.md", "a\n")
-    assert "Start again" in inbox(signed_in(alice), **{"from": place}).context["problem"]
+    assert "Start again" in inbox(signed_in(alice), at=place).context["problem"]
 
 
 def everything(client: Any, **parameters: str) -> list[tuple[str, int]]:

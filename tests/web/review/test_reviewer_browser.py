@@ -203,7 +203,7 @@ def finds_the_entry_again(desk: Page, entry: AuditEntry) -> None:
     """In the audit of all stores, by a filter."""
     press(desk, "g", "a")
     see(desk, "Audit")
-    press(desk, "/")
+    press(desk, "F")
     desk.keyboard.type("command:undo person:carol@example.com from:24h")
     press(desk, "Enter")
     expect(desk.locator(".chip")).to_have_count(3)

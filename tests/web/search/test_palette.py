@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from memoryhub.models import Agent, MemoryStore, User
 from memoryhub.web.search import finder_cache
-from tests.api.harness import new_store
+from tests.api.harness import Hub, new_store
 from tests.fixtures import signed_in
 from tests.web.hostile import build
 from tests.web.memories.pages import write
@@ -31,9 +31,8 @@ def test_stores_paths_and_agents_are_found(store: MemoryStore, alice: User, agen
     assert f'href="/stores/{store.id}/"' in html
     assert f'href="/stores/{store.id}/memories/{memory.id}"' in html
     assert f'href="/agents/{agent.id}"' in html
-    assert (
-        html.index('data-label="Memory stores"') < html.index('data-label="Paths"') < html.index('data-label="Agents"')
-    )
+    order = ["Memory stores", "Agents", "Paths", "Search"]
+    assert sorted(order, key=lambda label: html.index(f'data-label="{label}"')) == order
 
 
 def test_settings_are_found_by_who_may_open_them(store: MemoryStore, alice: User, bob: User, superuser: User) -> None:
@@ -43,6 +42,22 @@ def test_settings_are_found_by_who_may_open_them(store: MemoryStore, alice: User
     assert of_store not in groups(alice, q="members")
     assert of_hub in groups(superuser, q="background") and of_hub not in groups(alice, q="background")
     assert f'href="{reverse("account")}"' in groups(bob, q="your settings")
+
+
+def test_pages_and_sessions_are_found_and_memories_can_always_be_searched(
+    store: MemoryStore, bob: User, charlie: User, key: str
+) -> None:
+    hub = Hub(store, key)
+    hub.send(hub.block(command="view", path="/memories"), memoryhub_session="trashy-7")
+    html = groups(bob, q="trash", store=store.id)
+    assert (
+        f'href="{reverse("trash", args=[store.id])}"' in html and "trashy" not in html.split('data-label="Sessions"')[0]
+    )
+    assert "<mark>trash</mark>y-7 · Support bot" in html
+    assert f'href="/search?q=trash&amp;store={store.id}"' in html and 'href="/search?q=trash"' in html
+    hidden = groups(charlie, q="trash", store=store.id)
+    assert "trashy" not in hidden and store.id not in hidden and 'href="/search?q=trash"' in hidden
+    assert 'href="/search?q=%3Cb%3E%26"' in groups(bob, q="<b>&")
 
 
 def test_other_stores_are_looked_through_where_this_one_has_few(store: MemoryStore, superuser: User) -> None:
@@ -70,7 +85,7 @@ def test_charlie_finds_nothing_of_alice(
 ) -> None:
     write(store, "/support.md")
     for parameters in ({}, {"store": store.id}, {"only": "paths", "store": store.id}):
-        assert "<li" not in groups(charlie, q="support", **parameters)
+        assert "/stores/" not in groups(charlie, q="support", **parameters)
         assert store.name not in groups(charlie, **parameters)
     assert client.get(reverse("palette")).status_code == 302
     assert signed_in(charlie).post(reverse("palette")).status_code == 405

@@ -127,6 +127,29 @@ def test_a_filter_without_words_lists_what_fits(store: MemoryStore, bob: User) -
     assert asked(bob, "path:/d").count('<article class="card found-memory"') == 1
 
 
+def test_plain_words_narrow_a_search(store: MemoryStore, alice: User, key: str) -> None:
+    hub = Hub(store, key)
+    hub.send(hub.block(command="create", path="/memories/bot/a.md", file_text="apple pinned"))
+    write(store, "/hand/b.md", "apple")
+    found = {
+        "by support bot": 1, "not by Support bot": 1, "written by nobody": 0, "not reviewed": 1, "in /hand": 1,
+        "not in /hand": 1, "today": 0, "pinned": 0, "not pinned": 2, '"pinned"': 1, "by nobody": 0, "-agent:nobody": 2,
+        "-store:Support": 0, "is:unreviewed -path:/bot": 0,
+    }  # fmt: skip
+    for words, count in found.items():
+        assert asked(alice, f"apple {words}").count('<article class="card found-memory"') == count, words
+    assert asked(alice, "not reviewed").count('<article class="card found-memory"') == 1
+
+
+def test_a_filter_is_a_chip_that_can_be_removed_turned_around_and_read_as_words(store: MemoryStore, bob: User) -> None:
+    write(store, "/a.md", "apple pinned")
+    page = asked(bob, "apple pinned")
+    for address, words in (("?q=apple", "Remove the filter State: pinned"), ("-is=pinned", "show all but this"),
+                       ("q=apple+%22pinned%22", "Search for the words “pinned” instead")):  # fmt: skip
+        assert address in page and words in page
+    assert 'value="apple pinned"' in page
+
+
 def test_nobody_finds_what_is_not_for_them(store: MemoryStore, alice: User, charlie: User, client: Client) -> None:
     write(store, "/secret.md", "apple")
     assert "/</span><mark>secret</mark>.md" in asked(alice, "secret")
@@ -279,7 +302,7 @@ def test_the_first_line_of_every_word_is_shown() -> None:
 
 def test_words_and_filters_are_told_apart() -> None:
     query = Query.of({"q": 'Refund "in 30 days" agent:bot http://x.y path:"/a b"', "trash": "yes"})
-    assert query.words == ("Refund", "in 30 days", "http://x.y")
+    assert query.plain_words == ["Refund", "in 30 days", "http://x.y"]
     assert dict(query.values) == {"path": "/a b", "agent": "bot", "trash": "yes"}
-    assert query.text == 'Refund "in 30 days" http://x.y'
-    assert Query.of({"q": query.text}).words == query.words
+    assert query.words == 'Refund "in 30 days" http://x.y path:"/a b" agent:bot trash:yes'
+    assert Query.of({"q": query.words}).values == query.values

@@ -1,0 +1,167 @@
+"""Reads what a person types into a filter: `key:value`, `-key:value`, plain words and phrases such as “last week”."""
+
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from memoryhub.text.periods import is_date
+
+_WORD = re.compile(r'(?:(-?)(\w+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))')
+_COUNT = re.compile(r"[1-9]\d{0,5}", re.ASCII)
+
+NOT = "-"
+"""The first character of the key of a filter that excludes what has its value."""
+
+UNREVIEWED, FLAGGED, PINNED, HELD, FINDING = "unreviewed", "flagged", "pinned", "held", "finding"
+MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING)
+"""The values of the filter `is`."""
+
+PHRASES = {
+    "not reviewed": ("is", UNREVIEWED), "unreviewed": ("is", UNREVIEWED), "flagged": ("is", FLAGGED),
+    "pinned": ("is", PINNED), "on hold": ("is", HELD), "with findings": ("is", FINDING),
+    "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
+    "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),
+}  # fmt: skip
+"""The phrases without a name or a number, and the filters that they mean."""
+
+VERBS = frozenset(("written", "changed", "deleted"))
+"""The words that may precede “by” and a name."""
+
+UNITS = {"hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w"}
+MOST_WORDS_OF_A_NAME = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word or quoted phrase; `written` is how it was typed, with its key (which may begin with NOT) and quotes."""
+
+    written: str
+    text: str
+    key: str | None
+    is_quoted: bool
+
+    @property
+    def is_plain(self) -> bool:
+        return self.key is None and not self.is_quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A filter: its key, which may begin with NOT, its value, and the words that were typed for it.
+
+    The key of a word to search for is empty.
+    """
+
+    key: str
+    value: str
+    written: str
+
+
+Names = Callable[[Sequence[str]], tuple[str, str, int] | None]
+"""Returns the key and value of the author whose name the words after “by” begin with, and the number of its words."""
+
+
+def words_in(typed: str) -> Iterator[Word]:
+    """Yield the words of a filter, in order."""
+    for match in _WORD.finditer(typed):
+        negation, key, quoted, plain = match.groups()
+        text = re.sub(r'\\(["\\])', r"\1", quoted) if quoted is not None else plain
+        yield Word(match[0], text, f"{negation}{key}" if key else None, quoted is not None)
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes, so that it is one word and never understood as a filter."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def understood(words: Sequence[Word], keys: Container[str], names: Names) -> list[Word | Term]:
+    """Return the words in order, with filters in place of the phrases that mean one.
+
+    Only phrases whose key is in `keys` are understood, and nothing in quotes.
+    """
+    parts: list[Word | Term] = []
+    at = 0
+    while at < len(words):
+        found = _phrase(words[at:], names) or _negated(words[at:], names)
+        if found is None or found[0].removeprefix(NOT) not in keys:
+            parts.append(words[at])
+            at += 1
+            continue
+        key, value, count = found
+        parts.append(Term(key, value, " ".join(word.written for word in words[at : at + count])))
+        at += count
+    return parts
+
+
+def is_understood(typed: str) -> bool:
+    """Return whether a text could have a phrase in it, if each name were known."""
+    parts = understood(list(words_in(typed)), _EVERY_KEY, lambda words: ("agent", words[0], 1))
+    return any(isinstance(part, Term) for part in parts)
+
+
+_EVERY_KEY = frozenset(("agent", "from", "is", "path", "to", "when"))
+Found = tuple[str, str, int]
+"""The key and value of a filter, and the number of its words."""
+
+
+def _negated(words: Sequence[Word], names: Names) -> Found | None:
+    if not words[0].is_plain or words[0].text.lower() != "not" or len(words) < 2:
+        return None
+    found = _phrase(words[1:], names)
+    return (NOT + found[0], found[1], found[2] + 1) if found and found[0] not in ("from", "to") else None
+
+
+def _phrase(words: Sequence[Word], names: Names) -> Found | None:
+    """Return the filter that the first words mean, or None."""
+    plain = [word.text.lower() for word in words[:3] if word.is_plain]
+    if not words[0].is_plain:
+        return None
+    for count in (2, 1):
+        meant = PHRASES.get(" ".join(plain[:count]))
+        if meant and len(plain) >= count and all(word.is_plain for word in words[:count]):
+            return *meant, count
+    if plain[0] in VERBS and len(words) > 2 and words[1].is_plain and plain[1] == "by":
+        found = _author(words[2:], names)
+        return (*found[:2], found[2] + 2) if found else None
+    if len(words) < 2 or words[1].key is not None:
+        return None
+    if plain[0] == "by":
+        found = _author(words[1:], names)
+        return (*found[:2], found[2] + 1) if found else None
+    return _place_or_time(plain[0], words)
+
+
+def _author(words: Sequence[Word], names: Names) -> Found | None:
+    """Return the author whose name the words begin with; a name in quotes is one word."""
+    if words[0].key is not None:
+        return None
+    if words[0].is_quoted:
+        return names([words[0].text])
+    texts = []
+    for word in words[:MOST_WORDS_OF_A_NAME]:
+        if not word.is_plain:
+            break
+        texts.append(word.text)
+    return names(texts)
+
+
+def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
+    second = words[1].text
+    if first == "in" and len(second) > 1 and second.startswith("/"):
+        return "path", second, 2
+    if not words[1].is_plain:
+        return None
+    if first in ("since", "before") and (day := _day(second)):
+        return ("from", second, 2) if first == "since" else ("to", str(day - timedelta(days=1)), 2)
+    if first == "last" and len(words) > 2 and words[2].is_plain and _COUNT.fullmatch(second):
+        unit = UNITS.get(words[2].text.lower())
+        return ("when", f"{second}{unit}", 3) if unit else None
+    return None
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if is_date(text) else None
+    except ValueError:
+        return None

@@ -1,0 +1,51 @@
+"""Periods that a person names, such as today, last-week or 7d: their first moment and the moment after their end."""
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta, tzinfo
+
+UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+NAMED = ("today", "yesterday", "this-week", "last-week", "this-month", "last-month")
+"""Weeks begin on Mondays."""
+
+_AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def ago(value: str) -> timedelta | None:
+    """Return how long before now a value such as 30m, 24h, 7d or 2w is, or None."""
+    found = _AGO.fullmatch(value)
+    return timedelta(**{UNITS[found[2]]: int(found[1])}) if found else None
+
+
+def is_date(value: str) -> bool:
+    """Return whether a value has the form of a date, such as 2026-01-31."""
+    return _DATE.fullmatch(value) is not None
+
+
+def period(value: str, now: datetime, zone: tzinfo) -> tuple[datetime, datetime | None] | None:
+    """Return the start and the end of a period in a time zone, or None for another value; an end of None is now.
+
+    Raise ValueError or OverflowError for a date or a length that does not exist.
+    """
+    if length := ago(value):
+        return now - length, None
+    days = (date.fromisoformat(value),) * 2 if is_date(value) else _days(now.astimezone(zone).date()).get(value)
+    if days is None:
+        return None
+    start, last = days
+    return datetime.combine(start, time(), zone), datetime.combine(last + timedelta(days=1), time(), zone)
+
+
+def _days(today: date) -> Mapping[str, tuple[date, date]]:
+    """Return the first and the last day of each named period."""
+    day = timedelta(days=1)
+    monday, first = today - today.weekday() * day, today.replace(day=1)
+    return {
+        "today": (today, today),
+        "yesterday": (today - day, today - day),
+        "this-week": (monday, monday + 6 * day),
+        "last-week": (monday - 7 * day, monday - day),
+        "this-month": (first, (first + 31 * day).replace(day=1) - day),
+        "last-month": ((first - day).replace(day=1), first - day),
+    }

@@ -1,0 +1,107 @@
+"""The bar above a list: the words of its filter, the filters that are on as chips, and fields for those to add."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memoryhub.text.filter_words import NOT
+from memoryhub.web.common.filter_keys import KEYS, Choices, base, shown
+from memoryhub.web.common.filters import SEVERAL, KeyValues
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter that is on, in words, and the query strings of the page without it, with its opposite, and with its
+    words as plain words; an empty one is not possible."""
+
+    key: str
+    label: str
+    shown: str
+    excludes: bool
+    query_without: str
+    query_negated: str
+    query_as_words: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field for a filter to add: a list of values, or a text."""
+
+    key: str
+    label: str
+    value: str
+    example: str
+    choices: Choices
+
+
+def bar_of(
+    wanted: KeyValues,
+    parameters: Mapping[str, str],
+    words: Mapping[str, str],
+    *,
+    here: str,
+    hidden: Collection[str] = (),
+    extra: Collection[str] = (),
+) -> dict[str, Any]:
+    """Return the template context of a list with a filter.
+
+    `words` are the values of the filters in words, `hidden` the keys that the page does not offer, and `extra` those
+    that it has controls of its own for.
+    """
+    offered = [key for key in wanted.KEYS if key not in hidden]
+    several = {key for key in SEVERAL if "," in parameters.get(key, "")}
+    fields = [_field(key, parameters.get(key, "")) for key in offered if key not in {*extra, *several}]
+    named = {field.key for field in fields} | set(extra)
+    carried = {key: parameters[key] for key in wanted.every_key() if parameters.get(key) and key not in named}
+    return {
+        "filter": wanted,
+        "bar": parameters.get("q", ""),
+        "chips": list(chips_of(wanted, words)),
+        "fields": fields,
+        "carried": carried | {key: value for key, value in wanted.shown_layout().items() if value},
+        "offered": " ".join(offered),
+        "here_url": here,
+    }
+
+
+def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
+    """Yield a chip for each value of a filter; `words` are the values in words, by key."""
+    for key in wanted.values:
+        several = wanted.values_of(key)
+        for value in several:
+            said = words.get(key, value) if len(several) == 1 else value
+            yield _chip(wanted, key, value, shown(base(key), value) if said == value else said)
+
+
+def _chip(wanted: KeyValues, key: str, value: str, said: str) -> Chip:
+    rest = ",".join(one for one in wanted.values_of(key) if one != value)
+    excludes = key.startswith(NOT)
+    opposite = base(key) if excludes else NOT + key
+    negated = ""
+    if KEYS[base(key)].can_exclude and (not wanted.values.get(opposite) or base(key) in SEVERAL):
+        negated = wanted.query(**{key: rest, opposite: ",".join([*wanted.values_of(opposite), value])})
+    phrase = next((term.written for term in wanted.typed if (term.key, term.value) == (key, value)), "")
+    is_phrase = wanted.TAKES_WORDS and bool(phrase) and not _HAS_KEY.match(phrase)
+    return Chip(
+        key=key,
+        label=str(KEYS[base(key)].label),
+        shown=said,
+        excludes=excludes,
+        query_without=wanted.query(**{key: rest}),
+        query_negated=negated,
+        query_as_words=wanted.as_word(key, value, phrase) if is_phrase else "",
+        words=phrase,
+    )
+
+
+_HAS_KEY = re.compile(r"-?\w+:")
+
+
+def _field(key: str, value: str) -> Field:
+    spec = KEYS[key]
+    choices: Sequence[tuple[str, str]] = spec.choices() if spec.choices else []
+    if value and choices and value not in dict(choices):
+        choices = [*choices, (value, shown(key, value))]
+    return Field(key, str(spec.label), value, spec.example, choices)

@@ -1,0 +1,95 @@
+"""The keys of filters: their labels, examples, and the values of those that have a fixed list of values."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+
+from memoryhub.actions.core.commands import COMMANDS
+from memoryhub.models import Door
+from memoryhub.sensitive import KINDS
+from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, NOT, PINNED, UNREVIEWED
+from memoryhub.text.periods import NAMED, ago
+from memoryhub.web.common.kinds import GROUP_WORDS, label
+
+Choices = Sequence[tuple[str, str]]
+"""Values and their labels."""
+
+_PERIODS: Mapping[str, str | Promise] = {
+    "today": gettext_lazy("today"), "yesterday": gettext_lazy("yesterday"), "this-week": gettext_lazy("this week"),
+    "last-week": gettext_lazy("last week"), "this-month": gettext_lazy("this month"),
+    "last-month": gettext_lazy("last month"),
+}  # fmt: skip
+_MARKS: Mapping[str, str | Promise] = {
+    UNREVIEWED: gettext_lazy("awaiting review"), FLAGGED: gettext_lazy("flagged"), PINNED: gettext_lazy("pinned"),
+    HELD: gettext_lazy("under a legal hold"), FINDING: gettext_lazy("with open findings"),
+}  # fmt: skip
+_PLACES: Mapping[str, str | Promise] = {
+    "contents": gettext_lazy("contents only"), "paths": gettext_lazy("paths only"),
+    "notes": gettext_lazy("notes only"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a filter: its label, an example of a value, and its values where they are a fixed list."""
+
+    label: str | Promise
+    example: str = ""
+    choices: Callable[[], Choices] | None = None
+    can_exclude: bool = True
+
+
+def _words(words: Mapping[str, str | Promise]) -> Callable[[], Choices]:
+    return lambda: [(value, str(label)) for value, label in words.items()]
+
+
+def _periods() -> Choices:
+    return [*((name, str(_PERIODS[name])) for name in NAMED), *((value, shown("when", value)) for value in _LENGTHS)]
+
+
+_LENGTHS = ("24h", "7d", "30d")
+
+KEYS: Mapping[str, Key] = {
+    "store": Key(gettext_lazy("Store")),
+    "agent": Key(gettext_lazy("Agent"), "support-bot"),
+    "person": Key(gettext_lazy("Person"), "name@example.com"),
+    "session": Key(gettext_lazy("Session"), "sesn_…"),
+    "memory": Key(gettext_lazy("Memory"), "mem_…"),
+    "path": Key(gettext_lazy("Path"), "/notes"),
+    "kind": Key(gettext_lazy("Kind"), choices=lambda: [(name, str(label(name))) for name in KINDS]),
+    "group": Key(
+        gettext_lazy("Group"), choices=lambda: [(group.value, str(words)) for group, words in GROUP_WORDS.items()]
+    ),
+    "command": Key(gettext_lazy("Command"), choices=lambda: [(name, name) for name in COMMANDS]),
+    "outcome": Key(gettext_lazy("Outcome"), choices=lambda: [("ok", _("ok")), ("error", _("error"))]),
+    "door": Key(gettext_lazy("Came in through"), choices=lambda: [(value, value) for value in Door.values]),
+    "is": Key(gettext_lazy("State"), choices=_words(_MARKS)),
+    "when": Key(gettext_lazy("When"), choices=_periods),
+    "from": Key(gettext_lazy("From"), "2026-01-31", can_exclude=False),
+    "to": Key(gettext_lazy("To"), "2026-01-31", can_exclude=False),
+    "in": Key(gettext_lazy("Look in"), choices=_words(_PLACES), can_exclude=False),
+    "versions": Key(gettext_lazy("Old versions"), choices=lambda: [("all", _("too"))], can_exclude=False),
+    "trash": Key(gettext_lazy("The trash"), choices=lambda: [("yes", _("too"))], can_exclude=False),
+}
+
+
+def base(key: str) -> str:
+    """Return a key without the sign that it excludes."""
+    return key.removeprefix(NOT)
+
+
+def shown(key: str, value: str) -> str:
+    """Return a value in words, if its key has words for it; else unchanged."""
+    if key == "when" and ago(value):
+        count, unit = int(value[:-1]), value[-1]
+        words = {
+            "m": lambda: ngettext("last %(count)s minute", "last %(count)s minutes", count),
+            "h": lambda: ngettext("last %(count)s hour", "last %(count)s hours", count),
+            "d": lambda: ngettext("last %(count)s day", "last %(count)s days", count),
+            "w": lambda: ngettext("last %(count)s week", "last %(count)s weeks", count),
+        }
+        return words[unit]() % {"count": count}
+    choices = KEYS[key].choices if key in KEYS else None
+    return dict(choices()).get(value, value) if choices else value

@@ -1,0 +1,157 @@
+"""Completes a filter while a person types it: keys, values, phrases, and names of what the person may see."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import HUB, Directory, MemoryStore, User
+from memoryhub.text.filter_words import NOT, PHRASES, quoted
+from memoryhub.text.folding import fold
+from memoryhub.text.path_index import words_of
+from memoryhub.web.common.access import person, signed_in
+from memoryhub.web.common.filter_keys import KEYS, shown
+from memoryhub.web.common.filters import LONGEST
+from memoryhub.web.common.request import Request
+from memoryhub.web.search import names
+
+MOST = 10
+MOST_STORES = 10
+"""The most stores whose directories complete a path."""
+
+LAST = "\U0010ffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A completion: the text that takes the place of the word that is being typed, its label and a hint."""
+
+    text: str
+    label: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """The word before the cursor: where it starts, its sign, its key, and what is typed of its value; and the word
+    before it."""
+
+    start: int
+    sign: str
+    key: str
+    value: str
+    before: str
+
+    @classmethod
+    def of(cls, text: str) -> "Typing":
+        """Return what is being typed at the end of a text."""
+        opened = text.rfind('"') if text.count('"') % 2 else -1
+        start = max(text.rfind(" ", 0, opened if opened >= 0 else None), -1) + 1
+        word, words = text[start:], text[:start].split()
+        sign = NOT if word.startswith(NOT) else ""
+        key, colon, value = word.removeprefix(NOT).partition(":")
+        if not colon or key.startswith('"'):
+            key, value = "", word.removeprefix(NOT)
+        return cls(start, sign, key, value.removeprefix('"'), words[-1].lower() if words else "")
+
+
+@require_safe
+@signed_in
+def completions(request: Request) -> HttpResponse:
+    """Answer with the completions at the end of `q`, for a page that offers the filters `keys`."""
+    typing = Typing.of(request.GET.get("q", "")[:LONGEST])
+    keys = [key for key in request.GET.get("keys", "").split() if key in KEYS]
+    options = list(_options(person(request), typing, keys, request.GET.get("store", "")))[:MOST]
+    return render(request, "search/_completions.html", {"options": options, "start": typing.start})
+
+
+def _options(user: User, typing: Typing, keys: Sequence[str], store_id: str) -> Iterator[Option]:
+    if typing.key:
+        if typing.key in keys:
+            before = f"{typing.sign}{typing.key}:"
+            for value, label in _values(user, typing.key, typing.value, store_id):
+                yield Option(f"{before}{_written(value)} ", label, value if value != label else "")
+        return
+    if typing.before == "by" and not typing.sign:
+        yield from _authors(user, typing.value, keys)
+        return
+    if typing.value.startswith("/") and "path" in keys:
+        written = "" if typing.before == "in" and not typing.sign else f"{typing.sign}path:"
+        for path in _directories(user, typing.value, store_id):
+            yield Option(f"{written}{_written(path)} ", path, str(KEYS["path"].label))
+        return
+    yield from _keys(typing, keys)
+    if not typing.sign:
+        yield from _phrases(typing.value, keys)
+        yield from _named(user, typing.value, keys)
+
+
+def _keys(typing: Typing, keys: Sequence[str]) -> Iterator[Option]:
+    for key in keys:
+        fits = key.startswith(typing.value.lower()) and (KEYS[key].can_exclude or not typing.sign)
+        if fits:
+            yield Option(f"{typing.sign}{key}:", f"{typing.sign}{key}:", str(KEYS[key].label))
+
+
+def _phrases(typed: str, keys: Sequence[str]) -> Iterator[Option]:
+    for phrase, (key, value) in PHRASES.items():
+        if typed and key in keys and phrase.startswith(typed.lower()):
+            yield Option(f"{phrase} ", phrase, f"{KEYS[key].label}: {shown(key, value)}")
+
+
+def _named(user: User, typed: str, keys: Sequence[str]) -> Iterator[Option]:
+    if len(typed) > 1 and "agent" in keys:
+        for _id, name in names.agents(user, words_of(typed), 4):
+            yield Option(f"agent:{_written(name)} ", name, str(KEYS["agent"].label))
+
+
+def _authors(user: User, typed: str, keys: Sequence[str]) -> Iterator[Option]:
+    words = words_of(typed)
+    if "agent" in keys:
+        for _id, name in names.agents(user, words, 6):
+            yield Option(f"{_written(name)} ", name, str(KEYS["agent"].label))
+    if "person" in keys:
+        for email, name in names.people(user, words, 6):
+            yield Option(f"{_written(email)} ", name, email)
+
+
+def _values(user: User, key: str, typed: str, store_id: str) -> Iterable[tuple[str, str]]:
+    """Return values of a key and their labels that have what is typed in them."""
+    words = words_of(typed)
+    choices = KEYS[key].choices
+    if choices is not None:
+        return [(value, words) for value, words in choices() if fold(typed) in fold(f"{value} {words}")]
+    found: dict[str, Callable[[], Iterable[tuple[str, str]]]] = {
+        "agent": lambda: [(name, name) for _id, name in names.agents(user, words, MOST)],
+        "person": lambda: names.people(user, words, MOST),
+        "session": lambda: names.sessions(user, words, MOST),
+        "store": lambda: _stores(user, words),
+        "path": lambda: [(path, path) for path in _directories(user, typed or "/", store_id)],
+    }
+    return found[key]() if key in found else []
+
+
+def _stores(user: User, words: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the names of stores, or the ids of those that share a name; for administrators of the hub, the hub too."""
+    found = names.stores(user, words, MOST)
+    alike = [name for _id, name in found]
+    hub = [(HUB, _("The hub itself"))] if user.is_superuser and names.has_words(HUB, words) else []
+    return [*((id if alike.count(name) > 1 else name, name) for id, name in found), *hub]
+
+
+def _directories(user: User, typed: str, store_id: str) -> list[str]:
+    """Return the first directories whose path begins with what is typed, of a store or of several visible ones."""
+    stores = MemoryStore.objects.visible_to(user).by_name()
+    chosen = stores.filter(pk=store_id) if store_id else stores
+    found: set[str] = set()
+    for store in chosen.values_list("pk", flat=True)[:MOST_STORES]:
+        beneath = Directory.objects.filter(store_id=store, path__gte=typed, path__lt=typed + LAST).exclude(path="")
+        found |= set(beneath.order_by("path").values_list("path", flat=True)[:MOST])
+    return sorted(found)[:MOST]
+
+
+def _written(value: str) -> str:
+    return quoted(value) if not value or any(character.isspace() or character == '"' for character in value) else value

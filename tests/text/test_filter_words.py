@@ -1,0 +1,90 @@
+"""What a person types into a filter: which words are a filter, and which remain words."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from memoryhub.text.filter_words import Term, is_understood, quoted, understood, words_in
+from memoryhub.text.periods import period
+
+KEYS = frozenset(("agent", "person", "path", "is", "when", "from", "to"))
+NOW = datetime(2026, 3, 4, 15, 30, tzinfo=UTC)  # a Wednesday
+
+
+def names(words: Sequence[str]) -> tuple[str, str, int] | None:
+    for count in range(min(2, len(words)), 0, -1):
+        if " ".join(words[:count]).lower() in ("support bot", "bot"):
+            return "agent", " ".join(words[:count]), count
+    return None
+
+
+def read(typed: str, keys: frozenset[str] = KEYS) -> tuple[list[str], dict[str, str]]:
+    """Return the plain words, and the filters by key."""
+    parts = understood(list(words_in(typed)), keys, names)
+    plain = [part.written for part in parts if not isinstance(part, Term)]
+    return plain, {part.key: part.value for part in parts if isinstance(part, Term)}
+
+
+@pytest.mark.parametrize(
+    ("typed", "plain", "filters"),
+    [
+        ("refund by Support bot last week", ["refund"], {"agent": "Support bot", "when": "last-week"}),
+        ('written by "Support bot" today', [], {"agent": "Support bot", "when": "today"}),
+        ("not by bot", [], {"-agent": "bot"}),
+        ("not reviewed", [], {"is": "unreviewed"}),
+        ("not pinned", [], {"-is": "pinned"}),
+        ("in /tickets refund", ["refund"], {"path": "/tickets"}),
+        ("not in /tickets", [], {"-path": "/tickets"}),
+        ("LAST 7 Days", [], {"when": "7d"}),
+        ("since 2026-01-31 before 2026-02-02", [], {"from": "2026-01-31", "to": "2026-02-01"}),
+    ],
+)
+def test_phrases_that_are_filters(typed: str, plain: list[str], filters: dict[str, str]) -> None:
+    assert read(typed) == (plain, filters)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "by nobody", "by", "in France", "in", "since Tuesday", "since 2026-02-31",
+        "before lunch", "last", "last seven days", "last 0 days",
+        "not", "not found", '"pinned"', '"last week"', 'last "week"', "week last", "written by hand", "in /",
+    ],
+)  # fmt: skip
+def test_words_that_remain_words(typed: str) -> None:
+    assert read(typed)[1] == {}
+    assert " ".join(read(typed)[0]) == typed
+
+
+def test_a_phrase_whose_key_a_page_does_not_have_remains_words() -> None:
+    assert read("last week pinned", frozenset(("is",))) == (["last", "week"], {"is": "pinned"})
+
+
+def test_a_quoted_text_is_one_plain_word_again() -> None:
+    for text in ("pinned", 'a "b" \\ c', "in /x"):
+        assert is_understood(text) == (text != 'a "b" \\ c')
+        (word,) = words_in(quoted(text))
+        assert (word.text, word.key, word.is_quoted) == (text, None, True)
+        assert not is_understood(quoted(text))
+
+
+@pytest.mark.parametrize(
+    ("value", "start", "end"),
+    [
+        ("today", "2026-03-04", "2026-03-05"), ("yesterday", "2026-03-03", "2026-03-04"),
+        ("this-week", "2026-03-02", "2026-03-09"), ("last-week", "2026-02-23", "2026-03-02"),
+        ("this-month", "2026-03-01", "2026-04-01"), ("last-month", "2026-02-01", "2026-03-01"),
+        ("2026-01-31", "2026-01-31", "2026-02-01"),
+    ],
+)  # fmt: skip
+def test_a_period_has_whole_days(value: str, start: str, end: str) -> None:
+    found = period(value, NOW, UTC)
+    assert found and [str(moment)[:10] for moment in found] == [start, end]
+
+
+def test_a_length_ends_now_and_other_values_are_no_period() -> None:
+    assert period("36h", NOW, UTC) == (datetime(2026, 3, 3, 3, 30, tzinfo=UTC), None)
+    assert period("soon", NOW, UTC) is None
+    with pytest.raises(ValueError):
+        period("2026-02-31", NOW, UTC)

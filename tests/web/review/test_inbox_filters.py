@@ -1,0 +1,123 @@
+"""The filter of the review inbox: keys, plain words, what it leaves out, and the chips of what was understood."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.review import decisions
+from memoryhub.models import Door, MemoryStore, User
+from tests.fixtures import AT, BY, signed_in
+from tests.web.history.versions import Caller
+from tests.web.review.reviewing import inbox, shown, two
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key, session="run-1")
+
+
+def by(user: User, note: str | None = None) -> Act:
+    return Act(Actor.person(user), Door.WEB, AT + timedelta(hours=9), note=note)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("path:/notes", ["/notes/a.md", "/notes/b.md"]),
+        ("path:/notes/", ["/notes/a.md", "/notes/b.md"]),
+        ("/notes/a.md", ["/notes/a.md"]),
+        ("path:/note", []),
+        ('agent:"support bot"', ["/notes/a.md", "/other.md", "/notes/b.md"]),
+        ("agent:nobody", []),
+        ('agent:"support bot" session:run-2', ["/other.md"]),
+        ('agent:"support bot" session:run-1', ["/notes/a.md", "/notes/b.md"]),
+        ('agent:"support bot" session:run-1 path:/notes/b.md', ["/notes/b.md"]),
+        ("store:Support", ["/notes/a.md", "/other.md", "/notes/b.md"]),
+        ("before:2025-11-03T09:02", ["/notes/a.md"]),
+        ("after:2025-11-03T09:02 before:2025-11-03T09:03", ["/other.md"]),
+        ("after:2025-11-04", []),
+        ("memory:mem_nowhere", []),
+        ("by support bot not reviewed", ["/notes/a.md", "/other.md", "/notes/b.md"]),
+        ("not by support bot", []),
+        ("in /notes a.md", ["/notes/a.md"]),
+        ("-path:/notes", ["/other.md"]),
+        ("OTHER", ["/other.md"]),
+        ("flagged", ["/other.md"]),
+        ("not flagged in /notes", ["/notes/a.md", "/notes/b.md"]),
+        ("2025-11-03", []),
+        ("when:2025-11-03 b.md", ["/notes/b.md"]),
+        ("-when:2025-11-03", []),
+        ("-store:Support", []),
+        ('"flagged"', []),
+    ],
+)
+@pytest.mark.parametrize("order", ["oldest", "newest"])
+def test_the_filters(caller: Caller, alice: User, words: str, found: list[str], order: str) -> None:
+    caller.create("/notes/a.md", "a\n")
+    caller.session = "run-2"
+    other = caller.create("/other.md", "o\n")
+    caller.session = "run-1"
+    caller.create("/notes/b.md", "b\n")
+    decisions.flag(caller.store.pk, [other.head_id], by(alice, "Look"))
+    page = inbox(signed_in(alice), q=words, order=order)
+    assert page.context["problem"] == ""
+    assert [path for path, _ in shown(page)] == (found if order == "oldest" else found[::-1])
+
+
+def test_the_filter_by_memory_follows_it_through_renames(caller: Caller, alice: User) -> None:
+    memory, _ = two(caller)
+    caller.create("/b.md", "b\n")
+    caller.call("rename", old_path="/memories/a.md", new_path="/memories/c.md")
+    page = inbox(signed_in(alice), q=f"memory:{memory.pk}")
+    assert shown(page) == [("/a.md", 1), ("/a.md", 2), ("/c.md", 3)]
+    assert [(chip.key, chip.shown) for chip in page.context["chips"]] == [("memory", "/c.md")]
+
+
+def test_what_was_understood_is_a_chip_to_remove_to_turn_around_and_to_read_as_words(
+    caller: Caller, alice: User
+) -> None:
+    caller.create("/notes/pinned.md", "a\n")
+    caller.create("/other.md", "o\n")
+    client = signed_in(alice)
+    (place, mark) = inbox(client, q="in /notes pinned", order="newest").context["chips"]
+    assert (place.label, place.shown, mark.label, mark.shown) == ("Path", "/notes", "State", "pinned")
+    follow = {
+        place.query_negated: [], mark.query_without: ["/notes/pinned.md"], mark.query_negated: ["/notes/pinned.md"],
+        mark.query_as_words: ["/notes/pinned.md"],
+    }  # fmt: skip
+    for query, found in follow.items():
+        page = client.get(f"{reverse('review')}?{query}")
+        assert [path for path, _ in shown(page)] == found, query
+        assert page.context["filter"].order == "newest"
+
+
+def test_all_that_match_are_those_that_the_filter_shows(caller: Caller, alice: User) -> None:
+    caller.create("/last/week.md", "a\n")
+    caller.create("/other.md", "o\n")
+    client = signed_in(alice)
+    for words in ('"last" pinned week', '-path:/other.md "last" week', '"in /last"', "week last is:flagged -is:pinned"):
+        page = inbox(client, q=words)
+        again = inbox(client, q=page.context["filter"].words)
+        assert again.context["filter"].values == page.context["filter"].values, words
+        assert again.context["filter"].plain_words == page.context["filter"].plain_words, words
+
+
+def test_a_viewer_names_only_whom_he_may_see(caller: Caller, bob: User, superuser: User) -> None:
+    keys_and_roles.create_agent("Secret bot", **BY)
+    assert inbox(signed_in(bob), q="by Secret bot").context["filter"].values == {}
+    assert inbox(signed_in(superuser), q="by Secret bot").context["filter"].values == {"agent": "Secret bot"}
+
+
+@pytest.mark.parametrize(
+    "words", ["color:red", "is:red", "session:run-1", "path:notes", "before:yesterday", "store:Nowhere", "a:b:c"]
+)
+def test_a_filter_that_cannot_be_read_gets_a_sentence(caller: Caller, alice: User, words: str) -> None:
+    caller.create("/a.md", "a\n")
+    page = inbox(signed_in(alice), q=words)
+    assert page.context["problem"]
+    assert shown(page) == []
