@@ -145,6 +145,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
     const all = items();
     if (asked.hadFocus) focusOn(all[all.indexOf(asked.last) + 1]);
     asked = null;
+    loadMore(itemOf(document.activeElement)); // keys may have reached the end while this page was loading
   }
   if (!following || event.detail.xhr !== following.xhr) return; // another answer, for example to a claim
   const { id, next } = following;
