@@ -9,6 +9,9 @@ from memoryhub.templatetags.visible import is_right_to_left
 from memoryhub.text import visible
 from memoryhub.text.folding import Span, spans
 
+_OF_PATH = re.compile("/|[^/]+")
+_NAMES = re.compile(" · |(?:(?! · ).)+", re.DOTALL)
+
 
 def marked(text: str, words: Sequence[str]) -> SafeString:
     """Return a text as HTML with folded words marked and hidden characters visible."""
@@ -32,14 +35,19 @@ def marked_path(path: str, words: Sequence[str]) -> SafeString:
     return mark_safe(f'<span class="found-directory">{directory}</span>{name}')
 
 
+def marked_names(text: str, words: Sequence[str]) -> SafeString:
+    """Return names joined by “ · ” as HTML with words marked; right-to-left names are isolated."""
+    return mark_safe(_isolated_part(text, 0, len(text), spans(text, words), _NAMES))
+
+
 def _part(path: str, begin: int, end: int, found: Sequence[Span]) -> str:
     inside = [(max(a, begin) - begin, min(b, end) - begin) for a, b in found if a < end and b > begin]
     return with_marks(path[begin:end], inside)
 
 
-def _isolated_part(path: str, begin: int, end: int, found: Sequence[Span]) -> str:
-    parts = []
-    for match in re.finditer("/|[^/]+", path[begin:end]):
-        html = _part(path, begin + match.start(), begin + match.end(), found)
-        parts.append(f"<bdi>{html}</bdi>" if is_right_to_left(match[0]) else html)
-    return "".join(parts)
+def _isolated_part(path: str, begin: int, end: int, found: Sequence[Span], parts: re.Pattern[str] = _OF_PATH) -> str:
+    html = []
+    for match in parts.finditer(path[begin:end]):
+        part = _part(path, begin + match.start(), begin + match.end(), found)
+        html.append(f"<bdi>{part}</bdi>" if is_right_to_left(match[0]) else part)
+    return "".join(html)

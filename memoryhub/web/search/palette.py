@@ -21,7 +21,7 @@ from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.request import Request
 from memoryhub.web.search import finder_cache, names, places
 from memoryhub.web.search.finder import MOST, rows_of, typed
-from memoryhub.web.search.highlight import marked
+from memoryhub.web.search.highlight import marked_names
 from memoryhub.web.search.search import may_erase
 
 FEW = 6
@@ -98,8 +98,8 @@ def _names(user: User, words: Sequence[str]) -> Iterable[Group]:
 def _rows(links: Iterable[tuple[str, str]], words: Sequence[str]) -> SafeString:
     """Return (address, name) pairs as list items."""
     rows = (
-        f'<li class="found" data-list-item><a class="found-name row-link" href="{url}">{marked(name, words)}</a></li>'
-        for url, name in links
+        f'<li class="found" data-list-item><a class="found-name row-link" href="{url}">{html}</a></li>'
+        for url, html in ((url, marked_names(name, words)) for url, name in links)
     )
     return mark_safe("".join(rows))
 

@@ -167,5 +167,5 @@ def test_the_page_of_a_session_leads_to_its_new_calls(
     expect(link).to_be_visible()
     axe(page)
     link.click()
-    expect(page.locator(".session-calls .timeline-item")).to_have_count(1)
-    expect(page.locator(".session-calls")).to_contain_text("view")
+    expect(page.locator(".story .timeline-item")).to_have_count(1)
+    expect(page.locator(".story")).to_contain_text("read")

@@ -101,9 +101,9 @@ def test_a_number_that_may_be_too_small_says_so(
     for session in ("victim", "noise", "noise"):
         view(caller, session)
     assert "At least one other session read it." in said(alice)
-    for _ in range(2):
+    for _ in range(2):  # the writer's own reads take nobody's place
         view(caller, "writer")
-    assert "Other sessions may have read it. Who has seen it" in said(alice)
+    assert "At least one other session read it." in said(alice)
 
 
 def test_agents_without_a_session_read_it_too(poisoned: Memory, caller: Caller, alice: User) -> None:
