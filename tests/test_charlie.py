@@ -127,7 +127,7 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         "key_id": agent_key.pk, "agent_id": agent_key.agent_id, "invitation_id": invitation.id, "token": token,
         "receipt_id": receipt.pk, "scan_id": scan.pk, "policy_id": policy.pk, "run_id": run.pk, "hold_id": hold.pk,
         "webhook_id": hook.pk, "delivery_id": delivery.pk, "import_id": job.pk,
-        "finding_id": finding.pk, "number": 1, "group": "group_1",
+        "finding_id": finding.pk, "number": 1, "group": "group_1", "topic": "retention",
     }  # fmt: skip
 
 

@@ -37,9 +37,9 @@ function poll(every, ask, tell = () => {}) {
   return { start: run, pause: (on) => ((paused = on), tell(on ? "paused" : "live"), plan(0)) };
 }
 
-// Returns the headers and the content, which is null for 204. A redirect, as after signing out, is an error.
+// Returns the headers and the content, which is null for 204. A redirect, as after signing out, is a failure and not followed.
 async function fetchPart(address) {
-  const answer = await fetch(address, { headers: { Accept: "text/html" }, redirect: "error" });
+  const answer = await fetch(address, { headers: { Accept: "text/html" }, redirect: "manual" });
   if (!answer.ok) throw new Error(String(answer.status));
   const part = document.createElement("template");
   if (answer.status !== 204) part.innerHTML = await answer.text();

@@ -167,6 +167,7 @@ class TestFilters:
         chips = {chip.key: chip.query_without for chip in response.context["chips"]}
         assert chips == {"command": "outcome=error", "outcome": "command=view"}
 
+    @pytest.mark.both_databases
     def test_what_is_left_out(self, bob: User, caller: Caller) -> None:
         caller.call("rename", old_path="/memories/notes/a.md", new_path="/memories/away/b.md")
         every = commands(page(signed_in(bob), caller.store))

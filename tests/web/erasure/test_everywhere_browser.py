@@ -35,7 +35,7 @@ def test_three_spellings_over_two_stores_take_ten_actions_at_most(
 
     page.keyboard.press("Control+k")
     actions += 1
-    type_into("combobox", "Go to a store, path, agent or action", "Quellenberg")
+    type_into("combobox", "Search or go to a page, store, agent, session or path", "Quellenberg")
     press("option", "Erase “Quellenberg” everywhere…")
     press("checkbox", "Quellenburg in 1 place")
     press("button", "Search again as ticked")

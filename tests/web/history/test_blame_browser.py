@@ -61,7 +61,7 @@ def test_from_the_text_to_who_has_seen_a_line_without_the_mouse(page: Page, here
     first.get_by_role("link", name="victim").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Session victim")).to_be_visible()
-    expect(page.locator(".session-call")).to_have_count(2)
+    expect(page.locator(".story-call")).to_have_count(2)
 
 
 def test_versions_are_stepped_through_and_a_line_is_kept(page: Page, here: str) -> None:
