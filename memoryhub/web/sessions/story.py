@@ -104,8 +104,10 @@ class Step:
     def words(self) -> str:
         """Return what the calls of a run did."""
         count = {"count": len(self.calls)}
-        if self.first.call.entry.ok:
+        if self.first.call.entry.ok and all(told.call.version for told in self.calls):
             return ngettext("read %(count)s time", "read %(count)s times", count["count"]) % count
+        if self.first.call.entry.ok:
+            return ngettext("read or listed %(count)s time", "read or listed %(count)s times", count["count"]) % count
         return ngettext("%(count)s call failed", "%(count)s calls failed", count["count"]) % count
 
     @property
@@ -130,13 +132,16 @@ def story_of(session: Session, stores: Sequence[MemoryStore], calls: Calls) -> l
 
 
 def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
-    """Return the findings that arose in the versions that calls made, by chain and seq, without dismissed ones."""
+    """Return the findings that arose in the versions that calls made, by chain and seq, without dismissed ones.
+
+    If there are too many, the worst are kept.
+    """
     made = {call.version.pk: call for call in writes if call.version}
     found: dict[tuple[str, int], list[Arose]] = defaultdict(list)
     if made:
         of_stores = Finding.objects.filter(store_id__in={call.store.pk for call in made.values()})
         memories = {call.version.memory_id for call in made.values() if call.version}
-        rows = of_stores.filter(memory_id__in=memories, version_id__in=list(made)).order_by("id")
+        rows = of_stores.filter(memory_id__in=memories, version_id__in=list(made)).order_by(kinds.rank(), "id")
         for finding in rows.exclude(state=FindingState.DISMISSED)[:MOST_FINDINGS]:
             call = made[finding.version_id]
             url = call.version_url if finding.in_path else f"{call.version_url}#L{finding.line}"

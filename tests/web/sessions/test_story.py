@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.models import Finding, MemoryStore, Session, User
-from memoryhub.web.sessions import calls as sessions_calls, passages
+from memoryhub.web.sessions import calls as sessions_calls, passages, story
 from memoryhub.web.sessions.story import LONGEST_GAP, Step
 from tests.fixtures import AT, signed_in
 from tests.web.history.versions import HOSTILE, Caller
@@ -147,8 +147,21 @@ class TestRuns:
         assert [len(step.calls) for step in steps(bob)] == [4, 1, 1, 1]
         assert "4 calls failed" in body(bob)
 
+    def test_listings_in_a_run_are_not_called_reads(self, caller: Caller, bob: User) -> None:
+        caller.create("/a.md", "1\n")
+        for path in ("/memories", "/memories/a.md") * 2:
+            caller.call("view", path=path)
+        assert "read or listed 4 times" in body(bob)
+
 
 class TestFindings:
+    def test_harmless_ones_hide_no_orders(self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(story, "MOST_FINDINGS", 1)
+        caller.create("/many.md", f"{CARD}\n")
+        caller.create("/bad.md", f"{ORDERS}\n")
+        (_many, bad) = [told for step in steps(bob) for told in step.calls]
+        assert [one.finding.kind for one in bad.arose] == ["instructions"]
+
     def test_where_one_arose_it_is_said_with_what_the_session_knew_by_then(self, caller: Caller, bob: User) -> None:
         caller.create("/known.md", "one\n")
         caller.call("view", path="/memories/known.md")
