@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.models import Finding, MemoryStore, Session, User
-from memoryhub.web.sessions import calls as sessions_calls, passages, story
+from memoryhub.web.sessions import calls as sessions_calls, known, passages, story
 from memoryhub.web.sessions.story import LONGEST_GAP, Step
 from tests.fixtures import AT, signed_in
 from tests.web.history.versions import HOSTILE, Caller
@@ -155,6 +155,17 @@ class TestRuns:
 
 
 class TestFindings:
+    def test_nothing_known_is_said_only_of_what_was_looked_at(
+        self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        caller.create("/bad.md", f"{ORDERS}\n")
+        assert "It had not read or written anything." in body(bob)
+        caller.call("view", path="/memories")
+        caller.create("/worse.md", f"{ORDERS}\n")
+        monkeypatch.setattr(known, "LOOK", 1)
+        html = body(bob)
+        assert "Earlier ones were not looked at." in html and "It had not read or written anything." not in html
+
     def test_harmless_ones_hide_no_orders(self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(story, "MOST_FINDINGS", 1)
         caller.create("/many.md", f"{CARD}\n")
