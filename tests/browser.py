@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,11 +76,10 @@ def axe(page: Page, *, only: tuple[str, ...] = THEMES) -> None:
     """Fails if axe finds anything on the page, in light or in dark."""
     if not only:
         return
-    _load_axe(page)
     for scheme in only:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         rules = {} if scheme == only[0] else {"runOnly": {"type": "rule", "values": COLOUR_RULES}}
-        results = AxeResults(page.evaluate(_VIOLATIONS, {"resultTypes": ["violations"], "preload": False, **rules}))
+        results = AxeResults(_run_axe(page, {"resultTypes": ["violations"], "preload": False, **rules}))
         assert not results.violations_count, f"{page.url} in {scheme}:\n{results.generate_report()}"
 
 
@@ -87,14 +87,23 @@ _VIOLATIONS = "options => axe.run(options).then(({ violations }) => ({ violation
 """What is right is not told: that is most of what axe finds, and takes as long to tell as to find."""
 
 
-def _load_axe(page: Page) -> None:
-    """Loads axe into the page; where a key or a click has just started a navigation, into the page it leads to."""
-    try:
-        if not page.evaluate("typeof axe === 'object'"):
-            page.evaluate(AXE_SCRIPT)
-    except Error:
+def _run_axe(page: Page, options: dict[str, Any]) -> dict[str, Any]:
+    """What axe says of the page; where a key or a click has just started a navigation, of the page it leads to.
+
+    A navigation takes the loaded axe, or a run of it, away at any moment: then it begins again, a few times.
+    """
+    for _ in range(4):
+        with suppress(Error):
+            return _load_and_run_axe(page, options)
         page.wait_for_load_state()
+    return _load_and_run_axe(page, options)
+
+
+def _load_and_run_axe(page: Page, options: dict[str, Any]) -> dict[str, Any]:
+    if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE_SCRIPT)
+    violations: dict[str, Any] = page.evaluate(_VIOLATIONS, options)
+    return violations
 
 
 def fits(page: Page, widths: tuple[int, ...] = WIDTHS) -> None:

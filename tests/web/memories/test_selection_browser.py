@@ -187,6 +187,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_selection(desk: Page, store: Memory
             axe(desk)
         desk.goto(f"{base}/")
         press(desk, "j x Delete")
+        expect(desk.get_by_role("button", name="Delete 1 ")).to_be_visible()
         axe(desk)
         desk.goto(f"{base}/trash")
         press(desk, "j x")
