@@ -99,6 +99,7 @@ def _of_a_memory(memory: Memory) -> Iterator[Page]:
     ends = f"?from={versions[0].id}&to={versions[-1].id}"
     yield page("compare", ends, **of_memory)
     yield page("compare", ends + "&mode=split", called="compare-split", **of_memory)
+    yield page("compare", "?from=approved", called="compare-since-approved", **of_memory)
     for name in ("version", "restore_version", "undo_version"):
         yield page(name, store_id=memory.store_id, version_id=versions[0].id)
     line = f"?version={versions[-1].number}&line=13"

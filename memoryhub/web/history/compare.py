@@ -1,4 +1,4 @@
-"""The comparison of two versions of a memory, in either direction."""
+"""The comparison of two versions of a memory, in either direction, or of what one person has not approved yet."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -7,9 +7,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from memoryhub.actions.review.last_approved import since_approved
 from memoryhub.models import Memory, MemoryStore, MemoryVersion, Role
+from memoryhub.text.diffs import Diff
 from memoryhub.web.common import masking
-from memoryhub.web.common.access import in_store
+from memoryhub.web.common.access import in_store, person
 from memoryhub.web.common.comparisons import sides
 from memoryhub.web.common.removed_history import no_version, older_than
 from memoryhub.web.common.request import Request
@@ -17,26 +19,34 @@ from memoryhub.web.common.versions import memory_of, text_of
 from memoryhub.web.history.versions import page_context
 
 MODES = ("unified", "split")
+APPROVED = "approved"
+"""In place of a number on the left: the version that the person last approved."""
+
 CONTEXT_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a comparison; the URL leaves out default values."""
+    """The options of a comparison; the URL leaves out default values.
+
+    `name` is written in place of the number `old`, which is 0 for a comparison with nothing.
+    """
 
     old: int
     new: int
+    name: str = ""
     mode: str = "unified"
     ignore_whitespace: bool = False
     whole: bool = False
     after: int = 0
 
     @classmethod
-    def of(cls, request: Request, old: int, new: int) -> "Options":
+    def of(cls, request: Request, old: int, new: int, name: str = "") -> "Options":
         mode, after = request.GET.get("mode", "unified"), request.GET.get("after", "")
         return cls(
             old,
             new,
+            name,
             mode if mode in MODES else "unified",
             request.GET.get("w") == "1",
             request.GET.get("context") == "all",
@@ -46,7 +56,7 @@ class Options:
     def query(self, **other: object) -> str:
         """Return the query string of this comparison with other options."""
         values: dict[str, object] = {
-            "from": self.old,
+            "from": self.name or self.old,
             "to": self.new,
             "mode": self.mode,
             "w": int(self.ignore_whitespace),
@@ -62,8 +72,9 @@ class Options:
         return f"?{self.query()}"
 
     @property
-    def swapped(self) -> str:
-        return self.query(**{"from": self.new, "to": self.old})
+    def swapped(self) -> str | None:
+        """Return the query string with the versions swapped; None if there is only one."""
+        return None if not self.old else self.query(**{"from": self.new, "to": self.old})
 
     @property
     def earlier(self) -> str | None:
@@ -97,18 +108,16 @@ class Options:
 @require_GET
 @in_store(Role.VIEWER)
 def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
-    """Compare the versions `from` and `to` (numbers or ids); by default the newest and the one before it."""
+    """Compare the versions `from` and `to` (numbers or ids); by default the newest and the one before it.
+
+    `from` can be the word `approved`: the version that the person last approved, or nothing if no one approved any.
+    """
     memory = memory_of(store, memory_id)
+    written = request.GET.get("from", "")
+    since = since_approved(store.pk, [memory.pk], person(request).pk)[memory.pk] if written == APPROVED else None
     new, no_new = _picked(memory, request.GET.get("to", ""), memory.version_count)
-    before_new = older_than(memory, new.number).values_list("number", flat=True).first()
-    old, no_old = _picked(memory, request.GET.get("from", ""), before_new or new.number)
-    options = Options.of(request, old.number, new.number)
-    known = masking.cover([old, new]).get(memory.pk, masking.NOTHING)
-    before, after = text_of(old), text_of(new)
-    diff = None
-    if before is not None and after is not None:
-        lines = None if options.whole else CONTEXT_LINES
-        diff = masking.compared(before, after, known, ignore_whitespace=options.ignore_whitespace, context=lines)
+    old, no_old = (since.base, "") if since else _picked(memory, written, _number_before(memory, new))
+    options = Options.of(request, old.number if old else 0, new.number, APPROVED if since else "")
     return render(
         request,
         "history/compare.html",
@@ -118,13 +127,28 @@ def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             memory,
             old=old,
             new=new,
+            since=since,
             options=options,
-            diff=diff,
+            diff=_compared(old, new, options),
             problem=no_new or no_old,
             sides=sides(old, new),
             expand_url="" if options.whole else f"?{options.other_context}",
         ),
     )
+
+
+def _number_before(memory: Memory, new: MemoryVersion) -> int:
+    return older_than(memory, new.number).values_list("number", flat=True).first() or new.number
+
+
+def _compared(old: MemoryVersion | None, new: MemoryVersion, options: Options) -> Diff | None:
+    """Return the masked comparison; None if one of the texts was removed."""
+    known = masking.cover([old, new]).get(new.memory_id, masking.NOTHING)
+    before, after = text_of(old), text_of(new)
+    if before is None or after is None:
+        return None
+    lines = None if options.whole else CONTEXT_LINES
+    return masking.compared(before, after, known, ignore_whitespace=options.ignore_whitespace, context=lines)
 
 
 def _picked(memory: Memory, written: str, otherwise: int) -> tuple[MemoryVersion, str]:

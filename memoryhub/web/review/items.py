@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from memoryhub.actions.core.holds import holds_of
 from memoryhub.actions.history.blame import line_counts
 from memoryhub.actions.review.decisions import LOOK_BACK
+from memoryhub.actions.review.last_approved import Since, since_approved
 from memoryhub.actions.review.verbs import ANSWERS, WHO, Verb
 from memoryhub.models import (
     AuditEntry,
@@ -59,7 +60,7 @@ class Item:
     `diff` is None if a text was redacted, or if comparing exceeds the work left for the page (`too_large`);
     `hidden_rows` counts the lines cut from it. Approving the version also approves `earlier` versions of the memory.
     `claim` is the claim of another person. `flagged` is the review that set the memory's flag, and `frozen` the legal
-    hold that freezes its text.
+    hold that freezes its text. `since_approved` joins the changes of the memory that the person has not approved.
     """
 
     store: MemoryStore
@@ -80,6 +81,7 @@ class Item:
     decided: Review | None = None
     cover: masking.Cover = masking.NOTHING
     marks: Marks = UNMARKED
+    since_approved: Since | None = None
 
     @property
     def is_open(self) -> bool:
@@ -156,6 +158,8 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries.values()}).values_list("id", "name"))
     reads = _Reads(store.pk)
     claims = _claims(store.pk, memories, user, at)
+    changed = [memory.pk for memory in memories.values() if memory.version_count > 1]
+    joined = since_approved(store.pk, changed, user.pk) if changed else {}
     flags = _flags(store.pk, [memory.pk for memory in memories.values() if memory.flagged])
     covers = masking.covers(store.pk, memories)
     held, findings = holds_of(store.pk, at), found_in([store.pk], list(memories))
@@ -181,6 +185,7 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
             decided=decided.get(version.pk),
             cover=covers.get(version.memory_id, masking.NOTHING),
             marks=marks[version.memory_id],
+            since_approved=joined.get(version.memory_id),
         )
         for version in versions
     ]

@@ -1,0 +1,96 @@
+"""What changed in a memory since a person last approved it: the version to compare with, and who wrote since then."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from memoryhub.actions.review.decisions import LOOK_BACK
+from memoryhub.models import AuditEntry, Decision, Memory, MemoryVersion, Review, ReviewState
+
+MOST_WRITERS = 100
+"""The most versions of a memory whose writers are named: the newest ones."""
+
+_APPROVED = (ReviewState.APPROVED, ReviewState.EDITED)
+_SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The changes of a memory after the version `base`; None means from the beginning.
+
+    The person approved `base` if `is_own`; otherwise it is the last one that someone approved, or that needs no
+    review, before the first that waits. `count` versions came after it, written by `writers`, the last one first.
+    """
+
+    base: MemoryVersion | None
+    is_own: bool
+    count: int
+    writers: tuple[str, ...]
+
+
+def since_approved(store_id: str, memories: Collection[str], user_id: str) -> dict[str, Since]:
+    """Return what changed in some memories of a store since a person approved them, with at most five queries."""
+    own = _own(store_id, memories, user_id)
+    rows = list(_with_settled(store_id, memories))
+    numbers = {memory: own.get(memory, settled) or 0 for memory, _, settled in rows}
+    bases = _versions(store_id, numbers)
+    after = {memory: (max(numbers[memory], count - MOST_WRITERS), count) for memory, count, _ in rows}
+    writers = _writers(store_id, {memory: first for memory, (first, last) in after.items() if last > first})
+    return {
+        memory: Since(bases.get(memory), memory in own, count - numbers[memory], writers.get(memory, ()))
+        for memory, count, _ in rows
+    }
+
+
+def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, int]:
+    """Return the number of the last version of each memory that the person approved, or made by editing one."""
+    theirs = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"), by_id=user_id)
+    theirs = theirs.filter(
+        decision__in=(Decision.APPROVED, Decision.EDITED),
+        version__review_state__in=_APPROVED,
+    )
+    last = theirs.order_by("-seq", "-version__number").values("pk")[:1]
+    with_last = Memory.objects.among(store_id, memories).annotate(last=Subquery(last)).exclude(last=None)
+    reviews = Review.objects.filter(store_id=store_id, pk__in=with_last.values_list("last", flat=True))
+    found = list(reviews.values_list("memory_id", "seq", "decision", "version__number"))
+    edits = [Q(memory_id=memory, seq=seq) for memory, seq, decision, _ in found if decision == Decision.EDITED]
+    made = dict(_any_of(store_id, edits).values_list("memory_id", "number")) if edits else {}
+    return {memory: made.get(memory, number) for memory, _, _, number in found}
+
+
+def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None]]:
+    """Return the id of each memory, its newest number, and that of the last settled version before the first that
+    waits."""
+    of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
+    near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)
+    first = near.unreviewed().order_by("number").values("number")[:1]
+    settled = near.filter(_SETTLED, number__lt=OuterRef("first_waiting")).order_by("-number").values("number")[:1]
+    found = Memory.objects.among(store_id, memories)
+    found = found.annotate(first_waiting=Coalesce(Subquery(first), F("version_count") + 1))
+    return found.annotate(settled=Subquery(settled)).values_list("pk", "version_count", "settled")
+
+
+def _versions(store_id: str, numbers: Mapping[str, int]) -> dict[str, MemoryVersion]:
+    named = (Q(memory_id=memory, number=number) for memory, number in numbers.items())
+    return {version.memory_id: version for version in _any_of(store_id, named).select_related("text")}
+
+
+def _any_of(store_id: str, conditions: Iterable[Q]) -> QuerySet[MemoryVersion]:
+    return MemoryVersion.objects.filter(reduce(or_, conditions, Q(pk="")), store_id=store_id)
+
+
+def _writers(store_id: str, after: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """Return the names of those who wrote the versions of memories after a number, the last one first."""
+    later = _any_of(store_id, (Q(memory_id=memory, number__gt=number) for memory, number in after.items()))
+    made = list(later.order_by("-number").values_list("memory_id", "seq"))
+    entries = AuditEntry.objects.of_chain(store_id).of_seqs({seq for _, seq in made})
+    names = dict(entries.values_list("seq", "label"))
+    found: dict[str, dict[str, None]] = {memory: {} for memory in after}
+    for memory, seq in made:
+        if name := names.get(seq):
+            found[memory].setdefault(name)
+    return {memory: tuple(writers) for memory, writers in found.items()}

@@ -1,0 +1,114 @@
+"""All changes of a memory since a person last approved it, as one comparison."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.review.last_approved import since_approved
+from memoryhub.models import Memory, MemoryStore, Role, User
+from tests.fixtures import BY, signed_in
+from tests.web.history.versions import Caller
+from tests.web.review.reviewing import decide, two
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key, session="run-1")
+
+
+@pytest.fixture
+def bob(bob: User, store: MemoryStore) -> User:
+    """Bob reviews here, too."""
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    return bob
+
+
+def since(client: Client, memory: Memory, query: str = "") -> Any:
+    response = client.get(reverse("compare", args=[memory.store_id, memory.pk]) + "?from=approved" + query)
+    assert response.status_code == 200
+    return response
+
+
+def heading(response: Any) -> str:
+    text = " ".join(response.content.decode().split())
+    return (
+        text[text.index("<h1") : text.index("</h1>")]
+        .replace('<span class="break-anywhere">', "")
+        .replace("</span>", "")
+    )
+
+
+def body(client: Client, address: str) -> str:
+    return " ".join(client.get(address).content.decode().split())
+
+
+def test_it_joins_what_came_after_the_version_that_the_person_approved(caller: Caller, alice: User, bob: User) -> None:
+    memory, made = two(caller)
+    decide(signed_in(alice), made[0], "approve")
+    caller.replace("/a.md", "two", "three")
+    decide(signed_in(bob), made[1], "approve")
+    mine, his = since(signed_in(alice), memory), since(signed_in(bob), memory)
+    assert "2 changes since you approved version 1, by " in heading(mine)
+    assert ">one<" in mine.content.decode() and ">three<" in mine.content.decode()
+    assert "1 change since you approved version 2, by " in heading(his)
+    assert ">two<" in his.content.decode() and ">one<" not in his.content.decode()
+
+
+def test_who_approved_nothing_compares_with_what_others_approved_or_with_nothing(
+    caller: Caller, alice: User, bob: User
+) -> None:
+    memory, made = two(caller)
+    page = since(signed_in(bob), memory)
+    assert "2 changes, none of them approved yet, by " in heading(page) and page.context["diff"].added == 1
+    assert "Swap" not in page.content.decode()
+    decide(signed_in(alice), made[0], "approve")
+    assert "1 change since version 1, which was approved, by " in heading(since(signed_in(bob), memory))
+
+
+def test_an_approval_that_was_undone_does_not_count(caller: Caller, alice: User) -> None:
+    memory, made = two(caller)
+    client = signed_in(alice)
+    decide(client, made[0], "approve")
+    seq = made[1].seq + 1
+    client.post(reverse("undo_decision", args=[memory.store_id, seq]))
+    assert "2 changes, none of them approved yet" in heading(since(client, memory))
+
+
+def test_after_an_edit_the_text_of_the_editor_is_what_was_approved(caller: Caller, alice: User) -> None:
+    memory, made = two(caller)
+    client = signed_in(alice)
+    form = client.get(reverse("edit_memory", args=[memory.store_id, memory.pk]) + f"?review={made[1].pk}")
+    given = {name: field.value() or "" for name, field in ((f.name, f) for f in form.context["form"])}
+    client.post(reverse("edit_memory", args=[memory.store_id, memory.pk]), given | {"text": "mine\n"})
+    assert "Nothing changed since you approved version 3" in heading(since(client, memory))
+    caller.replace("/a.md", "mine", "theirs")
+    assert "1 change since you approved version 3" in heading(since(client, memory))
+
+
+def test_the_inbox_and_the_memory_lead_there_if_it_joins_several(caller: Caller, alice: User) -> None:
+    memory, made = two(caller)
+    client, link = signed_in(alice), f'href="{reverse("compare", args=[memory.store_id, memory.pk])}?from=approved"'
+    own = reverse("memory", args=[memory.store_id, memory.pk])
+    assert body(client, reverse("review")).count(link) == 2 and link in body(client, own)
+    decide(client, made[0], "approve")
+    assert link not in body(client, reverse("review")) and link not in body(client, own)
+
+
+def test_other_layouts_keep_the_name_of_the_left_side(caller: Caller, alice: User) -> None:
+    memory, _ = two(caller)
+    options = since(signed_in(alice), memory, "&mode=split").context["options"]
+    assert options.unified == "from=approved&to=2" and options.other_whitespace == "from=approved&to=2&mode=split&w=1"
+
+
+def test_more_memories_need_no_more_queries(caller: Caller, alice: User) -> None:
+    memories = [two(caller)[0].pk, *(caller.create(f"/{name}.md", "one\n").pk for name in "bcdef")]
+    with CaptureQueriesContext(connection) as captured:
+        found = since_approved(caller.store.pk, memories, alice.pk)
+    assert len(captured) <= 5 and [found[memory].count for memory in memories] == [2, 1, 1, 1, 1, 1]
