@@ -207,7 +207,7 @@ NOT_PAGES = {
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
     "guide": "a document of the checkout, and no rows",
     "first_call": "a key by its id, and few entries of its agent",
-    "take_out": "a finding by its id, and a comparison of two texts",
+    "take_out": "a finding by its id, a comparison of two texts, and the readers as undo_session",
     "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",
 } | dict.fromkeys((
     "hide_first_steps", "undo_decisions",

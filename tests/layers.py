@@ -46,7 +46,7 @@ ROOMS = {
         "history": "audit memories", "erasure": "history", "sessions": "audit history",
         "undo": "history sessions",
         "review": "audit history sessions",
-        "findings": "audit history review",
+        "findings": "audit history review sessions undo",
         "today": "background findings review",
     },
 }  # fmt: skip

@@ -83,7 +83,7 @@ _ALL = (
         lambda n: ngettext(
             "took %(count)s line out of %(path)s: %(kinds)s", "took %(count)s lines out of %(path)s: %(kinds)s", n
         ),
-        "lines", did=_("took a line out")
+        "lines", also={"reverted": "review.reverted", "flagged": "review.flagged"}, did=_("took a line out"),
     ),
     Command(
         "move", _("moved %(path)s to %(new_path)s"), _("tried to move %(path)s to %(new_path)s"),

@@ -89,23 +89,45 @@ def undo(
     added to the entry's input and names what is undone (a session, an entry). Raises the same errors as `restore`.
     """
     with tree.locked(store_id, act) as store:
-        plan = _as_shown(undo_plan(store_id, versions), digest)
-        kept = _apply(store, plan, choices)
-        meant = undone.consequences(store_id, versions, kept)
-        reverted = _awaiting(store_id, meant.versions, kept)
-        decisions.mark(store, reverted, Decision.REVERTED, store.act.note or "")
-        named = {"versions": named_ids(versions), "reverted": named_ids([version for _, version in reverted])}
-        flags = {
-            "flagged": decisions.put_flags(store, flagged),
-            "unflagged": decisions.remove_flags_of(store, meant.undos, but=kept),
-        }
-        named |= {name: ids for name, ids in flags.items() if ids}
-        if meant.undos and reopens:
-            store.act = store.act._replace(group=store.act.group or ids.new_id(ids.GROUP, store.at))
-        done = _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None)
-        for seq in meant.undos if reopens else ():
-            decisions.reopen(store_id, seq, store.act, but=kept)
-        return replace(done, flagged=len(flags["flagged"]))
+        plan = undo_plan(store_id, versions)
+        return carry_out(
+            store, plan, versions, choices, digest, command=command, told=told, flagged=flagged, reopens=reopens
+        )
+
+
+def carry_out(
+    store: Tree,
+    plan: Plan,
+    versions: Collection[str],
+    choices: Mapping[str, Choice],
+    digest: str,
+    *,
+    command: str,
+    told: Mapping[str, object] | None,
+    flagged: Collection[str],
+    reopens: bool = True,
+    memory: str | None = None,
+) -> Done:
+    """Apply a plan that undoes versions, as `undo` does, in a locked store.
+
+    The entry names `memory`, if it is given, and its new version; else the only memory that gets a version.
+    """
+    kept = _apply(store, _as_shown(plan, digest), choices)
+    meant = undone.consequences(store.store, versions, kept)
+    reverted = _awaiting(store.store, meant.versions, kept)
+    decisions.mark(store, reverted, Decision.REVERTED, store.act.note or "")
+    named = {"versions": named_ids(versions), "reverted": named_ids([version for _, version in reverted])}
+    flags = {
+        "flagged": decisions.put_flags(store, flagged),
+        "unflagged": decisions.remove_flags_of(store, meant.undos, but=kept),
+    }
+    named |= {name: ids for name, ids in flags.items() if ids}
+    if meant.undos and reopens:
+        store.act = store.act._replace(group=store.act.group or ids.new_id(ids.GROUP, store.at))
+    done = _commit(store, command, {**named, **(told or {}), "kept": named_ids(kept)}, None, memory)
+    for seq in meant.undos if reopens else ():
+        decisions.reopen(store.store, seq, store.act, but=kept)
+    return replace(done, flagged=len(flags["flagged"]))
 
 
 def _as_shown(plan: Plan, digest: str) -> Plan:
@@ -123,13 +145,13 @@ def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> 
     return found
 
 
-def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | None) -> Done:
-    made, memory, version = tuple(store.made), None, None
-    if len(made) == 1:
-        version = made[0].id
-        memory, path = (
-            MemoryVersion.objects.filter(store_id=store.store, pk=version).values_list("memory_id", "path").get()
-        )
+def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | None, memory: str | None = None) -> Done:
+    made, version = tuple(store.made), None
+    of_memory = MemoryVersion.objects.among(store.store, [one.id for one in made[:1]]) if len(made) == 1 else None
+    if memory is not None:
+        of_memory = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory, seq=store.seq)
+    if of_memory is not None:
+        version, memory, path = of_memory.values_list("pk", "memory_id", "path").get()
     record = Record(
         command, path=path or None, memory=memory, version=version, versions=made, input=audit.to_json(dict(told))
     )

@@ -152,7 +152,7 @@ def _asked(store: str, change: Change, before: State, work: Work) -> Change:
         choices = (Choice.KEEP, Choice.BEFORE)
     elif change.then.same(before):
         choices = (Choice.KEEP, Choice.APPLY)
-    texts = (_content(store, before) or "" if before.is_there else "", _content(store, change.then) or "")
+    texts = (content_of(store, before) or "" if before.is_there else "", content_of(store, change.then) or "")
     counted = counts_within(work, *texts) if change.then.is_there else (0, 0)
     return replace(change, before=before, problem=Problem.CONFLICT, choices=choices, later_lines=counted and counted[0])
 
@@ -237,7 +237,7 @@ def _repeat_alone(history: _History, real: State, now: State) -> None:
 
 
 def _adds_lines(history: _History, real: State, now: State) -> bool:
-    old, new = _content(history.store, real), _content(history.store, now)
+    old, new = content_of(history.store, real), content_of(history.store, now)
     if old is None or new is None:
         return False
     counted = counts_within(history.work, ended(old), ended(new))
@@ -258,7 +258,7 @@ def _repeat_edit(history: _History, left: State, real: State, now: State) -> Non
 
 def _merged(history: _History, left: State, real: State, now: State) -> State:
     """Return `left` with the change from `real` to `now`. Where both changed the same lines, `now` wins."""
-    base, mine, theirs = (_content(history.store, state) for state in (real, left, now))
+    base, mine, theirs = (content_of(history.store, state) for state in (real, left, now))
     if base is None or mine is None or theirs is None:
         history.gone = True
         return left
@@ -278,7 +278,8 @@ def _is_ended(text: str) -> bool:
     return not text or text.endswith("\n")
 
 
-def _content(store: str, state: State) -> str | None:
+def content_of(store: str, state: State) -> str | None:
+    """Return the text of a state of a memory; None if it no longer exists."""
     if state.content is not None or state.text is None:
         return state.content
     return MemoryText.objects.contents(store, [state.text]).get(state.text)

@@ -8,7 +8,7 @@ from typing import Any
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.models import AuditEntry, ImportItem, MemoryVersion
 
-COMMANDS = ("undo", "revert")
+COMMANDS = ("undo", "revert", "take_out")
 
 
 def taken_out(store_id: str, seqs: Iterable[int]) -> dict[int, frozenset[str]]:

@@ -6,19 +6,18 @@ someone else has changed the memory.
 
 from dataclasses import dataclass
 
-from memoryhub.actions.core import audit, settling, tree
+from memoryhub.actions.core import audit, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Kept
 from memoryhub.actions.memories import commands
 from memoryhub.actions.review import decisions
-from memoryhub.models import Finding, MemoryVersion
+from memoryhub.models import MemoryVersion
 from memoryhub.models.audit import ActorKind
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.commands import Create, Delete, Rename
 from memoryhub.protocol.errors import ToolError
-from memoryhub.text.line_removal import Removed, without_lines
 
 
 class Conflict(Exception):
@@ -88,31 +87,6 @@ def edit(
         told: dict[str, object] = {"path": memory.path, "content_sha256": expected_sha256}
         told |= decisions.mark_with_edit(store, memory.id, reviewed)
         return _done(store, record, told | _told_of_merge(store, memory, merged))
-
-
-def without_line(finding: Finding, text: str) -> Removed:
-    """Return a text without the lines that contain a finding's value, with the numbers of these lines."""
-    value = settling.values_of(finding.store_id, [finding]).get(finding.pk)
-    return without_lines(text, settling.places_of(finding, value, text))
-
-
-def take_out(store_id: str, finding_id: str, head: str, act: Act) -> Done:
-    """Save a version of a memory without the lines that contain a finding's value. So the finding is resolved.
-
-    `head` is the version that the person saw. Raises Conflict if the memory has changed since, or has no such line.
-    """
-    with tree.locked(store_id, act) as store:
-        tree.require_active(store)
-        finding = Finding.objects.of_store(store_id).filter(pk=finding_id, in_path=False).first()
-        memory = tree.memory_by_id(store, finding.memory_id) if finding else None
-        if finding is None or memory is None or memory.head != head:
-            raise Conflict(memory)
-        removed = without_line(finding, memory.content)
-        if not removed.lines:
-            raise Conflict(memory)
-        version = commands.write(store, memory, findings.screen(store, memory.path, memory.content, removed.text))
-        record = Record("take_out", path=memory.path, memory=memory.id, version=version, versions=tuple(store.made))
-        return _done(store, record, {"finding": finding.pk, "kinds": [finding.kind], "lines": list(removed.lines)})
 
 
 def _told_of_merge(store: Tree, memory: StoredMemory, merged: Merged | None) -> dict[str, object]:

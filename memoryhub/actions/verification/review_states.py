@@ -13,7 +13,8 @@ from memoryhub.actions.review.decisions import FLAGS
 from memoryhub.actions.review.verbs import STATES, VERBS
 from memoryhub.models import AuditChain, AuditEntry, Decision, Memory, MemoryVersion, Review, ReviewState
 
-_DECISIONS = {"undo": Decision.REVERTED} | {verb.name: verb.decision for verb in VERBS.values()}
+UNDOS = ("undo", "take_out")
+_DECISIONS = dict.fromkeys(UNDOS, Decision.REVERTED) | {verb.name: verb.decision for verb in VERBS.values()}
 _TOLD = ("chain", "seq", "actor_id", "actor_kind", "session", "command", "input", "note")
 
 
@@ -116,7 +117,7 @@ def _decided(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> Iterator
         decision = Decision.APPROVED
     for memory, version in _versions(store_id, entry, told):
         yield memory, version, decision
-    if entry.command == "undo":
+    if entry.command in UNDOS:
         for flag in FLAGS:
             for memory, version, _ in _known(store_id, told.get(flag.value) or (), entry.seq):
                 yield memory, version, flag

@@ -213,6 +213,18 @@ def _undo(values: Values, command: Command) -> str:
     return more % {"said": said, "count": too} if too else said
 
 
+def _take_out(values: Values, command: Command) -> str:
+    """Return what was taken out, with how many later writes of its readers were undone."""
+    too = values.number("too") or 0
+    more = ngettext(
+        "%(said)s, and undid %(count)s later write of its readers",
+        "%(said)s, and undid %(count)s later writes of its readers",
+        too,
+    )
+    said = _plainly(values, command)
+    return more % {"said": said, "count": too} if too else said
+
+
 def _undone(values: Values) -> str:
     """Return which session, import, entry or versions were undone."""
     told = values.told
@@ -289,6 +301,7 @@ def _pause_webhook(values: Values, command: Command) -> str:
 
 FUNCTIONS: dict[str, Callable[[Values, Command], str]] = {
     "undo": _undo,
+    "take_out": _take_out,
     "restore_moment": _restore_moment,
     "hold": _hold,
     "release": _hold,

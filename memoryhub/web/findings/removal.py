@@ -1,5 +1,6 @@
-"""The page that removes the lines of a finding from its memory, after a preview of the new version."""
+"""The page that removes the lines of a finding from its memory, after a preview, with what their readers wrote."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,57 +11,57 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.memories import curation
-from memoryhub.models import Finding, MemoryStore, Role
+from memoryhub.actions.history import apply_plan, taking_out
+from memoryhub.actions.history.apply_plan import Done, PlanChanged
+from memoryhub.actions.history.taking_out import TakeOut
+from memoryhub.actions.history.undo_plan import content_of
+from memoryhub.actions.review import decisions
+from memoryhub.models import Finding, MemoryStore, Role, User
 from memoryhub.protocol.errors import ToolError
+from memoryhub.sensitive import Group
 from memoryhub.templatetags.visible import isolated
 from memoryhub.text.diffs import Diff
 from memoryhub.text.line_removal import without_numbers
 from memoryhub.web.common import masking
 from memoryhub.web.common.access import act, in_store, person
-from memoryhub.web.common.pages import next_of, see_other
+from memoryhub.web.common.pages import May, next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.common.undo_banner import tell_done
-from memoryhub.web.common.versions import memory_of
 from memoryhub.web.findings.rows import Item, items_of
 from memoryhub.web.history.versions import page_context
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The new version: its diff and the removed lines; `is_whole` means that no text would remain."""
-
-    diff: Diff
-    lines: tuple[int, ...]
-    is_whole: bool
+from memoryhub.web.sessions.spread import carriers
+from memoryhub.web.undo.asked import Asked, flagged_words, shown, since_opened, to_flag_words, undone_words
+from memoryhub.web.undo.spread import Carried, Source, Spread, Ticks, spread_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.CURATOR)
 def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpResponse:
-    """Show the new version; a POST with the id of the previewed memory version (`head`) saves it."""
+    """Show the new version, and who has read the lines; a POST with the digest of the preview saves what is chosen."""
     finding = Finding.objects.of_store(store.pk).filter(pk=finding_id, in_path=False).first()
     if finding is None:
         raise Http404
     item = _item(request, finding)
-    plan, problem = _plan(item), ""
-    if request.method == "POST" and plan and not plan.is_whole:
-        try:
-            done = curation.take_out(store.pk, finding.pk, request.POST.get("head", ""), act(request))
-        except curation.Conflict:
-            problem = _("The memory has changed since you opened this page. Nothing was done: look at it again.")
-            item = _item(request, finding)
-            plan = _plan(item)
-        except ToolError as error:
-            problem = for_people(error)
-        else:
-            tell_done(request, store.pk, _said(item, plan), done.seq)
-            return see_other(next_of(request, "findings"))
-    elif request.method == "POST" and plan is None:
+    asked = Asked.by(request, _spread_of(item))
+    taken, problem = _plan(item, asked), ""
+    if request.method == "POST" and taken and not taken.is_whole:
+        problem = asked.problem(request)
+        if not problem:
+            try:
+                done = _take_out(request, item, taken, asked)
+            except PlanChanged:
+                item, problem = _item(request, finding), since_opened()
+                taken = _plan(item, asked)
+            except ToolError as error:
+                problem = for_people(error)
+            else:
+                tell_done(request, store.pk, _said(item, taken, done), done.seq)
+                return see_other(next_of(request, "findings"))
+    elif request.method == "POST" and taken is None:
         messages.info(request, _("Nothing was done, because there is nothing to take out any more."))
         return see_other(next_of(request, "findings"))
-    return render(request, "findings/take_out.html", _shown(request, store, item, plan, problem))
+    return render(request, "findings/take_out.html", _context(request, item, taken, asked, problem))
 
 
 def _item(request: Request, finding: Finding) -> Item:
@@ -70,29 +71,87 @@ def _item(request: Request, finding: Finding) -> Item:
     raise Http404
 
 
-def _plan(item: Item) -> Plan | None:
-    """Return the new version, or None if the lines cannot be removed.
+def _spread_of(item: Item) -> Callable[[User, Ticks], Spread | None]:
+    """Return the function that says who has read the lines of a finding, and what they wrote then."""
 
-    That is so if the memory is in the trash or no longer has the text, or if the finding has no fingerprint.
+    def spread(user: User, ticks: Ticks) -> Spread | None:
+        finding, memory = item.finding, item.memory
+        if (found := carriers(finding, memory, item.version)) is None:
+            return None
+        source, by_number = Source(memory.pk, memory.path), {row.number: row for row in found.ahead.rows}
+        lines = {number: lines for number, lines in found.lines.items() if lines is not None and number in by_number}
+        rows = {by_number[number].id: (by_number[number], source, lines[number]) for number in lines}
+        whole = found.ahead.whole and len(lines) == len(found.lines)
+        known = Carried(rows, whole, {memory.pk} if item.group == Group.POISON else ())
+        return spread_of(item.store, [finding.version_id], user, ticks, known)
+
+    return spread
+
+
+def _plan(item: Item, asked: Asked) -> TakeOut | None:
+    too = apply_plan.entry_versions(item.store.pk, *asked.ticks.too)
+    return taking_out.plan_of(item.store.pk, item.finding.pk, too)
+
+
+def _take_out(request: Request, item: Item, taken: TakeOut, asked: Asked) -> Done:
+    given, store_id, ticks = asked.given, item.store.pk, asked.ticks
+    return taking_out.take_out(
+        store_id, item.finding.pk, given.for_plan(taken.plan), given.digest, act(request),
+        versions=apply_plan.entry_versions(store_id, *ticks.too), told=ticks.told,
+        flagged=apply_plan.entry_versions(store_id, *ticks.flag),
+    )  # fmt: skip
+
+
+def _diff(taken: TakeOut, store_id: str) -> Diff:
+    """Return the diff of the finding's memory.
+
+    The rest of the text is not searched again: what is gone may be all that says that a value is one.
     """
-    memory = memory_of(item.store, item.memory.pk)
-    text = memory.head.content if memory.is_live else None
-    removed = curation.without_line(item.finding, text) if text is not None and item.finding.fingerprint else None
-    if text is None or removed is None or not removed.lines:
-        return None
-    cover = masking.cover_of(item.store.pk, memory.pk)
-    shown = masking.masked(text, cover)  # the rest is not searched again: its values may be known only by what is gone
-    diff = masking.compared(shown, without_numbers(shown, removed.lines), cover)
-    return Plan(diff, removed.lines, not removed.text.strip())
+    cover = masking.cover_of(store_id, taken.change.memory)
+    now = masking.masked(content_of(store_id, taken.change.now) or "", cover)
+    left = without_numbers(masking.masked(taken.text, cover), taken.lines)
+    return masking.compared(now, left, cover)
 
 
-def _said(item: Item, plan: Plan) -> str:
-    count = len(plan.lines)
+def _said(item: Item, taken: TakeOut, done: Done) -> str:
+    count = len(taken.lines)
     said = ngettext("%(count)s line was taken out of %(path)s.", "%(count)s lines were taken out of %(path)s.", count)
-    return said % {"count": count, "path": isolated(item.memory.path)}
+    said %= {"count": count, "path": isolated(item.memory.path)}
+    undone = undone_words(done.count - 1) if done.count > 1 else ""
+    return " ".join(filter(None, (said, undone, flagged_words(done.flagged) if done.flagged else "")))
 
 
-def _shown(request: Request, store: MemoryStore, item: Item, plan: Plan | None, problem: str) -> dict[str, Any]:
-    next_version = item.memory.version_count + 1
-    more = {"item": item, "plan": plan, "problem": problem, "next": next_of(request, "findings")}
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The words of the button: for the current choices, and for no, one and several changes beside (# is a number)."""
+
+    now: str
+    none: str
+    one: str
+    many: str
+
+
+def _labels(number: int, lines: int, changes: int, flags: int) -> Labels:
+    words = ngettext(
+        "Make version %(number)s without this line", "Make version %(number)s without these %(count)s lines", lines
+    )
+    none = words % {"number": number, "count": lines}
+    undo = [_("undo 1 change"), _("undo # changes")]
+    undo.append(undo[changes > 1].replace("#", str(changes)))
+    one, many, now = (_("%(act)s, and %(also)s") % {"act": none, "also": words} for words in undo)
+    if flags:
+        flag = to_flag_words(flags)
+        one, many, now = (_("%(act)s, %(also)s and %(flag)s") % {"act": none, "also": w, "flag": flag} for w in undo)
+        none = _("%(act)s, and %(also)s") % {"act": none, "also": flag}
+    return Labels(now if changes else none, none, one, many)
+
+
+def _context(request: Request, item: Item, taken: TakeOut | None, asked: Asked, problem: str) -> dict[str, Any]:
+    store, next_version = item.store, item.memory.version_count + 1
+    more: dict[str, Any] = {"item": item, "taken": taken, "problem": problem, "next": next_of(request, "findings")}
+    if taken:
+        may = item.may_edit and May.of(request.role, store).write
+        more |= shown(request, store, taken.rest, asked, may_apply=may) | {"diff": _diff(taken, store.pk)}
+        flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
+        more["button"] = _labels(next_version, len(taken.lines), more["preview"].count, len(flags))
     return page_context(request, store, item.memory, next_version=next_version, **more)

@@ -22,7 +22,7 @@ from memoryhub.web.common.versions import memory_of, number_of
 from memoryhub.web.history.blame import lines_with_origins, picked, told_of_versions
 from memoryhub.web.history.blame_lines import Told
 from memoryhub.web.sessions.passages import Passage, passages
-from memoryhub.web.sessions.readers_groups import groups
+from memoryhub.web.sessions.readers_groups import by_reader, groups
 from memoryhub.web.sessions.readers_query import Wanted, older_page
 from memoryhub.web.sessions.spread import carriers
 
@@ -83,7 +83,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             of_value=of_value,
             to_undo=_writing(rows, followed.origin.number if followed else version.number),
             problem=problem or no_line,
-            groups=groups(page.seen, store, person(request)),
+            groups=groups(by_reader(page.seen), store, person(request)),
             older=page.older,
             is_first="before" not in request.GET,
             name=memory.name,

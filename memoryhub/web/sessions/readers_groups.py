@@ -1,6 +1,6 @@
 """The readers of a version: the sessions whose calls saw it, and what each wrote afterwards."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -52,24 +52,29 @@ class Group:
         return self.seen[0].entry
 
 
-def reader_of(entry: Entry) -> tuple[str | None, str | None]:
-    """Return what the entries of one group share: their session, or without one their agent or person."""
-    return entry.session, None if entry.session else entry.author
+class Who(NamedTuple):
+    """A reader: a session, or without one an agent or a person."""
+
+    session: str | None
+    author: str | None
 
 
-def groups(seen: Iterable[Seen], store: MemoryStore, user: User, most: int = WRITTEN) -> list[Group]:
-    """Return one group for each session, agent or person, in order of their first answers.
+def by_reader(seen: Iterable[Seen]) -> dict[Who, list[Seen]]:
+    """Return the answers by reader, in their order."""
+    found: dict[Who, list[Seen]] = {}
+    for one in seen:
+        entry = one.entry
+        found.setdefault(Who(entry.session, None if entry.session else entry.author), []).append(one)
+    return found
 
-    Each has at most `most` writes.
-    """
-    by_who: dict[tuple[str | None, str | None], list[Seen]] = {}
-    for found in seen:
-        by_who.setdefault(reader_of(found.entry), []).append(found)
-    sessions = Session.objects.select_related("agent").in_bulk([key for key, _author in by_who if key])
+
+def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User, most: int = WRITTEN) -> list[Group]:
+    """Return one group for each reader, in their order. Each has at most `most` writes."""
+    sessions = Session.objects.select_related("agent").in_bulk([who.session for who in readers if who.session])
     elsewhere = other_stores(sessions, store, user)
     return [
-        _group(all_of_it, sessions.get(session or ""), store, elsewhere.get(session or "", ()), most)
-        for (session, _author), all_of_it in by_who.items()
+        _group(seen, sessions.get(who.session or ""), store, elsewhere.get(who.session or "", ()), most)
+        for who, seen in readers.items()
     ]
 
 

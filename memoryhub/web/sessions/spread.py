@@ -8,7 +8,7 @@ from memoryhub.actions.history.blame import History, Texts
 from memoryhub.models import AuditEntry, Finding, Memory, MemoryStore, MemoryVersion, User
 from memoryhub.models.audit import ActorKind
 from memoryhub.text import blame as lines_of
-from memoryhub.web.sessions.readers_groups import Write, groups
+from memoryhub.web.sessions.readers_groups import Write, by_reader, groups
 from memoryhub.web.sessions.readers_query import Entry, Wanted, older_page
 
 MOST_VERSIONS = 50
@@ -105,16 +105,17 @@ def spread(of_value: Carriers, store: MemoryStore, writer: AuditEntry | None, us
     )
     reads = [seen for seen in page.seen if seen.entry.kind == ActorKind.KEY]
     others = [seen for seen in reads if not _is_writers(seen.entry, writer)]
-    sessions = list(dict.fromkeys(seen.entry.session for seen in others if seen.entry.session))
+    readers = by_reader(others)
+    sessions = [who for who in readers if who.session]
     examined = sessions[:MOST_SESSIONS]
-    found = groups([seen for seen in others if seen.entry.session in examined], store, user)
+    found = groups({who: readers[who] for who in examined}, store, user)
     by_path: dict[str, Write] = {}
     for group in found:
         for write in group.written:
             by_path.setdefault(write.new_path or write.path or "", write)
     return Spread(
         sessions=len(sessions),
-        agents=len({seen.entry.author for seen in others if not seen.entry.session}),
+        agents=len(readers) - len(sessions),
         written=sorted(by_path.values(), key=lambda write: write.at),
         more=page.older is not None
         or not of_value.ahead.whole

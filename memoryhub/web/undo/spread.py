@@ -1,18 +1,19 @@
 """How far versions that an undo removes have spread: who read their lines, and what each reader wrote afterwards."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.http import QueryDict
 
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.history import blame
 from memoryhub.actions.history.blame import Row, Texts
-from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, ReviewState, User
+from memoryhub.models import AuditEntry, Finding, FindingState, Memory, MemoryStore, MemoryVersion, ReviewState, User
 from memoryhub.models.audit import ActorKind
+from memoryhub.sensitive import KINDS, Group as FindingGroup
 from memoryhub.text import blame as lines_of
 from memoryhub.text.carried import carried
-from memoryhub.web.sessions.readers_groups import Group, Write, groups, reader_of
+from memoryhub.web.sessions.readers_groups import Group, Write, by_reader, groups
 from memoryhub.web.sessions.readers_query import Entry, Seen, Wanted, older_page
 
 MOST_MEMORIES = 12
@@ -24,6 +25,7 @@ MOST_WRITES = 50
 """The most writes of all readers together; MOST_OF_ONE of one reader."""
 
 MOST_OF_ONE = 12
+POISON = [name for name, kind in KINDS.items() if kind.group == FindingGroup.POISON]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +34,17 @@ class Ticks:
 
     too: frozenset[int] = frozenset()
     flag: frozenset[int] = frozenset()
+    is_chosen: bool = field(default=True, compare=False)
+    """Whether a person has seen the ticks. Before that, what readers of poisoned lines wrote is to be flagged."""
 
     @classmethod
-    def of(cls, given: QueryDict) -> "Ticks":
-        return cls(_seqs(given.getlist("too")), _seqs(given.getlist("flag")))
+    def of(cls, given: QueryDict, *, is_chosen: bool) -> "Ticks":
+        return cls(_seqs(given.getlist("too")), _seqs(given.getlist("flag")), is_chosen)
 
-    def among(self, seqs: Collection[int]) -> "Ticks":
-        """Return the ticks of these entries only."""
-        return Ticks(self.too.intersection(seqs), self.flag.intersection(seqs))
+    @property
+    def told(self) -> dict[str, object]:
+        """Return what the input of the entry says about the entries that are undone too."""
+        return {"too": sorted(self.too)} if self.too else {}
 
     @property
     def shown(self) -> str:
@@ -137,11 +142,15 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class _Carried:
-    """The versions with lines of the undone versions: for each its row, its memory, and the numbers of these lines."""
+class Carried:
+    """The versions with lines that are removed: for each its row, its memory, and the numbers of these lines.
 
-    rows: Mapping[str, tuple[Row, Source, set[int]]]
+    `whole` means that no other version can have them. `poisoned` are the ids of memories whose lines steer agents.
+    """
+
+    rows: Mapping[str, tuple[Row, Source, Collection[int]]]
     whole: bool
+    poisoned: Collection[str] = ()
 
     def lines(self, seen: Seen) -> list[int]:
         """Return the numbers of those lines that an answer showed, in order."""
@@ -150,23 +159,34 @@ class _Carried:
             return lines
         return [line for line in lines if seen.first <= line <= seen.last]
 
+    def is_poisoned(self, seen: Iterable[Seen]) -> bool:
+        """Return whether one of these answers showed lines of a poisoned memory."""
+        return any(self.rows[one.version.id][1].memory in self.poisoned for one in seen)
 
-def spread_of(store: MemoryStore, versions: Collection[str], user: User, ticks: Ticks) -> Spread:
-    """Return how the lines that some versions added have spread to other sessions since."""
+
+def spread_of(
+    store: MemoryStore, versions: Collection[str], user: User, ticks: Ticks, known: Carried | None = None
+) -> Spread:
+    """Return how the lines that some versions added have spread to other sessions since, or only the `known` lines."""
     undone = _undone(store.pk, versions)
-    known = _carried(store.pk, undone.numbers)
+    known = known or _carried(store.pk, undone.numbers, versions)
     wanted = Wanted(store.pk, {id: (row, sorted(lines)) for id, (row, _, lines) in known.rows.items()})
     page = older_page(wanted, None, MOST_READS, leaves_out=undone.wrote)
-    all_readers = list(dict.fromkeys(reader_of(read.entry) for read in reversed(page.seen)))
-    first = frozenset(all_readers[:MOST_READERS])
-    found = groups([read for read in page.seen if reader_of(read.entry) in first], store, user, MOST_OF_ONE)
-    found.sort(key=lambda group: group.since.seq)
-    written = _written(store, found, ticks)
+    by_who = by_reader(page.seen)
+    first = sorted(by_who, key=lambda who: by_who[who][-1].entry.seq)[:MOST_READERS]
+    found = groups({who: by_who[who] for who in first}, store, user, MOST_OF_ONE)
+    steered = {who for who in first if known.is_poisoned(by_who[who])} if not ticks.is_chosen else ()
+    to_flag = {write.seq for who, group in zip(first, found, strict=True) if who in steered for write in group.written}
+    written = _written(store, found, ticks, to_flag)
     readers = [_reader(group, known, written) for group in found]
     sources = {read.source.memory: read.source for reader in readers for read in reader.reads}
-    listed = [each.write.seq for reader in readers for each in reader.written if each.may_tick]
+    listed = [each for reader in readers for each in reader.written if each.may_tick]
     more = page.older is not None or not known.whole or len(undone.numbers) > MOST_MEMORIES
-    return Spread(list(sources.values()), readers, len(all_readers) - len(readers), more, ticks.among(listed))
+    shown = Ticks(
+        frozenset(each.write.seq for each in listed if each.too),
+        frozenset(each.write.seq for each in listed if each.flag),
+    )
+    return Spread(list(sources.values()), readers, len(by_who) - len(readers), more, shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +218,11 @@ def _undone(store_id: str, versions: Collection[str]) -> _Undone:
     return _Undone(numbers, frozenset(seq for seq, _, _ in rows), frozenset(writers))
 
 
-def _carried(store_id: str, numbers: Mapping[str, set[int]]) -> _Carried:
+def _carried(store_id: str, numbers: Mapping[str, set[int]], undone: Collection[str]) -> Carried:
     """Follow the lines that the versions with these numbers added, in the first MOST_MEMORIES memories."""
     few = list(numbers)[:MOST_MEMORIES]
     memories, work, whole = Memory.objects.among(store_id, few).in_bulk(), lines_of.Work(), True
-    rows: dict[str, tuple[Row, Source, set[int]]] = {}
+    rows: dict[str, tuple[Row, Source, Collection[int]]] = {}
     for memory in (memories[pk] for pk in few if pk in memories):
         ahead = blame.onward(memory, max(1, min(numbers[memory.pk]) - 1), most=MOST_VERSIONS)
         versions = ahead.versions()
@@ -212,27 +232,41 @@ def _carried(store_id: str, numbers: Mapping[str, set[int]]) -> _Carried:
         rows |= {row.id: (row, source, lines[row.number]) for row in ahead.rows if row.number in lines}
         redacted = any(row.text is None and not row.is_deletion for row in ahead.rows)
         whole = whole and ahead.whole and not redacted
-    return _Carried(rows, whole and not work.passed)
+    return Carried(rows, whole and not work.passed, _poisoned(store_id, few, undone))
 
 
-def _written(store: MemoryStore, found: Iterable[Group], ticks: Ticks) -> dict[tuple[str, int], Written]:
-    """Return the first MOST_WRITES writes of all groups, by store and seq, with the state of each."""
+def _poisoned(store_id: str, memories: Collection[str], versions: Collection[str]) -> Collection[str]:
+    """Return the memories in which one of these versions has brought a line that steers agents."""
+    of_memories = Finding.objects.of_store(store_id).filter(memory_id__in=memories, in_path=False)
+    found = of_memories.filter(kind__in=POISON).exclude(state=FindingState.DISMISSED)
+    return {memory for memory, version in found.values_list("memory_id", "version_id") if version in versions}
+
+
+def _written(
+    store: MemoryStore, found: Iterable[Group], ticks: Ticks, to_flag: Collection[int]
+) -> dict[tuple[str, int], Written]:
+    """Return the first MOST_WRITES writes of all groups, by store and seq, with the state of each.
+
+    Those of `to_flag` are ticked, unless their memory is flagged already.
+    """
     writes = [write for group in found for write in group.written][:MOST_WRITES]
     here = [write for write in writes if write.store == store]
     among = MemoryVersion.objects.among(store.pk, {write.version for write in here if write.version})
     reverted = set(among.filter(review_state=ReviewState.REVERTED).values_list("pk", flat=True))
     memories = Memory.objects.among(store.pk, {write.memory for write in here if write.memory})
     flagged = set(memories.filter(flagged=True).values_list("pk", flat=True))
+    safe = (write.seq for write in here if write.memory not in flagged and write.version not in reverted)
+    flag = ticks.flag.union(seq for seq in safe if seq in to_flag)
     return {
         (write.store.pk, write.seq): Written(
             write, write.store != store, write.version in reverted, write.memory in flagged,
-            write.store == store and write.seq in ticks.too, write.store == store and write.seq in ticks.flag,
+            write.store == store and write.seq in ticks.too, write.store == store and write.seq in flag,
         )
         for write in writes
     }  # fmt: skip
 
 
-def _reader(group: Group, known: _Carried, written: Mapping[tuple[str, int], Written]) -> Reader:
+def _reader(group: Group, known: Carried, written: Mapping[tuple[str, int], Written]) -> Reader:
     """Return a reader; of each memory, what it saw first."""
     reads: dict[str, Read] = {}
     for seen in reversed(group.seen):

@@ -12,12 +12,12 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Choice, Done, Plan
 from memoryhub.actions.transfer import importing
-from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, Session
+from memoryhub.models import AuditEntry, Import, Memory, MemoryStore, Session, User
 from memoryhub.web.common import moment_addresses
 from memoryhub.web.common.moment_addresses import Scope
 from memoryhub.web.common.versions import memory_of, version_of
 from memoryhub.web.history import past
-from memoryhub.web.undo.spread import Ticks
+from memoryhub.web.undo.spread import Spread, Ticks, spread_of
 
 Apply = Callable[[Mapping[str, Choice], str, Act, Ticks], Done]
 WHOLE = Scope()
@@ -27,7 +27,7 @@ WHOLE = Scope()
 class Task:
     """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
 
-    An undo has `versions`, and undoes with them what is ticked in their spread.
+    An undo has a `spread`, and undoes with it what is ticked there.
     """
 
     verb: Literal["restore", "undo"]
@@ -39,7 +39,7 @@ class Task:
     apply: Apply
     scope: Scope = WHOLE
     seq: int | None = None
-    versions: Callable[[], list[str]] | None = None
+    spread: Callable[[User, Ticks], Spread] | None = None
 
 
 def to_moment(store: MemoryStore, seq: int, scope: Scope) -> Task:
@@ -149,14 +149,17 @@ def _undo(
         return sorted({*versions(), *apply_plan.entry_versions(store.id, *ticks.too)})
 
     def apply(choices: Mapping[str, Choice], digest: str, act: Act, ticks: Ticks) -> Done:
-        more = told | ({"too": sorted(ticks.too)} if ticks.too else {})
+        more = told | ticks.told
         flagged = apply_plan.entry_versions(store.id, *ticks.flag)
         return apply_plan.undo(store.id, all_of(ticks), choices, digest, act, told=more, flagged=flagged)
 
     def plan(ticks: Ticks) -> Plan:
         return apply_plan.undo_plan(store.id, all_of(ticks))
 
-    return Task("undo", title, lead, back_url, back, plan, apply, versions=versions)
+    def spread(user: User, ticks: Ticks) -> Spread:
+        return spread_of(store, versions(), user, ticks)
+
+    return Task("undo", title, lead, back_url, back, plan, apply, spread=spread)
 
 
 def _session_url(store_id: str, session_id: str) -> str:

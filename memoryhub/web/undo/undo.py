@@ -15,17 +15,14 @@ from memoryhub.actions.review import decisions
 from memoryhub.models import Directory, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages, undo_banner
-from memoryhub.web.common.access import act, in_store, person
+from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.moment_addresses import Scope, of_restore
 from memoryhub.web.common.pages import May, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.history import moment_choice
-from memoryhub.web.undo import rows, tasks
-from memoryhub.web.undo.form import MOST_NOTE, Given, rest_options
-from memoryhub.web.undo.graph import drawn
-from memoryhub.web.undo.spread import Spread, Ticks, spread_of
-from memoryhub.web.undo.summary import brief_rows
+from memoryhub.web.undo import tasks
+from memoryhub.web.undo.asked import Asked, flagged_words, shown, since_opened, to_flag_words, undone_words
 from memoryhub.web.undo.tasks import Task
 
 METHODS = ["GET", "HEAD", "POST"]
@@ -63,37 +60,16 @@ def undo_import(request: Request, store: MemoryStore, import_id: str) -> HttpRes
     return _answer(request, store, tasks.of_import(store, import_id))
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request asks for: the person's choices, and how what is undone has spread, with what is ticked there."""
-
-    given: Given
-    sent: Ticks
-    spread: Spread | None
-
-    @classmethod
-    def by(cls, request: Request, store: MemoryStore, task: Task) -> "Asked":
-        sent = request.POST if request.method == "POST" else request.GET
-        ticks = Ticks.of(sent)
-        spread = spread_of(store, task.versions(), person(request), ticks) if task.versions else None
-        return cls(Given.of(sent), ticks, spread)
-
-    @property
-    def ticks(self) -> Ticks:
-        """Return those of the ticks that were sent that are still listed."""
-        return self.spread.ticks if self.spread else Ticks()
-
-
 def _answer(request: Request, store: MemoryStore, task: Task) -> HttpResponse:
     """Show the preview to everyone with a role; only curators may apply it."""
     try:
         if request.method != "POST":
-            asked = Asked.by(request, store, task)
+            asked = Asked.by(request, task.spread)
             return _page(request, store, task, task.plan(asked.ticks), asked)
         role: Role = request.role
         if not role.includes(Role.CURATOR):
             raise PermissionDenied
-        return _apply(request, store, task, Asked.by(request, store, task))
+        return _apply(request, store, task, Asked.by(request, task.spread))
     except TooMuch as error:
         return _too_much(request, store, task, error)
 
@@ -107,11 +83,7 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
     try:
         done = task.apply(given.for_plan(plan), given.digest, act(request, given.note), asked.ticks)
     except PlanChanged as changed:
-        sentence = _(
-            "Nothing was done, because something was written since you opened this "
-            "page. Check the preview and try again."
-        )
-        return _page(request, store, task, changed.plan, asked, sentence)
+        return _page(request, store, task, changed.plan, asked, since_opened())
     except ToolError as error:
         return _page(request, store, task, task.plan(asked.ticks), asked, in_words(error))
     undo_banner.tell_done(request, store.id, _said(task, done), done.seq)
@@ -126,24 +98,15 @@ def _flag(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Htt
     done = decisions.flag(store.pk, versions, act(request, asked.given.note))
     if done is None:
         return redirect(task.back_url)
-    messages.success(request, _flagged(len(done.versions)))
+    messages.success(request, flagged_words(len(done.versions)))
     return see_other("entry", store.id, str(done.seq))
-
-
-def _flagged(count: int) -> str:
-    return ngettext("Flagged %(count)s memory.", "Flagged %(count)s memories.", count) % {"count": count}
 
 
 def _problem(request: Request, plan: Plan, asked: Asked) -> str:
     """Return why a posted form cannot be applied yet, as a sentence; "" if it can."""
-    given = asked.given
-    if len(given.note) > MOST_NOTE:
-        return _("The note is too long. Use at most 1,000 characters.")
-    if asked.spread and (asked.sent != asked.ticks or request.POST.get("shown", "") != asked.ticks.shown):
-        return _(
-            "Nothing was done yet: here is what changes with what you ticked. Check it and press the button again."
-        )
-    if plan.digest == given.digest and not given.count(plan) and not asked.ticks.flag:
+    if problem := asked.problem(request):
+        return problem
+    if plan.digest == asked.given.digest and not asked.given.count(plan) and not asked.ticks.flag:
         return _("Nothing was done, because you chose to keep everything as it is.")
     return ""
 
@@ -152,40 +115,19 @@ def _said(task: Task, done: Done) -> str:
     if task.verb == "restore":
         told = ngettext("Restored %(count)s memory.", "Restored %(count)s memories.", done.count)
         return told % {"count": done.count}
-    told = ngettext("Undid %(count)s change.", "Undid %(count)s changes.", done.count) % {"count": done.count}
-    return f"{told} {_flagged(done.flagged)}" if done.flagged else told
+    told = undone_words(done.count)
+    return f"{told} {flagged_words(done.flagged)}" if done.flagged else told
 
 
 def _page(
     request: Request, store: MemoryStore, task: Task, plan: Plan, asked: Asked, problem: str = ""
 ) -> HttpResponse:
-    given = asked.given
-    preview = rows.preview(store, plan, given, rows.Wanted.of(request.GET))
     may = May.of(request.role, store)
+    changes = shown(request, store, plan, asked, may_apply=may.write)
     flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
-    words = _labels(task, preview.count, len(flags), is_empty=plan.is_empty)
-    spread = asked.spread if asked.spread and asked.spread.readers else None
-    return render(
-        request,
-        "undo/page.html",
-        pages.context(
-            request,
-            store,
-            task=task,
-            plan=plan,
-            preview=preview,
-            given=given,
-            spread=spread,
-            graph=drawn(spread) if spread else None,
-            problem=problem,
-            may_apply=may.write,
-            brief=brief_rows(store.id, preview.briefly, may.write),
-            rest=rest_options(preview.unasked, given),
-            button=words,
-            most_note=MOST_NOTE,
-            tab="moments",
-        ),
-    )
+    words = _labels(task, changes["preview"].count, len(flags), is_empty=plan.is_empty)
+    more = {"task": task, "plan": plan, "problem": problem, "button": words, "tab": "moments"}
+    return render(request, "undo/page.html", pages.context(request, store, **changes, **more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +152,7 @@ def _labels(task: Task, count: int, flags: int, *, is_empty: bool) -> Labels:
     text = ngettext("Undo %(count)s change", "Undo %(count)s changes", count) % {"count": count}
     none, one, many = _("Choose what to undo"), _("Undo 1 change"), _("Undo # changes")
     if flags:
-        flag = ngettext("flag %(count)s memory", "flag %(count)s memories", flags) % {"count": flags}
+        flag = to_flag_words(flags)
         text, one, many = (_("%(undo)s and %(flag)s") % {"undo": undo, "flag": flag} for undo in (text, one, many))
         none = flag.capitalize()
     elif is_empty:

@@ -1,0 +1,90 @@
+"""Takes the lines of a finding out of their memory; the same act can undo and flag what their readers wrote."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from memoryhub.actions.core import plans, settling, tree
+from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.plans import Change, Choice, Plan, PlanChanged, State
+from memoryhub.actions.history import apply_plan
+from memoryhub.actions.history.apply_plan import Done
+from memoryhub.actions.history.undo_plan import content_of, undo_plan
+from memoryhub.models import Finding, Memory
+from memoryhub.text.line_removal import without_lines
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOut:
+    """A plan that takes the lines with a finding's value out of its memory.
+
+    `change` is the change of that memory, and `rest` are the changes of the versions that are undone too. `text` is the
+    memory's text before `lines` are taken out of it: without what is undone too.
+    """
+
+    change: Change
+    rest: Plan
+    text: str
+    lines: tuple[int, ...]
+
+    @property
+    def plan(self) -> Plan:
+        return replace(self.rest, changes=(self.change, *self.rest.changes))
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether no text would be left of the memory."""
+        return not (self.change.then.content or "").strip()
+
+
+def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOut | None:
+    """Return what taking out the lines of a finding, and undoing the versions `too`, would change.
+
+    None if the memory is in the trash, if its text does not have the value, or if the value is no longer known.
+    """
+    finding = Finding.objects.of_store(store_id).filter(pk=finding_id, in_path=False).first()
+    memory = Memory.objects.among(store_id, [finding.memory_id]).first() if finding else None
+    if finding is None or memory is None or not memory.is_live or not finding.fingerprint:
+        return None
+    undone = undo_plan(store_id, too)
+    now = plans.of_memory(memory)
+    own = [change for change in undone.changes if change.memory == memory.pk]
+    left = next((change.then for change in own if not change.problem and change.then.is_there), now)
+    text = content_of(store_id, left)
+    value = settling.values_of(store_id, [finding]).get(finding.pk)
+    removed = without_lines(text, settling.places_of(finding, value, text)) if text is not None else None
+    if text is None or removed is None or not removed.lines:
+        return None
+    data = removed.text.encode()
+    then = State(left.path, None, len(data), sha256(data).hexdigest(), removed.text)
+    change = Change(memory.pk, memory.head_id, memory.version_count, now, then, choices=(Choice.APPLY,))
+    rest = replace(undone, changes=tuple(change for change in undone.changes if change.memory != memory.pk))
+    return TakeOut(change, rest, text, removed.lines)
+
+
+def take_out(
+    store_id: str,
+    finding_id: str,
+    choices: Mapping[str, Choice],
+    digest: str,
+    act: Act,
+    *,
+    versions: Collection[str] = (),
+    told: Mapping[str, object] | None = None,
+    flagged: Collection[str] = (),
+) -> Done:
+    """Take the lines of a finding out of their memory, by the plan with this digest. So the finding is resolved.
+
+    The same entry undoes `versions` and flags the memories of the versions `flagged`, as `apply_plan.undo` does. Raises
+    PlanChanged and ToolError.
+    """
+    with tree.locked(store_id, act) as store:
+        taken = plan_of(store_id, finding_id, versions)
+        if taken is None:
+            raise PlanChanged(Plan(store_id, ()))
+        kind = Finding.objects.of_store(store_id).values_list("kind", flat=True).get(pk=finding_id)
+        named = {"finding": finding_id, "kinds": [kind], "lines": list(taken.lines), **(told or {})}
+        return apply_plan.carry_out(
+            store, taken.plan, versions, choices, digest,
+            command="take_out", told=named, flagged=flagged, memory=taken.change.memory,
+        )  # fmt: skip

@@ -1,0 +1,83 @@
+"""What a form asks to undo: a person's choices, and how what is undone has spread, with what is ticked there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.actions.history.apply_plan import Plan
+from memoryhub.models import MemoryStore, User
+from memoryhub.web.common.access import person
+from memoryhub.web.common.request import Request
+from memoryhub.web.undo import rows
+from memoryhub.web.undo.form import MOST_NOTE, Given, rest_options
+from memoryhub.web.undo.graph import drawn
+from memoryhub.web.undo.spread import Spread, Ticks
+from memoryhub.web.undo.summary import brief_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The choices that a request makes. `sent` are its ticks, of which some may no longer be listed."""
+
+    given: Given
+    sent: Ticks
+    spread: Spread | None
+
+    @classmethod
+    def by(cls, request: Request, spread: Callable[[User, Ticks], Spread | None] | None) -> "Asked":
+        is_post = request.method == "POST"
+        sent = request.POST if is_post else request.GET
+        ticks = Ticks.of(sent, is_chosen=is_post or "shown" in sent)
+        return cls(Given.of(sent), ticks, spread(person(request), ticks) if spread else None)
+
+    @property
+    def ticks(self) -> Ticks:
+        """Return those of the ticks that were sent that are still listed, and what is ticked before anyone chooses."""
+        return self.spread.ticks if self.spread else Ticks()
+
+    def problem(self, request: Request) -> str:
+        """Return why a posted form cannot be applied yet, whatever its plan is; "" if it can."""
+        if len(self.given.note) > MOST_NOTE:
+            return _("The note is too long. Use at most 1,000 characters.")
+        if self.spread and (self.sent != self.ticks or request.POST.get("shown", "") != self.ticks.shown):
+            return _(
+                "Nothing was done yet: here is what changes with what you ticked. Check it and press the button again."
+            )
+        return ""
+
+
+def since_opened() -> str:
+    """Return what a page says if the plan is no longer the shown one."""
+    return _(
+        "Nothing was done, because something was written since you opened this page. Check the preview and try again."
+    )
+
+
+def flagged_words(count: int) -> str:
+    return ngettext("Flagged %(count)s memory.", "Flagged %(count)s memories.", count) % {"count": count}
+
+
+def undone_words(count: int) -> str:
+    return ngettext("Undid %(count)s change.", "Undid %(count)s changes.", count) % {"count": count}
+
+
+def to_flag_words(count: int) -> str:
+    return ngettext("flag %(count)s memory", "flag %(count)s memories", count) % {"count": count}
+
+
+def shown(request: Request, store: MemoryStore, plan: Plan, asked: Asked, *, may_apply: bool) -> dict[str, Any]:
+    """Return the part of a page's context that `undo/_changes.html` and `undo/_summary.html` show."""
+    preview = rows.preview(store, plan, asked.given, rows.Wanted.of(request.GET))
+    spread = asked.spread if asked.spread and asked.spread.readers else None
+    return {
+        "preview": preview,
+        "given": asked.given,
+        "spread": spread,
+        "graph": drawn(spread) if spread else None,
+        "may_apply": may_apply,
+        "brief": brief_rows(store.id, preview.briefly, may_apply),
+        "rest": rest_options(preview.unasked, asked.given),
+        "most_note": MOST_NOTE,
+    }
