@@ -9,7 +9,7 @@ from memoryhub.models.imports import Import, ImportItem, ImportState
 from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersion, Operation, ReviewState
 from memoryhub.models.redaction import Receipt, Redaction
 from memoryhub.models.retention import Guard, Hold, HoldKind, Removal, RetentionPolicy, Run, RunItem, RunState
-from memoryhub.models.review import Claim, Decision, Review
+from memoryhub.models.review import Assignment, Claim, Decision, Review
 from memoryhub.models.seals import Seal
 from memoryhub.models.stores import CallWindow, HubSettings, MemoryStore, RefusalWindow
 from memoryhub.models.tries import TryCounter
@@ -17,8 +17,9 @@ from memoryhub.models.views import SavedView
 from memoryhub.models.webhooks import Attempt, Delivery, DeliveryState, Pause, Webhook, WebhookCursor
 
 __all__ = [
-    "HUB", "Access", "Activity", "Agent", "Attempt", "AuditChain", "AuditEntry", "BackgroundTask", "CallWindow",
-    "Claim", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures", "Finding", "FindingState",
+    "HUB", "Access", "Activity", "Agent", "Assignment", "Attempt", "AuditChain", "AuditEntry", "BackgroundTask",
+    "CallWindow", "Claim", "Decision", "Delivery", "DeliveryState", "Directory", "Door", "Figures", "Finding",
+    "FindingState",
     "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
     "MemoryVersion", "Operation", "Pause", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",

@@ -1,4 +1,4 @@
-"""Reviewers' decisions about versions that agents wrote, and their claims on memories that they are reviewing now."""
+"""Reviewers' decisions about versions that agents wrote, who is to review a memory, and who is reviewing it now."""
 
 from __future__ import annotations
 
@@ -89,3 +89,19 @@ class Claim(RowOfStore):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "memory"], name="claim_once")]
+
+
+class Assignment(RowOfStore):
+    """Who is to review the versions of a memory that await review. It ends when none of them waits any more."""
+
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    memory = within_store("memoryhub.Memory")
+    to = models.ForeignKey(User, models.CASCADE, db_index=False, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["store", "memory"], name="assigned_once")]
+        indexes = [models.Index(fields=["to", "store", "memory"], name="assigned_to")]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} to {self.to_id}"

@@ -14,12 +14,14 @@ NOT = "-"
 """The first character of the key of a filter that excludes what has its value."""
 
 UNREVIEWED, FLAGGED, PINNED, HELD, FINDING = "unreviewed", "flagged", "pinned", "held", "finding"
-MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING)
+MINE, UNASSIGNED = "mine", "unassigned"
+MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING, MINE, UNASSIGNED)
 """The values of the filter `is`."""
 
 PHRASES = {
     "not reviewed": ("is", UNREVIEWED), "unreviewed": ("is", UNREVIEWED), "flagged": ("is", FLAGGED),
     "pinned": ("is", PINNED), "on hold": ("is", HELD), "with findings": ("is", FINDING),
+    "unassigned": ("is", UNASSIGNED),
     "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
     "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),
 }  # fmt: skip

@@ -127,6 +127,13 @@ _ALL = (
         counts="versions", did=_("removed the flag"),
     ),
     Command("reopen", _("undid the decision of entry %(entry)s")),
+    Command(
+        "assign",
+        (
+            _("assigned the review of %(path)s to %(person)s"), _("took the review of %(path)s from %(before)s"),
+        ),
+        did=_("assigned the review"),
+    ),
     # The store
     Command("create_store", _("created the store “%(name)s”"), event="memory_store.created"),
     Command(

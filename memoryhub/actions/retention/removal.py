@@ -15,6 +15,7 @@ from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import (
     HUB,
+    Assignment,
     AuditChain,
     AuditEntry,
     Claim,
@@ -63,7 +64,7 @@ def purge(store: Tree, memory_id: str) -> Removed:
     if memory.is_live:
         raise ValueError("only a memory in the trash is purged")
     removed = _remove(store, memory_id, list(MemoryVersion.objects.of_memory(memory).order_by("number")))
-    for model in (Finding, Review, Claim, MemoryText):
+    for model in (Finding, Review, Claim, Assignment, MemoryText):
         model._default_manager.filter(store_id=store.store, memory_id=memory_id).delete()
     memory.delete()
     return removed

@@ -10,6 +10,7 @@ from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.review import assignments
 from memoryhub.actions.review.verbs import STATES
 from memoryhub.models import Claim, Decision, Memory, MemoryVersion, Review, ReviewState, User
 from memoryhub.models.audit import ActorKind
@@ -82,6 +83,8 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
             found = MemoryVersion.objects.among(store.store, part)
             found = found.exclude(review_state=None) if decision == Decision.REOPENED else found.unreviewed()
             found.update(review_state=state)
+        for part in in_parts(sorted({memory for memory, _ in versions})):
+            assignments.end(store.store, part)
 
 
 # ------------------------------------------------------------------------------------------------ approving

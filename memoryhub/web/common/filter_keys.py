@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from memoryhub.actions.core.commands import COMMANDS
 from memoryhub.models import Door
 from memoryhub.sensitive import KINDS
-from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, NOT, PINNED, UNREVIEWED
+from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MINE, NOT, PINNED, UNASSIGNED, UNREVIEWED
 from memoryhub.text.periods import NAMED, ago
 from memoryhub.web.common.kinds import GROUP_WORDS, label
 
@@ -24,6 +24,7 @@ _PERIODS: Mapping[str, str | Promise] = {
 _MARKS: Mapping[str, str | Promise] = {
     UNREVIEWED: gettext_lazy("awaiting review"), FLAGGED: gettext_lazy("flagged"), PINNED: gettext_lazy("pinned"),
     HELD: gettext_lazy("under a legal hold"), FINDING: gettext_lazy("with open findings"),
+    MINE: gettext_lazy("assigned to you"), UNASSIGNED: gettext_lazy("assigned to no one"),
 }  # fmt: skip
 _PLACES: Mapping[str, str | Promise] = {
     "contents": gettext_lazy("contents only"), "paths": gettext_lazy("paths only"),

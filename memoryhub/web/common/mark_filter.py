@@ -1,24 +1,26 @@
-"""The filter `is`: memories that await review, are flagged, pinned or under a legal hold, or have open findings."""
+"""The filter `is`: memories that await review, are flagged, pinned, held or assigned, or have open findings."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from memoryhub.actions.core.holds import Holds, holds_of
+from memoryhub.actions.review.assignments import standing
 from memoryhub.models import FindingState, HoldKind, Memory
-from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MARKS, NOT, PINNED, UNREVIEWED
+from memoryhub.text.filter_words import FINDING, FLAGGED, HELD, MARKS, MINE, NOT, PINNED, UNASSIGNED, UNREVIEWED
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.marks import Marks, marks_of
 
 
 @dataclass(frozen=True, slots=True)
 class MarkFilter:
-    """The filter `is`: marks that a memory must have, and marks that it must not have."""
+    """The filter `is`: marks that a memory must have, and marks that it must not have, as the person `user` sees it."""
 
     has: frozenset[str] = frozenset()
     has_not: frozenset[str] = frozenset()
+    user: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -26,7 +28,7 @@ class MarkFilter:
 
     def without(self, mark: str) -> "MarkFilter":
         """Return the filter without the condition that a memory has this mark."""
-        return MarkFilter(self.has - {mark}, self.has_not)
+        return replace(self, has=self.has - {mark})
 
     def matching(self, store_id: str, memories: Iterable[str], at: datetime) -> set[str]:
         """Return those of a store's memories that have the marks, with a bounded number of queries."""
@@ -34,7 +36,19 @@ class MarkFilter:
         rows = list(Memory.objects.filter(store_id=store_id, pk__in=set(memories)).only(*columns))
         holds = holds_of(store_id, at)
         marks = marks_of(rows, at, {store_id: holds})
-        return {row.pk for row in rows if self._allows(_names(marks[row.pk], holds, row))}
+        to = self._assigned(store_id, rows)
+        names = {row.pk: _names(marks[row.pk], holds, row) | self._of_person(to.get(row.pk)) for row in rows}
+        return {row.pk for row in rows if self._allows(names[row.pk])}
+
+    def _assigned(self, store_id: str, rows: Iterable[Memory]) -> dict[str, str]:
+        """Return to whom the memories are assigned; nothing is looked up if no condition needs it."""
+        if not {MINE, UNASSIGNED} & (self.has | self.has_not):
+            return {}
+        found = standing(store_id).filter(memory_id__in=[row.pk for row in rows])
+        return dict(found.values_list("memory_id", "to_id"))
+
+    def _of_person(self, to: str | None) -> frozenset[str]:
+        return frozenset((MINE,) if to and to == self.user else () if to else (UNASSIGNED,))
 
     def _allows(self, names: frozenset[str]) -> bool:
         return self.has <= names and not self.has_not & names
@@ -43,15 +57,15 @@ class MarkFilter:
 NO_MARKS = MarkFilter()
 
 
-def mark_filter(values: Mapping[str, str]) -> MarkFilter:
-    """Return the filter `is` among a filter's values. Raise Malformed for a value that does not exist."""
+def mark_filter(values: Mapping[str, str], user: str = "") -> MarkFilter:
+    """Return the filter `is` among a filter's values, for a person. Raise Malformed for a value that does not exist."""
     has, has_not = (frozenset(values.get(key, "").split(",")) - {""} for key in ("is", NOT + "is"))
     for unknown in sorted((has | has_not) - set(MARKS)):
         raise Malformed(
             _("The value “%(value)s” is not possible here. Write %(allowed)s.")
             % {"value": unknown, "allowed": ", ".join(f"is:{mark}" for mark in MARKS)}
         )
-    return MarkFilter(has, has_not)
+    return MarkFilter(has, has_not, user)
 
 
 def _names(marks: Marks, holds: Holds, memory: Memory) -> frozenset[str]:

@@ -95,9 +95,9 @@ def claim(request: Request, store: MemoryStore) -> HttpResponse:
     version = version_of(store, request.POST.get("version", ""))
     item = item_of(request, version)
     if request.POST.get("refresh"):
-        return _answer(request, item)
+        return answer_of(request, item)
     if not item.is_open:
-        answer = _answer(request, item)
+        answer = answer_of(request, item)
         # "this" is the requesting item, which may no longer be on the page, so htmx could not find it by its id
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "this", "outerHTML"
         return answer
@@ -122,7 +122,7 @@ def undo_decision(request: Request, store: MemoryStore, seq: int) -> HttpRespons
         messages.error(request, for_people(error))
         return see_other(next_of(request, "review"))
     if request.htmx and (pk := request.POST.get("version")):
-        return _answer(request, item_of(request, version_of(store, pk)))
+        return answer_of(request, item_of(request, version_of(store, pk)))
     if undone is None:
         messages.warning(request, _("Nothing was undone, because someone has decided about it since."))
     else:
@@ -135,7 +135,7 @@ def item_of(request: Request, version: MemoryVersion) -> Item:
     return items_of([row], person(request), timezone.now())[0]
 
 
-def _answer(request: Request, item: Item, **more: Any) -> HttpResponse:
+def answer_of(request: Request, item: Item, **more: Any) -> HttpResponse:
     """Return what replaces an item on the page: the current item, or a line with the decision."""
     shown = {"item": item, "decided": not item.is_open, "oob": True, "here": next_of(request, "review"), **more}
     return render(request, "review/_answer.html", shown)
@@ -187,7 +187,7 @@ def _is_done_already(request: Request, given: Given, error: Exception) -> bool:
 
 def _done_already(request: Request, version: MemoryVersion) -> HttpResponse:
     if request.htmx:
-        return _answer(request, item_of(request, version))
+        return answer_of(request, item_of(request, version))
     messages.info(request, _("Nothing was done, because you have already decided about this version."))
     return see_other(next_of(request, "review"))
 
@@ -209,7 +209,7 @@ def _why(error: Exception) -> Refusal:
 def _done(request: Request, version: MemoryVersion, given: Given, done: decisions.Done | None) -> HttpResponse:
     said = words_of(given.verb, version, done)
     if request.htmx:
-        answer = _answer(request, item_of(request, version), said=said, done=done)
+        answer = answer_of(request, item_of(request, version), said=said, done=done)
         others = [pk for pk in done.versions if pk != version.pk] if done else []
         number = {"number": version.number}
         told = {

@@ -86,8 +86,11 @@ class Wanted:
         return self.author is not None or any(each.author or each.session for each in self.excluded)
 
 
-def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzinfo) -> Wanted:
-    """Look up the names and compute the times of a filter, in the stores that a person may see. Raise Malformed."""
+def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzinfo, user: str) -> Wanted:
+    """Look up the names and compute the times of a filter, in the stores that a person may see.
+
+    `user` is the id of the person. Raise Malformed.
+    """
     values = wanted.values
     known = {key: value for key, value in values.items() if key.removeprefix(NOT) not in ("memory", "is")}
     target = filters.resolved(filters.Filter(known), stores, now=now, zone=zone)
@@ -101,7 +104,7 @@ def resolved(wanted: Filter, stores: Sequence[str], *, now: datetime, zone: tzin
         start=search.start,
         end=search.end,
         words=wanted.folded,
-        marks=mark_filter(values).without(UNREVIEWED),  # all versions of the inbox await review
+        marks=mark_filter(values, user).without(UNREVIEWED),  # all versions of the inbox await review
         excluded=search.excluded,
         other_memories=frozenset(filter(None, [values.get(NOT + "memory")])),
     )

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
 from memoryhub.models import MemoryStore, User
+from memoryhub.text.filter_words import MINE, UNASSIGNED
 from memoryhub.web.common.access import person, signed_in
 from memoryhub.web.common.filter_bar import bar_of
 from memoryhub.web.common.filters import Malformed
@@ -84,7 +85,7 @@ def news(request: Request) -> HttpResponse:
     since = request.GET.get("since", "")
     try:
         wanted = replace(Filter.of(request.GET.dict(), user), order=NEWEST)
-        target = resolved(wanted, stores, now=now, zone=timezone.get_current_timezone())
+        target = resolved(wanted, stores, now=now, zone=timezone.get_current_timezone(), user=user.pk)
     except Malformed:
         return HttpResponse(status=204)
     if not since.isascii() or not since.isdigit() or len(since) > 15:
@@ -104,7 +105,8 @@ def visible_stores(user: User) -> list[str]:
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
     """Return a page, and the ids of the versions that came first on the first page: they do not come again."""
-    target = resolved(wanted, stores, now=timezone.now(), zone=timezone.get_current_timezone())
+    now, zone = timezone.now(), timezone.get_current_timezone()
+    target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
     place, first_ids = request.GET.get("at", ""), request.GET.get("first", "")
     if place:
         first = frozenset(first_ids.split(",")[:MOST_FIRST]) if first_ids else frozenset()
@@ -125,7 +127,19 @@ def _switches(wanted: Filter) -> dict[str, Any]:
         "worst": replace(wanted, order=WORST).query(),
         "oldest": replace(wanted, order=OLDEST).query(),
         "newest": replace(wanted, order=NEWEST).query(),
+        "whose": _whose(wanted),
     }
+
+
+def _whose(wanted: Filter) -> list[dict[str, Any]]:
+    """Return the choices of whose reviews are shown: their words, their query strings, and which one is on."""
+    values = set(wanted.values_of("is"))
+    rest, on = sorted(values - {MINE, UNASSIGNED}), values & {MINE, UNASSIGNED}
+    choices = ((set[str](), _("Everyone’s")), ({MINE}, _("Mine")), ({UNASSIGNED}, _("Unassigned")))
+    return [
+        {"words": words, "query": wanted.query(**{"is": ",".join([*rest, *value])}), "chosen": on == value}
+        for value, words in choices
+    ]
 
 
 def groups(items: Iterable[Item], by: str) -> list[Group]:

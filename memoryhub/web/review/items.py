@@ -9,8 +9,9 @@ from typing import Any
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from memoryhub.actions.core.holds import holds_of
+from memoryhub.actions.core.holds import Holds, holds_of
 from memoryhub.actions.history.blame import line_counts
+from memoryhub.actions.review.assignments import reviewers, standing
 from memoryhub.actions.review.decisions import LOOK_BACK
 from memoryhub.actions.review.last_approved import Since, since_approved
 from memoryhub.actions.review.verbs import ANSWERS, WHO, Verb
@@ -61,6 +62,7 @@ class Item:
     `hidden_rows` counts the lines cut from it. Approving the version also approves `earlier` versions of the memory.
     `claim` is the claim of another person. `flagged` is the review that set the memory's flag, and `frozen` the legal
     hold that freezes its text. `since_approved` joins the changes of the memory that the person has not approved.
+    `assigned` is who is to review the memory, and `reviewers` are the people who can be asked to.
     """
 
     store: MemoryStore
@@ -82,6 +84,8 @@ class Item:
     cover: masking.Cover = masking.NOTHING
     marks: Marks = UNMARKED
     since_approved: Since | None = None
+    assigned: User | None = None
+    reviewers: Sequence[User] = ()
 
     @property
     def is_open(self) -> bool:
@@ -158,15 +162,12 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries.values()}).values_list("id", "name"))
     reads = _Reads(store.pk)
     claims = _claims(store.pk, memories, user, at)
-    changed = [memory.pk for memory in memories.values() if memory.version_count > 1]
-    joined = since_approved(store.pk, changed, user.pk) if changed else {}
+    joined = _joined(store.pk, memories.values(), user)
+    assigned = {one.memory_id: one.to for one in standing(store.pk).filter(memory_id__in=list(memories))}
+    can_review = reviewers(store.pk) if may_decide else ()
     flags = _flags(store.pk, [memory.pk for memory in memories.values() if memory.flagged])
     covers = masking.covers(store.pk, memories)
     held, findings = holds_of(store.pk, at), found_in([store.pk], list(memories))
-    marks = {
-        memory.pk: Marks(False, findings.get(memory.pk, ""), memory.flagged, kept_by(held, memory.pk, memory.path))
-        for memory in memories.values()
-    }
     decided = _decided(store.pk, [v.pk for v in versions if v.review_state != ReviewState.UNREVIEWED], memories)
     return [
         Item(
@@ -184,11 +185,22 @@ def _of_store(store: MemoryStore, ids: Sequence[str], may_decide: bool, user: Us
             frozen=held.stops_changes(version.memory_id, memories[version.memory_id].path),
             decided=decided.get(version.pk),
             cover=covers.get(version.memory_id, masking.NOTHING),
-            marks=marks[version.memory_id],
+            marks=_marks(memories[version.memory_id], findings, held),
             since_approved=joined.get(version.memory_id),
+            assigned=assigned.get(version.memory_id),
+            reviewers=can_review,
         )
         for version in versions
     ]
+
+
+def _joined(store: str, memories: Iterable[Memory], user: User) -> dict[str, Since]:
+    changed = [memory.pk for memory in memories if memory.version_count > 1]
+    return since_approved(store, changed, user.pk) if changed else {}
+
+
+def _marks(memory: Memory, findings: Mapping[str, str], held: Holds) -> Marks:
+    return Marks(False, findings.get(memory.pk, ""), memory.flagged, kept_by(held, memory.pk, memory.path))
 
 
 def _with_earlier(versions: QuerySet[MemoryVersion]) -> QuerySet[MemoryVersion]:

@@ -94,10 +94,11 @@ class Work:
             "entries": written(self.entries),
         }  # fmt: skip
 
-    def target(self, stores: Sequence[str]) -> Wanted:
+    def target(self, stores: Sequence[str], user: str) -> Wanted:
         """Return the conditions on the versions. Raise Malformed."""
         now, end = timezone.now(), datetime.fromtimestamp(self.until / 1000, UTC)
-        found = resolved(Filter.of({"q": self.words}), stores, now=now, zone=timezone.get_current_timezone())
+        zone = timezone.get_current_timezone()
+        found = resolved(Filter.of({"q": self.words}), stores, now=now, zone=zone, user=user)
         return replace(found, end=min(found.end or end, end))
 
 
@@ -107,7 +108,7 @@ def ask(request: Request, verb: Verb, problem: str = "") -> HttpResponse:
     if not stores:
         raise PermissionDenied
     work = Work.of(request, verb)
-    matching = page(work.target(list(stores)), size=COUNTED, walk=WALK_ALL)
+    matching = page(work.target(list(stores), person(request).pk), size=COUNTED, walk=WALK_ALL)
     parts = with_earlier(parts_of_rows(matching.rows, stores), matching.rows)
     count = sum(part.count for part in parts)
     work = replace(work, total=0 if matching.next else count)
@@ -130,7 +131,7 @@ def go_on(request: Request, verb: Verb) -> HttpResponse:
     work = Work.of(request, verb)
     if request.POST.get("stop"):
         return _ended(request, work, _("You stopped it here. The other versions still await review."))
-    piece = page(work.target(list(stores)), work.place, size=PIECE, walk=WALK)
+    piece = page(work.target(list(stores), person(request).pk), work.place, size=PIECE, walk=WALK)
     work, problem = _decided(request, work, piece, stores)
     if problem:
         return _ended(request, work, problem)

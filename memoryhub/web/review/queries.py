@@ -15,8 +15,9 @@ from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
 from memoryhub import ids
-from memoryhub.models import AuditEntry, MemoryStore, MemoryVersion
+from memoryhub.models import Assignment, AuditEntry, MemoryStore, MemoryVersion
 from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.text.filter_words import MINE
 from memoryhub.web.audit.filters import is_at, is_excluded
 from memoryhub.web.common.filters import has_words
 from memoryhub.web.review.filters import Wanted
@@ -230,6 +231,9 @@ class _Stream:
         For one memory or few paths, `seq + 0` keeps the database from using the index of seq in place of theirs.
         """
         found = MemoryVersion.objects.filter(store_id=self.store).unreviewed()
+        if MINE in self.wanted.marks.has:  # few, and others need not be looked at
+            theirs = Assignment.objects.filter(store_id=self.store, to_id=self.wanted.marks.user)
+            found = found.filter(memory_id__in=theirs.values("memory_id"))
         if self.wanted.memory is None and not self.by_path:
             return self._beyond(found.filter(seq__gte=self.low, seq__lte=self.high), "seq")
         near = self._near_path().unreviewed() if self.by_path else found.filter(memory_id=self.wanted.memory)

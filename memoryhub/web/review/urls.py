@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryhub.web.review import bulk, decide, decided, flag, inbox
+from memoryhub.web.review import assign, bulk, decide, decided, flag, inbox
 
 urlpatterns = [
     path("review", inbox.review, name="review"),
@@ -11,6 +11,7 @@ urlpatterns = [
     path("review/undo", decided.undo, name="undo_decisions"),
     path("review/decide", bulk.decide_many, name="decide_many"),
     path("stores/<slug:store_id>/review", decide.decide, name="decide"),
+    path("stores/<slug:store_id>/review/assign", assign.assign, name="assign"),
     path("stores/<slug:store_id>/review/claim", decide.claim, name="claim"),
     path("stores/<slug:store_id>/review/<int:seq>/undo", decide.undo_decision, name="undo_decision"),
     path("stores/<slug:store_id>/memories/<slug:memory_id>/flag", flag.flag, name="flag"),

@@ -64,7 +64,7 @@ def search(request: Request) -> HttpResponse:
 def _found(user: User, query: Query, parameters: Mapping[str, str], *, goes_on_by_itself: bool) -> dict[str, Any]:
     """Run a step of the search and return its template context; with `stop`, return only the progress."""
     stores = _stores(user, query)
-    wanted = replace(wanted_of(query, list(stores)), masked=not_curated(user, stores))
+    wanted = replace(wanted_of(query, list(stores), user.pk), masked=not_curated(user, stores))
     written = parameters.get("at")
     place = Place.of(written) if written else Place(total=_total(stores, wanted.path))
     part = Part(place)
@@ -105,8 +105,8 @@ def may_erase(text: str) -> bool:
     return len(text.strip()) >= SHORTEST_ERASED
 
 
-def wanted_of(query: Query, stores: Sequence[str]) -> Wanted:
-    """Return the criteria of a query. Raise Malformed if a filter is invalid."""
+def wanted_of(query: Query, stores: Sequence[str], user: str) -> Wanted:
+    """Return the criteria of a query of a person. Raise Malformed if a filter is invalid."""
     values = {key: _rooted(value) if base(key) == "path" else value for key, value in query.values.items()}
     known = {key: value for key, value in values.items() if base(key) in AUDITED}
     target = resolved(Filter(known), stores, now=timezone.now(), zone=timezone.get_current_timezone()).search
@@ -123,7 +123,7 @@ def wanted_of(query: Query, stores: Sequence[str]) -> Wanted:
         old="versions" in values,
         trash="trash" in values,
         excluded=target.excluded,
-        marks=mark_filter(values),
+        marks=mark_filter(values, user),
     )
 
 

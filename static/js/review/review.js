@@ -45,7 +45,7 @@ function act(item, key) {
     focusOn(firstSeen() ?? item);
   } else if (button.matches("summary")) {
     button.parentElement.open = true;
-    button.parentElement.querySelector("input[name=note]").focus();
+    button.parentElement.querySelector("input[name=note], select").focus();
   } else {
     button.click();
   }

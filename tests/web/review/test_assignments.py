@@ -1,0 +1,112 @@
+"""Assigning the review of a memory: who can, what the filters show, and when it ends."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from memoryhub.actions.accounts import keys_and_roles, people
+from memoryhub.models import Assignment, AuditEntry, MemoryStore, MemoryVersion, Role, User
+from tests.fixtures import BY, signed_in
+from tests.web.history.versions import Caller
+from tests.web.review.reviewing import decide, inbox, shown, two
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key, session="run-1")
+
+
+@pytest.fixture
+def bob(bob: User, store: MemoryStore) -> User:
+    """Bob reviews here, too."""
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    return bob
+
+
+def assign(client: Client, version: MemoryVersion, who: str, *, htmx: bool = False, **given: str) -> Any:
+    headers = {"HX-Request": "true"} if htmx else {}
+    data = {"version": version.pk, "who": who, **given}
+    return client.post(reverse("assign", args=[version.store_id]), data, headers=headers)
+
+
+def test_one_takes_a_review_and_gives_it_back(caller: Caller, alice: User) -> None:
+    _, made = two(caller)
+    client = signed_in(alice)
+    answer = assign(client, made[1], "me", htmx=True).content.decode()
+    assert "Assigned to you" in answer and "Give it back" in answer
+    assert shown(inbox(client, q="is:mine")) == [("/a.md", 1), ("/a.md", 2)]
+    assert shown(inbox(client, q="is:unassigned")) == [] == shown(inbox(client, q="-is:mine"))
+    assign(client, made[1], "nobody")
+    assert "Assign to me" in inbox(client).content.decode() and shown(inbox(client, q="is:mine")) == []
+
+
+def test_a_colleague_is_asked_and_sees_it_as_theirs(caller: Caller, alice: User, bob: User) -> None:
+    _, made = two(caller)
+    caller.create("/b.md", "b\n")
+    assert "Assigned to Bob" in assign(signed_in(alice), made[0], "other", to=bob.pk, htmx=True).content.decode()
+    assert shown(inbox(signed_in(bob), q="is:mine")) == [("/a.md", 1), ("/a.md", 2)]
+    assert shown(inbox(signed_in(alice), q="is:mine")) == []
+    assert shown(inbox(signed_in(alice), q="unassigned")) == [("/b.md", 1)]
+    page = signed_in(alice).get(reverse("memory", args=[made[0].store_id, made[0].memory_id])).content.decode()
+    assert "Assigned to Bob" in page
+    found = signed_in(bob).get(reverse("search") + "?q=is:mine").content.decode()
+    assert "b.md" not in found and "1 memory found" in " ".join(found.split())
+
+
+def test_the_audit_says_who_got_it_and_from_whom_it_was_taken(caller: Caller, alice: User, bob: User) -> None:
+    _, made = two(caller)
+    assign(signed_in(alice), made[0], "other", to=bob.pk)
+    assign(signed_in(alice), made[0], "other", to=bob.pk)
+    assign(signed_in(alice), made[0], "nobody")
+    entries = AuditEntry.objects.of_chain(caller.store.pk).filter(command="assign").order_by("seq")
+    pages = [signed_in(alice).get(reverse("entry", args=[one.chain, one.seq])).content.decode() for one in entries]
+    assert len(pages) == 2
+    assert "assigned the review of /a.md to bob@example.com" in pages[0]
+    assert "took the review of /a.md from bob@example.com" in pages[1]
+
+
+def test_only_who_reviews_there_can_assign_and_be_asked(
+    caller: Caller, alice: User, bob: User, charlie: User, store: MemoryStore
+) -> None:
+    _, made = two(caller)
+    keys_and_roles.set_role(store, bob, Role.VIEWER, **BY)
+    assert assign(signed_in(bob), made[0], "me").status_code == 403
+    assert assign(signed_in(charlie), made[0], "me").status_code == 404
+    for other in (bob, charlie):
+        answer = assign(signed_in(alice), made[0], "other", to=other.pk, htmx=True).content.decode()
+        assert "does not review in this memory store" in answer
+    assert not Assignment.objects.filter(store=store).exists()
+
+
+def test_it_ends_with_the_last_decision_and_with_the_role(
+    caller: Caller, alice: User, bob: User, store: MemoryStore
+) -> None:
+    _, made = two(caller)
+    assign(signed_in(alice), made[0], "other", to=bob.pk)
+    decide(signed_in(alice), made[0], "approve")
+    assert shown(inbox(signed_in(bob), q="is:mine")) == [("/a.md", 2)]
+    keys_and_roles.set_role(store, bob, Role.VIEWER, **BY)
+    assert shown(inbox(signed_in(bob), q="is:mine")) == []
+    assert shown(inbox(signed_in(alice), q="is:unassigned")) == [("/a.md", 2)]
+    keys_and_roles.set_role(store, bob, Role.CURATOR, **BY)
+    decide(signed_in(alice), made[1], "approve")
+    caller.replace("/a.md", "two", "three")
+    assert shown(inbox(signed_in(alice), q="is:unassigned")) == [("/a.md", 3)]
+
+
+def test_who_is_deactivated_has_nothing_to_review(caller: Caller, alice: User, bob: User, superuser: User) -> None:
+    _, made = two(caller)
+    assign(signed_in(alice), made[0], "other", to=bob.pk)
+    people.set_active(bob, False, **BY)
+    assert shown(inbox(signed_in(alice), q="is:unassigned")) == [("/a.md", 1), ("/a.md", 2)]
+
+
+def test_links_above_the_list_keep_the_other_filters(caller: Caller, alice: User) -> None:
+    two(caller)
+    page = inbox(signed_in(alice), q="is:mine is:unreviewed")
+    assert next(one["query"] for one in page.context["whose"]) in ("is=unreviewed", "q=is%3Aunreviewed")
+    assert [one["chosen"] for one in page.context["whose"]] == [False, True, False]
