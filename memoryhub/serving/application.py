@@ -1,15 +1,16 @@
-"""Requests are read in granian's event loop, answered by a pool of threads, and sent by granian.
+"""Requests are read in granian's thread, answered by a pool of threads, and sent by granian.
 
-The event loop never waits for the database, and a thread never waits for a client. The loop holds a request until its
-body is complete, a thread while Django answers it, and granian while the answer is sent. Each door keeps its order of
-checks: a request that is refused before its body is read goes through the same code, without a body.
+granian's thread never waits for the database, and a thread of the pool never waits for a client. A request holds no
+thread until its body is complete, one thread while Django answers it, and none while granian sends the answer. Its
+coroutine is run by `Steps`. Each door keeps its order of checks: a request that is refused before its body is read goes
+through the same code, without a body.
 """
 
 import asyncio
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from memoryhub.serving.django_side import DjangoSide, refuse
 from memoryhub.serving.environ import environ_of, is_too_large
 from memoryhub.serving.options import Options
 from memoryhub.serving.pool import Pool
+from memoryhub.serving.steps import result_of
 from memoryhub.web.common.uploads import DRAINED
 
 logger = logging.getLogger(__name__)
@@ -62,9 +64,9 @@ class Application:
         self.django = DjangoSide(self.answers)
         self.in_hand: dict[str, object] = {}
         self.bodies: set[Body] = set()
-        self.reading: dict[asyncio.Task[Any], Body] = {}
-        self.finished: deque[asyncio.Future[None]] = deque()
+        self.reading: set[Body] = set()
         self.stopping = False
+        self._lock = threading.Lock()
 
     # ------------------------------------------------------------------------------------------------- granian's calls
 
@@ -85,12 +87,14 @@ class Application:
         if path in PROBES:
             await self._probe(protocol, scope.method, must_be_ready=PROBES[path])
             return
-        self.in_hand[client] = request
+        with self._lock:
+            self.in_hand[client] = request
         try:
             await self._serve(scope, protocol, path)
         finally:
-            if self.in_hand.get(client) is request:  # the next request may have come on the same connection
-                del self.in_hand[client]
+            with self._lock:
+                if self.in_hand.get(client) is request:  # the next request may have come on the same connection
+                    del self.in_hand[client]
 
     # ------------------------------------------------------------------------------------------------------ a request
 
@@ -169,30 +173,27 @@ class Application:
     async def _ask(self, environ: dict[str, Any], question: Callable[[], bool]) -> bool:
         """Have a thread of the pool answer a question. Raises Unasked if too many requests wait, or if this one waited
         too long."""
-        told: asyncio.Future[bool | None] = self.loop.create_future()
+        told: Future[bool | None] = Future()
 
         def job(too_late: bool) -> None:
             answer = None if too_late else False
             try:
                 answer = answer if too_late else question()
             finally:
-                self.loop.call_soon_threadsafe(_resolve, told, answer)
+                told.set_result(answer)
 
-        answer = await told if self.pool.offer(job, self.django.whose(environ)) else None
+        answer = await result_of(told) if self.pool.offer(job, self.django.whose(environ)) else None
         if answer is None:
             raise Unasked
         return answer
 
     async def _reading(self, body: Body, work: Coroutine[Any, Any, End | None]) -> End | None:
-        """Run `work`, which reads a body; return how the reading ended. `_tick` cancels it if the body is too slow or
-        too large."""
-        task = asyncio.current_task()
-        assert task is not None
-        self.reading[task] = body
+        """Run `work`, which reads a body; return how the reading ended. `_tick` cuts it if the body is too slow or too
+        large."""
+        self.reading.add(body)
         try:
             return await work
         except asyncio.CancelledError:
-            task.uncancel()
             return End.CUT
         except OSError:
             logger.exception("A body could not be stored")
@@ -200,23 +201,19 @@ class Application:
         except (RuntimeError, StopAsyncIteration):  # granian raises these when the client has gone
             return End.BROKEN
         finally:
-            del self.reading[task]
+            self.reading.discard(body)
 
     async def _run(self, protocol: Any, environ: dict[str, Any], body: Body | None, pool: Pool | None = None) -> None:
-        """Have a thread answer the request, and return some time after the answer.
-
-        The answer does not wait for this return: the thread hands it to granian itself. So that the loop is not woken
-        for each request, finished ones are collected, and settled with the next request or tick.
-        """
-        self._reap()
-        answered: asyncio.Future[None] = self.loop.create_future()
-        done = partial(self.finished.append, answered)
+        """Have a thread answer the request: it hands the answer to granian itself. Return in that thread, after the
+        answer."""
+        answered: Future[None] = Future()
+        done = partial(answered.set_result, None)
         taken = False
         if body is not None and is_tool_call(environ, body):
             taken = self.django.answer_together(protocol, environ, body, done, self.pool)
         answer = partial(self.django.answer, protocol, environ, body, done)
         if taken or (pool or self.pool).offer(answer, self.django.whose(environ)):
-            await answered
+            await result_of(answered)
         else:
             refuse(protocol, environ, refusals.BUSY)
 
@@ -227,25 +224,20 @@ class Application:
 
     # ------------------------------------------------------------------------------------------------------- the clock
 
-    def _reap(self) -> None:
-        while self.finished:
-            _resolve(self.finished.popleft(), None)
-
     def _tick(self) -> None:
-        """Cancel bodies that are too slow. If all bodies together hold too much, cancel large ones that have paused
-        long.
+        """Cut bodies that are too slow. If all bodies together hold too much, cut large ones that have paused long.
 
         So a small body is kept, however many large ones arrive byte by byte.
         """
         self.loop.call_later(TICK, self._tick)
-        self._reap()
         self.answers.forget()
-        now, memory = self.loop.time(), sum(body.in_memory for body in self.bodies) - MOST_IN_MEMORY
-        disk = sum(body.on_disk for body in self.bodies) - MOST_ON_DISK
-        for task, body in sorted(self.reading.items(), key=lambda one: -one[1].kept * (now - one[1].last)):
+        now, bodies, reading = self.loop.time(), list(self.bodies), list(self.reading)
+        memory = sum(body.in_memory for body in bodies) - MOST_IN_MEMORY
+        disk = sum(body.on_disk for body in bodies) - MOST_ON_DISK
+        for body in sorted(reading, key=lambda one: -one.kept * (now - one.last)):
             is_too_much = (memory > 0 and body.in_memory) or (disk > 0 and body.on_disk)
             if self.stopping or is_too_much or body.is_too_slow(now):
-                task.cancel()
+                body.cut()
                 memory, disk = memory - body.in_memory, disk - body.on_disk
 
     def _stop(self) -> None:
@@ -260,8 +252,11 @@ class Application:
         if method not in ("GET", "HEAD"):
             response: HttpResponse = HttpResponseNotAllowed(["GET", "HEAD"])
         else:
-            response = health.answer(await self.readiness.reason() if must_be_ready else None)
+            response = health.answer(await self._reason() if must_be_ready else None)
         protocol.response_bytes(response.status_code, headers_of_own(response), response.content)
+
+    async def _reason(self) -> str | None:
+        return await result_of(asyncio.run_coroutine_threadsafe(self.readiness.reason(), self.loop))
 
 
 def is_tool_call(environ: dict[str, Any], body: Body) -> bool:
@@ -271,11 +266,6 @@ def is_tool_call(environ: dict[str, Any], body: Body) -> bool:
         return False
     found = find(path[len(PREFIX) :])
     return found is not None and found[0] is TOOL_CALLS
-
-
-def _resolve(future: asyncio.Future[Any], value: Any) -> None:
-    if not future.done():
-        future.set_result(value)
 
 
 def _wake(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:

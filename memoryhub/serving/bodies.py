@@ -1,4 +1,4 @@
-"""Reads a request's body in the event loop, within limits of size, time and rate."""
+"""Reads a request's body as it arrives, within limits of size, time and rate."""
 
 import tempfile
 import time
@@ -43,6 +43,7 @@ class Body:
         self.begun = self.last = time.monotonic()
         self._protocol = protocol
         self._chunks: AsyncIterator[bytes] | None = None
+        self._awaited: Any = None
         self._parts: list[bytes] = []
         self._file: IO[bytes] | None = None
 
@@ -63,6 +64,11 @@ class Body:
         while self.received != self.length and self.received < self.most + self.drained:
             if not await self._next():
                 return
+
+    def cut(self) -> None:
+        """Have CancelledError raised where the next part of this body is awaited."""
+        if self._awaited is not None:
+            self._awaited.cancel()
 
     def is_too_slow(self, now: float) -> bool:
         spent = now - self.begun
@@ -90,7 +96,8 @@ class Body:
     async def _next(self) -> bytes:
         if self._chunks is None:
             self._chunks = self._protocol.__aiter__()
-        chunk = await self._chunks.__anext__()
+        self._awaited = self._chunks.__anext__()
+        chunk = await self._awaited
         self.received += len(chunk)
         self.last = time.monotonic()
         return chunk

@@ -8,13 +8,15 @@ from memoryhub.serving import application
 from memoryhub.serving.bodies import Body
 
 
-class Reading:
-    """A task that reads a body."""
+class Reading(Body):
+    """A body of which so many bytes were read, the last of them so long ago."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int, last: float) -> None:
+        super().__init__(None, 1_000, 1_000)
+        self.kept, self.received, self.last = size, size, last
         self.is_cut = False
 
-    def cancel(self) -> None:
+    def cut(self) -> None:
         self.is_cut = True
 
 
@@ -39,12 +41,9 @@ def cut_of(bodies: list[tuple[int, float]], monkeypatch: pytest.MonkeyPatch) -> 
     hub = application.Application()
     loop = asyncio.new_event_loop()
     monkeypatch.setattr(hub, "loop", loop, raising=False)
-    now, tasks = loop.time(), [Reading() for _ in bodies]
-    for task, (size, pause) in zip(tasks, bodies, strict=True):
-        body = Body(None, 1_000, 1_000)
-        body.kept, body.received, body.last = size, size, now - pause
-        hub.bodies.add(body)
-        hub.reading[task] = body  # type: ignore[index]
+    read = [Reading(size, loop.time() - pause) for size, pause in bodies]
+    hub.bodies.update(read)
+    hub.reading.update(read)
     hub._tick()
     loop.close()
-    return [task.is_cut for task in tasks]
+    return [body.is_cut for body in read]

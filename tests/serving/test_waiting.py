@@ -1,7 +1,7 @@
 """Requests that wait for a thread: those that waited too long are refused whole, and can be sent again."""
 
-import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
@@ -11,8 +11,8 @@ import pytest
 from memoryhub.models import MemoryStore
 from memoryhub.serving import pool
 from memoryhub.serving.application import Application
+from memoryhub.serving.steps import Steps
 from tests.api.malformed import BLOCK
-from tests.asynchronous import run
 
 
 class Protocol:
@@ -20,12 +20,14 @@ class Protocol:
 
     def __init__(self, body: bytes) -> None:
         self.body, self.status, self.headers = body, 0, {}
+        self.answered = threading.Event()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield self.body
 
     def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         self.status, self.headers = status, dict(headers)
+        self.answered.set()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -44,13 +46,10 @@ def test_a_request_that_waited_too_long_for_a_thread_is_never_run_without_its_bo
     )  # fmt: skip
     protocol = Protocol(body)
 
-    async def serve() -> None:
-        application = Application()
-        application.loop, application.pool = asyncio.get_running_loop(), pool.Pool(1, longest_wait=0.1)
-        application.pool.start()
-        application.pool.offer(lambda too_late: time.sleep(0.5))
-        application._tick()
-        await asyncio.wait_for(application.__rsgi__(scope, protocol), 30)
-
-    run(serve())
+    application = Application()
+    application.pool = pool.Pool(1, longest_wait=0.1)
+    application.pool.start()
+    application.pool.offer(lambda too_late: time.sleep(0.5))
+    Steps(application.__rsgi__(scope, protocol))()
+    assert protocol.answered.wait(30)
     assert (protocol.status, protocol.headers["Retry-After"]) == (503, "1")

@@ -19,7 +19,7 @@ from memoryhub.actions.accounts import people
 from memoryhub.actions.core import sql
 from memoryhub.actions.verification import checkpoints
 from memoryhub.background.runner import sentence
-from memoryhub.serving import answers, listening, options
+from memoryhub.serving import answers, listening, options, steps
 from memoryhub.serving.connections import room_for_connections
 from memoryhub.serving.processes import KILLED_AFTER, Server
 
@@ -54,6 +54,7 @@ class Command(BaseCommand):
             interface=Interfaces.RSGI,
             http=HTTPModes.http1,
             websockets=False,
+            loop=steps.LOOP,
             workers=1 if sqlite else os.cpu_count() or 1,
             backlog=BACKLOG,
             backpressure=room_for_connections(),

@@ -1,0 +1,91 @@
+"""Continues each request in the thread that brings what it waited for, so that no other thread has to be woken.
+
+granian begins a request, and brings the parts of its body, in a thread of its own. A thread of a pool brings the answer
+to a question. An event loop would run the next step in its own thread, and to wake that thread takes longer than the
+step. No step waits: where the request must wait, the thread is free again.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import Future
+from contextvars import Context
+from types import coroutine
+from typing import Any, TypeVar
+
+from granian import loops
+
+T = TypeVar("T")
+
+
+class Steps:
+    """The coroutine of one request. To call it takes the next steps, up to a future without a result.
+
+    That future calls it again, from the thread that has the result. The coroutine may await granian's futures, and
+    those of `concurrent.futures` with `result_of`.
+    """
+
+    __slots__ = ("_coroutine",)
+
+    def __init__(self, of: Coroutine[Any, None, None]) -> None:
+        self._coroutine = of
+
+    def __call__(self, awaited: Any = None) -> None:
+        try:
+            while awaited is None or awaited.done():
+                if awaited is not None and awaited.cancelled():
+                    awaited = self._coroutine.throw(asyncio.CancelledError())
+                else:
+                    awaited = self._coroutine.send(None)
+        except StopIteration:
+            return
+        awaited.add_done_callback(self)
+
+
+@coroutine
+def result_of(future: Future[T]) -> Generator[Future[T], None, T]:
+    """Wait for a future in the coroutine of a request."""
+    if not future.done():
+        yield future
+    return future.result()
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """The event loop of a worker process. It runs timers, but no requests."""
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle | None:
+        """Take the first or the next steps of a request at once, in granian's thread. Only granian passes a context
+        here."""
+        if isinstance(callback, Steps):
+            callback(*args)
+        elif context is not None and asyncio.iscoroutine(args[0]):
+            Steps(args[0])()
+        else:
+            return super().call_soon_threadsafe(callback, *args, context=context)
+        return None
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle | None:
+        """Take the next steps of a request at once, if its future has just had its result or was cancelled."""
+        if isinstance(callback, Steps):
+            callback(*args)
+            return None
+        return super().call_soon(callback, *args, context=context)
+
+
+class LoopName(str):
+    """The name of `Loop` at granian. A worker process that receives it imports this module, and so knows the name."""
+
+    __slots__ = ()
+
+
+LOOP = LoopName("memoryhub")
+
+
+@loops.register(LOOP)
+def _new_loop() -> Loop:
+    loop = Loop()
+    asyncio.set_event_loop(loop)
+    return loop
