@@ -154,7 +154,7 @@ def _place_or_time(first: str, words: Sequence[Word]) -> Found | None:
         return "path", second, 2
     if not words[1].is_plain:
         return None
-    if first in ("since", "before") and (day := _day(second)):
+    if first in ("since", "before") and (day := _day(second)) and day > date.min:
         return ("from", second, 2) if first == "since" else ("to", str(day - timedelta(days=1)), 2)
     if first == "last" and len(words) > 2 and words[2].is_plain and _COUNT.fullmatch(second):
         unit = UNITS.get(words[2].text.lower())

@@ -47,7 +47,7 @@ def test_phrases_that_are_filters(typed: str, plain: list[str], filters: dict[st
 @pytest.mark.parametrize(
     "typed",
     [
-        "by nobody", "by", "in France", "in", "since Tuesday", "since 2026-02-31",
+        "by nobody", "by", "in France", "in", "since Tuesday", "since 2026-02-31", "before 0001-01-01",
         "before lunch", "last", "last seven days", "last 0 days",
         "not", "not found", '"pinned"', '"last week"', 'last "week"', "week last", "written by hand", "in /",
     ],

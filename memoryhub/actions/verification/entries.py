@@ -194,14 +194,18 @@ def _matches(search: Search, chain: str) -> Q:
 
 
 def _about(chain: str, path: str) -> Q:
-    """Return the condition that an entry names the path or made a version there.
+    """Return the condition that an entry names the path, made a version there, or moved a memory away from there.
 
-    An entry without one memory may have made several.
+    An entry may name a directory, and make versions under it.
     """
     named = at_or_beneath(UNINDEXED_PATH, path) | at_or_beneath(UNINDEXED_NEW_PATH, path)
-    versions = MemoryVersion.objects.filter(store_id=chain, seq=OuterRef("seq")).about(path)
-    several = Q(memory=None) | Q(path=None)
-    return named | (several & Q(digest__isnull=False) & Q(Exists(versions)))
+    versions = MemoryVersion.objects.filter(store_id=chain)
+    made = versions.filter(seq=OuterRef("seq")).about(path)
+    about = named | (Q(digest__isnull=False) & Q(Exists(made)))
+    if path.endswith("/"):
+        return about
+    moved = versions.at(path).filter(superseded_seq__isnull=False)
+    return about | Q(seq__in=moved.values("superseded_seq"))
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:

@@ -1,10 +1,9 @@
 """The filters of the audit pages, from words `key:value` or query parameters to a search."""
 
 import re
-import zoneinfo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from django.db.models import QuerySet
@@ -224,7 +223,7 @@ def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetim
             moment = moment.replace(tzinfo=zone)
         if key == "to" and is_date(value):
             moment += timedelta(days=1)
-        return moment.astimezone(zoneinfo.ZoneInfo("UTC"))
+        return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise Malformed(
             _("“%(value)s” is not a time: write 30m, 24h, 7d, 2w, 2026-01-31 or 2026-01-31T14:30.") % {"value": value}
@@ -233,15 +232,18 @@ def _moment(key: str, value: str | None, now: datetime, zone: tzinfo) -> datetim
 
 def _period(value: str | None, now: datetime, zone: tzinfo) -> tuple[datetime | None, datetime | None]:
     """Return the first moment of a period and the moment after it. Raise Malformed if the value is not a period."""
+    if not value:
+        return None, None
     try:
-        found = period(value, now, zone) if value else (None, None)
+        found = period(value, now, zone)
+        start, end = (moment and moment.astimezone(UTC) for moment in found or (None, None))
     except (ValueError, OverflowError):
         found = None
     if found is None:
         raise Malformed(
             _("“%(value)s” is not a period: write today, last-week, 24h, 7d or 2026-01-31.") % {"value": value}
         )
-    return found
+    return start, end
 
 
 def named(wanted: Filter, chains: Sequence[str]) -> dict[str, str]:

@@ -48,6 +48,8 @@ class KeyValues:
         fails. `user` is the person whose names of agents and people are understood."""
         if len(parameters.get("q", "")) > LONGEST:
             raise Malformed(_("The filter is too long. Use at most %(most)s characters.") % {"most": LONGEST})
+        if "\0" in parameters.get("q", ""):
+            raise Malformed(_("The filter cannot search for a NUL character."))
         typed = cls._typed(parameters.get("q", ""), user)
         values = _together(typed)
         for key in cls.every_key():
@@ -114,7 +116,7 @@ class KeyValues:
         rest = ",".join(one for one in self.values_of(key) if one != value)
         parameters = self._parameters({**self.values, key: rest})
         layout = {name: value for name, value in self.shown_layout().items() if value}
-        return urlencode({**parameters, "q": f"{parameters.get('q', '')} {quoted(text)}".strip(), **layout})
+        return urlencode({**parameters, "q": f"{_closed(parameters.get('q', ''))} {quoted(text)}".strip(), **layout})
 
     def without(self, *keys: str) -> Self:
         return replace(self, values={key: value for key, value in self.values.items() if key not in keys})
@@ -144,7 +146,7 @@ class KeyValues:
     @property
     def words(self) -> str:
         """Return the filter in the syntax of the filter bar, with a key for each filter."""
-        text = " ".join(self.text)
+        text = _closed(" ".join(self.text))
         if is_understood(text):
             text = " ".join(quoted(word) for word in self.plain_words)
         pairs = ((key, value) for key in self.values for value in self.values_of(key))
@@ -221,6 +223,12 @@ def has_words(path: str | None, words: Sequence[str]) -> bool:
     """Return whether a path has all of these folded words."""
     folded = fold(path or "") if words else ""
     return all(word in folded for word in words)
+
+
+def _closed(typed: str) -> str:
+    """Return a text to which words are added, with those in quotes that have a quotation mark without a second one."""
+    words = words_in(typed)
+    return " ".join(quoted(word.text) if word.is_plain and '"' in word.text else word.written for word in words)
 
 
 def _quoted(value: str) -> str:

@@ -107,6 +107,24 @@ def test_all_that_match_are_those_that_the_filter_shows(caller: Caller, alice: U
         assert again.context["filter"].plain_words == page.context["filter"].plain_words, words
 
 
+def test_a_lone_quotation_mark_takes_no_filter_away(caller: Caller, alice: User) -> None:
+    client = signed_in(alice)
+    page = inbox(client, q='it"s "new pinned', agent="support bot", path="/a b")
+    again = inbox(client, q=page.context["filter"].words)
+    assert again.context["filter"].values == {"agent": "support bot", "path": "/a b", "is": "pinned"}
+    assert again.context["filter"].plain_words == ['it"s', '"new']
+    (mark,) = [chip for chip in page.context["chips"] if chip.key == "is"]
+    as_words = client.get(f"{reverse('review')}?{mark.query_as_words}").context["filter"]
+    assert as_words.plain_words == ['it"s', '"new', "pinned"]
+
+
+@pytest.mark.both_databases
+def test_a_nul_in_a_form_gets_a_sentence(alice: User, store: MemoryStore) -> None:
+    form = {"all": "approve", "q": "by \0", "next": reverse("review")}
+    answer = signed_in(alice).post(reverse("decide_many"), form, follow=True)
+    assert [str(message) for message in answer.context["messages"]] == ["The filter cannot search for a NUL character."]
+
+
 def test_a_viewer_names_only_whom_he_may_see(caller: Caller, bob: User, superuser: User) -> None:
     keys_and_roles.create_agent("Secret bot", **BY)
     assert inbox(signed_in(bob), q="by Secret bot").context["filter"].values == {}

@@ -1,0 +1,39 @@
+"""Filters of the audit that are easily wrong: paths of moved and deleted directories, and times at the edge."""
+
+import pytest
+
+from memoryhub.models import MemoryStore, User
+from tests.fixtures import signed_in
+from tests.web.history.versions import Caller, commands, page, seqs
+from tests.write_guard import tampering
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller(store: MemoryStore, key: str) -> Caller:
+    return Caller(store, key)
+
+
+@pytest.mark.both_databases
+def test_a_path_is_found_where_a_directory_was_moved_or_deleted(bob: User, caller: Caller) -> None:
+    caller.create("/plans/one.md", "one\n")
+    caller.call("rename", old_path="/memories/plans", new_path="/memories/done")
+    caller.delete("/done")
+    client = signed_in(bob)
+    every = seqs(page(client, caller.store))
+    for path, others in (("/plans/one.md", ["rename", "create"]), ("/done/one.md", ["delete", "rename"])):
+        assert commands(page(client, caller.store, q=path)) == others
+        for command in others:
+            assert commands(page(client, caller.store, q=f"path:{path} command:{command}")) == [command], path
+        without = seqs(page(client, caller.store, q=f"-path:{path}"))
+        assert sorted(without + seqs(page(client, caller.store, q=path)), reverse=True) == every, path
+
+
+@pytest.mark.both_databases
+def test_the_first_days_of_all_are_answered_in_every_time_zone(bob: User) -> None:
+    client = signed_in(bob)
+    with tampering():
+        User.objects.filter(pk=bob.pk).update(time_zone="Pacific/Auckland")
+    for words in ("when:0001-01-01", "-when:0001-01-01", "before 0001-01-01"):
+        assert page(client, q=words).context["problem"], words
