@@ -5,10 +5,13 @@ import zoneinfo
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed, HttpResponseRedirect
 from django.middleware.gzip import GZipMiddleware
+from django.urls import is_valid_path
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django.utils.encoding import escape_uri_path, iri_to_uri
+from django.utils.http import escape_leading_slashes
 
 from memoryhub import proxies
 from memoryhub.doors import door_at
@@ -112,6 +115,23 @@ def time_zone(get_response: GetResponse) -> GetResponse:
             zone = zoneinfo.ZoneInfo("UTC")
         with timezone.override(zone):
             return get_response(request)
+
+    return middleware
+
+
+def final_slash(get_response: GetResponse) -> GetResponse:
+    """Redirect people who are signed in from an address with a slash too many at its end to the page without it."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        path = request.path_info.rstrip("/")
+        if response.status_code != 404 or request.method not in ("GET", "HEAD") or path == request.path_info:
+            return response
+        if not path or not request.user.is_authenticated or not is_valid_path(path):
+            return response
+        query = request.META.get("QUERY_STRING", "")
+        address = escape_leading_slashes(escape_uri_path(path))
+        return HttpResponseRedirect(f"{address}?{iri_to_uri(query)}" if query else address)
 
     return middleware
 

@@ -164,6 +164,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "memoryhub.middleware.time_zone",
+    "memoryhub.middleware.final_slash",
     "memoryhub.middleware.no_nul",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -1,4 +1,4 @@
-"""The demo's imports, one of which waits for a decision, and its webhook."""
+"""The demo's imports, one of which waits for a decision, and its webhooks, one of which fails."""
 
 import io
 import zipfile
@@ -17,6 +17,9 @@ from memoryhub.outgoing import Answer, Sender
 HELP_DESK = WebhookSettings(
     "Help desk", "https://desk.acme-support.example/hooks/memory",
     ("memory.created", "memory.deleted", "memory.modified", "review.approved", "review.flagged", "finding.opened"),
+)  # fmt: skip
+REPORTS = WebhookSettings(
+    "Nightly report", "https://reports.acme-support.example/hooks/memory", ("memory.created", "memory.modified"),
 )  # fmt: skip
 HANDBOOK = {"CLAUDE.md": texts.SCRAPER_RULES, "docs/retries.md": texts.RETRIES, "docs/selectors.md": texts.SELECTORS}
 TEMPLATES = {
@@ -68,11 +71,12 @@ class Rehearsed(Sender):
 
 
 DOWN = Rehearsed(answer=Answer(503, "status", duration=1_200_000))
+GONE = Rehearsed(answer=Answer(410, "status", duration=90_000))
 
 
-def subscribe(service: MemoryStore, mina: User, at: datetime) -> None:
-    """Create the help desk's webhook."""
-    manage.create_webhook(service.id, HELP_DESK, Act(Actor.person(mina), Door.WEB, at))
+def subscribe(store: MemoryStore, webhook: WebhookSettings, mina: User, at: datetime) -> None:
+    """Create a webhook."""
+    manage.create_webhook(store.id, webhook, Act(Actor.person(mina), Door.WEB, at))
 
 
 def tell(service: MemoryStore, mina: User, at: datetime) -> None:
@@ -82,6 +86,13 @@ def tell(service: MemoryStore, mina: User, at: datetime) -> None:
         pass
     _send(webhook, DOWN, at, most=1)
     _send(webhook, Rehearsed(), at + timedelta(minutes=10), most=100)
+
+
+def lose(workshop: MemoryStore, at: datetime) -> None:
+    """Let the receiver of the reports say that it no longer exists, so that the hub pauses the webhook."""
+    while not deliveries.gather(at):
+        pass
+    _send(Webhook.objects.get(store=workshop), GONE, at, most=1)
 
 
 def pause(service: MemoryStore, mina: User, at: datetime) -> None:

@@ -134,7 +134,9 @@ def _acts_of_mina(
     ]
     through_doors = [
         (now - timedelta(days=10, hours=4), partial(doors.bring_in, workshop, mina)),
-        (now - timedelta(days=5, hours=4), partial(doors.subscribe, service, mina)),
+        (now - timedelta(days=5, hours=4), partial(doors.subscribe, service, doors.HELP_DESK, mina)),
+        (now - timedelta(days=5, hours=4), partial(doors.subscribe, workshop, doors.REPORTS, mina)),
+        (now - timedelta(hours=4, minutes=30), partial(doors.lose, workshop)),
         (now - timedelta(hours=5), partial(doors.look_at, service, mina)),
         (now - timedelta(days=2, hours=3), partial(doors.tell, service, mina)),
         (now - timedelta(hours=4), partial(doors.tell, service, mina)),

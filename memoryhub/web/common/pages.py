@@ -47,6 +47,11 @@ def see_other(to: str, *args: str) -> HttpResponse:
 
 def next_of(request: Request, otherwise: str) -> str:
     """Return the page of the hub that the form names as `next`, else the URL of the route `otherwise`."""
+    return came_from(request) or reverse(otherwise)
+
+
+def came_from(request: Request) -> str:
+    """Return the page of the hub that the form names as `next`; empty if it names none."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_here = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
-    return wanted if is_here else reverse(otherwise)
+    return wanted if is_here else ""

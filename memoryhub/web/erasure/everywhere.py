@@ -32,6 +32,9 @@ from memoryhub.web.erasure.forms import BadTerms, ConfirmForm
 SECONDS = 8.0
 """How long one request searches. The stores that it does not reach are searched when the person goes on."""
 
+MOST_TICKED = 200
+"""The most stores that are ticked beforehand. Of more, none is, because a form has a limited number of fields."""
+
 SECONDS_OF_ERASING = 20.0
 """After this time, one request begins the erasure of no further store."""
 
@@ -62,8 +65,9 @@ def erase_everywhere(request: Request) -> HttpResponse:
 
 def _ask(request: Request, stores: Stores, problem: str = "") -> HttpResponse:
     """Show the form for the texts and the stores, with an error if what was sent is not valid."""
-    chosen = request.POST.getlist("store") or list(stores)
+    chosen = request.POST.getlist("store") or (list(stores) if len(stores) <= MOST_TICKED else [])
     shown = {
+        "is_long": len(stores) > MOST_TICKED,
         "typed": request.POST.get("terms", ""),
         "choices": [(store, store.id in chosen) for store in stores.values()],
         "problem": problem,

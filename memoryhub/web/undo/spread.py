@@ -247,7 +247,7 @@ def _written(
 ) -> dict[tuple[str, int], Written]:
     """Return the first MOST_WRITES writes of all groups, by store and seq, with the state of each.
 
-    Those of `to_flag` are ticked, unless their memory is flagged already.
+    Those of `to_flag` are ticked, unless their memory is flagged already. What is undone too is not flagged.
     """
     writes = [write for group in found for write in group.written][:MOST_WRITES]
     here = [write for write in writes if write.store == store]
@@ -256,7 +256,7 @@ def _written(
     memories = Memory.objects.among(store.pk, {write.memory for write in here if write.memory})
     flagged = set(memories.filter(flagged=True).values_list("pk", flat=True))
     safe = (write.seq for write in here if write.memory not in flagged and write.version not in reverted)
-    flag = ticks.flag.union(seq for seq in safe if seq in to_flag)
+    flag = ticks.flag.union(seq for seq in safe if seq in to_flag) - ticks.too
     return {
         (write.store.pk, write.seq): Written(
             write, write.store != store, write.version in reverted, write.memory in flagged,

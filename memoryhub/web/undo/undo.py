@@ -86,7 +86,7 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
         return _page(request, store, task, changed.plan, asked, since_opened())
     except ToolError as error:
         return _page(request, store, task, task.plan(asked.ticks), asked, in_words(error))
-    undo_banner.tell_done(request, store.id, _said(task, done), done.seq)
+    undo_banner.tell_done(request, store.id, _said(task, done), done.seq, pages.came_from(request))
     if done.memory:
         return see_other("memory", store.id, done.memory)
     return see_other("entry", store.id, str(done.seq))
@@ -127,6 +127,7 @@ def _page(
     flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
     words = _labels(task, changes["preview"].count, len(flags), is_empty=plan.is_empty)
     more = {"task": task, "plan": plan, "problem": problem, "button": words, "tab": "moments"}
+    more["next"] = pages.came_from(request)
     return render(request, "undo/page.html", pages.context(request, store, **changes, **more))
 
 

@@ -274,6 +274,21 @@ def test_a_list_of_stores_that_were_all_lost_begins_again(store: MemoryStore, ot
     assert "you no longer administer" in answer and 'name="terms"' in answer
 
 
+def test_of_very_many_stores_none_is_ticked_and_all_are_searched(
+    store: MemoryStore, other: MemoryStore, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "MOST_TICKED", 1)
+    client = signed_in(alice)
+    html = page(client, WHERE)
+    assert "If you tick none, all of them are searched." in html and 'id="store-1">' in html
+    assert "found in 2 memory stores" in client.post(WHERE, fields_of_the_form(html)).content.decode()
+
+
+def fields_of_the_form(html: str) -> dict[str, str]:
+    """What a browser sends of the first form, with a text."""
+    return {"terms": "quellenberg"} | ({"choose": "1"} if 'name="choose"' in html else {})
+
+
 def test_what_cannot_be_searched_is_refused_with_a_reason(store: MemoryStore, other: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     for form in ({"terms": "ab"}, {"terms": ""}, {"terms": "redact"}, {"terms": "Quellenberg", "choose": "1"}):

@@ -75,6 +75,8 @@ def test_what_readers_of_a_poisoned_line_wrote_is_ticked_to_be_flagged(
         ticks = curator.get(url).context["spread"].ticks
         assert (sorted(ticks.flag), ticks.too) == ([int(seq_of("/refund.md")), int(seq_of("/note.md"))], frozenset())
         assert curator.get(url, {"shown": ""}).context["spread"].ticks.flag == frozenset(), "the person unticked them"
+        undone = curator.get(url, {"too": [seq_of("/refund.md")]}).context["spread"].ticks
+        assert sorted(undone.flag) == [int(seq_of("/note.md"))], "what is undone is not flagged too"
 
 
 def test_who_read_a_line_that_gives_no_orders_is_not_to_be_flagged(

@@ -81,6 +81,12 @@ def test_where_is_looked_can_be_chosen(store: MemoryStore, bob: User) -> None:
     assert "a <mark>plum</mark>" in asked(bob, "plum")
 
 
+def test_the_fields_say_what_is_typed_in_the_filter(bob: User) -> None:
+    html = asked(bob, "refund in:paths versions:all")
+    assert '<option value="paths" selected>' in html
+    assert 'name="versions" value="all" checked' in html and 'name="trash" value="yes" checked' not in html
+
+
 def test_old_versions_and_the_trash_are_found_when_asked_for(store: MemoryStore, bob: User) -> None:
     memory = write(store, "/a.md", "the old word\n")
     curation.edit(store.id, memory.id, "the new word\n", memory.sha256, act())

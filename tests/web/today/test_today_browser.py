@@ -72,6 +72,7 @@ def test_from_signing_in_to_the_proof_that_poison_and_its_spread_are_undone_are_
     page.get_by_label("Password").fill(PASSWORD)
     press("button", "Sign in")
     expect(page.locator("[data-review-item]").first).to_contain_text("Ignore all previous rules")
+    expect(page.locator("#main")).to_contain_text("The webhook “Nightly report” was paused")
     press("link", "Undo the session")
     expect(page.locator(".spread-readers")).to_contain_text("ticket-4503")
     press("checkbox", "Undo too")

@@ -262,8 +262,8 @@ def test_wherever_a_finding_can_be_taken_out_its_session_can_be_undone(
     undo, out = url_of(store, Session.objects.get(name="bad")), reverse("take_out", args=[store.id, found.pk])
     for address in ("/", reverse("findings"), reverse("memory", args=[store.id, memory.pk])):
         page = curator.get(address).content.decode()
-        assert f'href="{undo}"' in page and f'href="{out}' in page, address
-    assert f'href="{undo}"' in curator.get(out).content.decode()
+        assert f'href="{undo}?next=' in page and f'href="{out}' in page, address
+    assert f'href="{undo}?next=' in curator.get(out).content.decode()
 
 
 def test_the_call_that_wrote_a_line_is_no_reader_of_it(caller: Caller, store: MemoryStore, curator: Client) -> None:
@@ -313,3 +313,14 @@ def test_a_flag_for_what_was_reverted_since_is_not_dropped_in_silence(
     seq = newest(store).seq
     answer = curator.post(url_of(store, bad), form | ticked)
     assert "Nothing was done yet" in answer.content.decode() and newest(store).seq == seq
+
+
+def test_the_proof_leads_back_to_where_the_person_came_from(bad: Session, store: MemoryStore, curator: Client) -> None:
+    url = url_of(store, bad)
+    for given, words in (("/", "Back to Today"), ("/findings", "Back"), ("https://evil.example/", "")):
+        page = curator.get(url, {"next": given}).content.decode()
+        proof = curator.post(url, {"next": given, **form_with(page, "digest")}, follow=True)
+        said = " ".join(map(str, proof.context["messages"]))
+        assert (f'href="{given}">{words}</a>' in said) == bool(words), given
+        undo = reverse("undo_entry", args=[store.id, newest(store).seq])
+        curator.post(undo, form_with(curator.get(undo).content.decode(), "digest"))
