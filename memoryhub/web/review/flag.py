@@ -1,15 +1,19 @@
 """Setting and removing the flag of a memory, with a list of all decisions about the memory."""
 
+from typing import cast
+
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.review import decisions
+from memoryhub import ids
+from memoryhub.actions.review import assignments, decisions
 from memoryhub.actions.review.verbs import FLAG, UNFLAG, WHO
-from memoryhub.models import MemoryStore, Review
+from memoryhub.models import MemoryStore, MemoryVersion, Review
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import see_other
@@ -28,6 +32,18 @@ class FlagForm(forms.Form):
         label=_("What is wrong?"), max_length=LONGEST_NOTE, help_text=_("Everybody who sees the memory can read it."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )  # fmt: skip
+    to = forms.ChoiceField(
+        label=_("Assign the review to"), required=False, help_text=_("It is in the inbox of that person as “mine”."),
+    )  # fmt: skip
+
+    def __init__(self, store_id: str, *, may_assign: bool, data: QueryDict | None) -> None:
+        """`may_assign`: a version of the memory awaits review, so that a colleague can be asked."""
+        super().__init__(data)
+        if may_assign:
+            people = [(user.pk, str(user)) for user in assignments.reviewers(store_id)]
+            cast(forms.ChoiceField, self.fields["to"]).choices = [("", _("no one in particular")), *people]
+        else:
+            del self.fields["to"]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -35,12 +51,19 @@ class FlagForm(forms.Form):
 def flag(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     """Set the flag, which needs a note, or remove it."""
     memory = memory_of(store, memory_id)
-    form = FlagForm(request.POST if request.method == "POST" else None)
+    waits = MemoryVersion.objects.filter(store_id=store.pk, memory_id=memory.pk).unreviewed().exists()
+    form = FlagForm(store.pk, may_assign=waits, data=request.POST if request.method == "POST" else None)
     sets = request.POST.get("act") != "unflag"
     form.fields["note"].required = sets
     if request.method == "POST" and form.is_valid():
-        note = form.cleaned_data["note"].strip()
-        done = decisions.flag(store.pk, [memory.head_id], act(request, note), flagged=sets)
+        note, to = form.cleaned_data["note"].strip(), form.cleaned_data.get("to") if sets else ""
+        doing = act(request, note, group=ids.new_id(ids.GROUP, timezone.now()) if to else None)
+        done = decisions.flag(store.pk, [memory.head_id], doing, flagged=sets)
+        if to:
+            try:
+                assignments.assign(store.pk, memory.pk, to, doing)
+            except assignments.NoReviewer:
+                messages.warning(request, _("This person no longer reviews in this memory store."))
         said = words_of(FLAG if sets else UNFLAG, memory.head, done)
         messages.success(request, said if done is None else with_links(store.pk, said, done.seq, FLAG, ""))
         return see_other("memory", store.pk, memory.pk)

@@ -110,3 +110,16 @@ def test_links_above_the_list_keep_the_other_filters(caller: Caller, alice: User
     page = inbox(signed_in(alice), q="is:mine is:unreviewed")
     assert next(one["query"] for one in page.context["whose"]) in ("is=unreviewed", "q=is%3Aunreviewed")
     assert [one["chosen"] for one in page.context["whose"]] == [False, True, False]
+
+
+def test_a_flag_can_name_a_colleague(caller: Caller, alice: User, bob: User) -> None:
+    _, made = two(caller)
+    client, store_id, memory = signed_in(alice), made[0].store_id, made[0].memory_id
+    url = reverse("flag", args=[store_id, memory])
+    assert f'<option value="{bob.pk}">Bob</option>' in client.get(url).content.decode()
+    client.post(url, {"act": "flag", "note": "Is this so?", "to": bob.pk})
+    assert shown(inbox(signed_in(bob), q="is:mine flagged")) == [("/a.md", 1), ("/a.md", 2)]
+    assigned, flagged = AuditEntry.objects.of_chain(store_id).newest()[:2]
+    assert (flagged.command, assigned.command) == ("flag", "assign") and flagged.group == assigned.group is not None
+    decide(client, made[1], "approve", earlier="1")
+    assert "Assign the review to" not in client.get(url).content.decode(), "nothing of it awaits review"
