@@ -39,12 +39,16 @@ FILES = {
 }  # fmt: skip
 """Modules about the files of an import or export; `test_round_trip` and `test_import` run on both databases."""
 PAGES = {
-    "accounts/test_people", "accounts/test_profile", "accounts/test_sign_in", "accounts/test_sign_in_next",
-    "agents/test_agents", "audit/test_entries", "audit/test_tail", "history/test_restore", "history/test_versions",
-    "memories/test_life_line", "memories/test_memories", "memories/test_selection", "memories/test_trash",
-    "memories/test_tree", "retention/test_holds", "retention/test_policies", "retention/test_retention",
-    "retention/test_runs", "review/test_decide", "review/test_inbox", "sessions/test_readers", "stores/test_delete",
-    "stores/test_limits", "today/test_first_steps", "today/test_today", "undo/test_restore",
+    "accounts/test_leaving", "accounts/test_people", "accounts/test_profile", "accounts/test_sign_in",
+    "accounts/test_sign_in_next", "agents/test_agents", "agents/test_clients", "audit/test_entries",
+    "audit/test_export", "audit/test_tail", "background/test_background", "history/test_restore",
+    "history/test_versions", "memories/test_life_line", "memories/test_memories", "memories/test_selection",
+    "memories/test_trash", "memories/test_tree", "retention/test_frozen_at_doors", "retention/test_holds",
+    "retention/test_policies", "retention/test_retention", "retention/test_runs", "review/test_bulk",
+    "review/test_decide", "review/test_decided", "review/test_inbox", "review/test_waiting_memory",
+    "search/test_saved_views", "sessions/test_readers", "sessions/test_sessions",
+    "stores/test_delete", "stores/test_limits", "today/test_first_steps", "today/test_today",
+    "transfer/test_imports", "undo/test_restore", "undo/test_undo",
 }  # fmt: skip
 """Modules of `tests/web` whose statements other tests send, too, or those with the mark."""
 BROWSED_ON_BOTH = {"test_browser_day"}

@@ -172,6 +172,7 @@ def test_who_may_not_grant_something_makes_no_invitation_to_it(
     assert not Invitation.objects.exists()
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_somebody_who_invites_while_losing_the_role_leaves_no_invitation() -> None:
     for number in range(5):
@@ -193,6 +194,7 @@ def test_somebody_who_invites_while_losing_the_role_leaves_no_invitation() -> No
         assert not Invitation.objects.unused(timezone.now()).filter(store=store).exists()
 
 
+@pytest.mark.both_databases
 def test_invitations_made_before_their_maker_was_recorded_work_no_more(store: MemoryStore, alice: User) -> None:
     _, token = people.invite(email="a@example.com", store=store, **by(alice))
     with tampering():
@@ -277,6 +279,7 @@ def test_keys_beyond_an_admins_own_stores_are_shown_and_left_to_the_administrato
     assert second.role_in(store) is Role.CURATOR and works(secret, store)
 
 
+@pytest.mark.both_databases
 def test_without_keys_a_role_changes_at_once_and_a_higher_role_asks_nothing(store: MemoryStore, alice: User) -> None:
     second = new_person("Second")
     keys_and_roles.set_role(store, second, Role.CURATOR, **BY)

@@ -77,6 +77,7 @@ class TestExport:
         expected = list(range(caller.last.seq, 0, -1))
         assert [row["seq"] for row in json.loads(self.export(bob, format="json"))] == expected
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("parameters", [{"format": "xml"}, {"from": "x"}, {"q": "a:b"}, {"agent": "a\0b"}])
     def test_what_cannot_be_read_exports_nothing(self, parameters: dict[str, str], bob: User, caller: Caller) -> None:
         before = AuditEntry.objects.count()
@@ -88,6 +89,7 @@ class TestExport:
     def test_no_cell_is_a_formula(self, start: str) -> None:
         assert safe_cell(start) == "'" + start
 
+    @pytest.mark.both_databases
     def test_hostile_text_comes_out_as_it_went_in(self, caller: Caller, bob: User, agent: Agent) -> None:
         agent_name = '=HYPERLINK("http://x","y")'
         keys_and_roles.edit_agent(agent, name=agent_name, description="", **BY)

@@ -55,6 +55,7 @@ def test_a_failure_is_said_in_a_sentence_with_the_next_try(client: Client) -> No
         assert shown.count(f"{state}</span>") == 1
 
 
+@pytest.mark.both_databases
 def test_of_several_machines_each_has_its_rows(client: Client) -> None:
     background.note(Outcome("figures", timezone.now()), node="north")
     assert "north" not in page(client)
@@ -64,6 +65,7 @@ def test_of_several_machines_each_has_its_rows(client: Client) -> None:
     assert "Nothing is recorded yet" in page(client)
 
 
+@pytest.mark.both_databases
 def test_the_hour_of_a_large_file_is_chosen_and_audited(client: Client) -> None:
     assert client.post(ADDRESS, {"hour": "24"}).status_code == 200
     for _ in range(2):
@@ -77,6 +79,7 @@ def test_the_hour_of_a_large_file_is_chosen_and_audited(client: Client) -> None:
     )
 
 
+@pytest.mark.both_databases
 def test_what_is_left_of_a_redaction_is_said_and_can_be_taken_away_now(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,7 @@ def test_reverting_several_leaves_those_that_need_a_choice(caller: Caller, alice
     assert state(made[1]) == "unreviewed"
 
 
+@pytest.mark.both_databases
 def test_flagging_several_asks_for_a_note(caller: Caller, alice: User) -> None:
     made = three(caller)
     client = signed_in(alice)

@@ -45,6 +45,7 @@ def test_ones_own_decisions_are_listed_and_undone(caller: Caller, store: MemoryS
     assert "Nothing was undone" in again.content.decode()
 
 
+@pytest.mark.both_databases
 def test_one_press_in_several_stores_is_undone_as_one(caller: Caller, agent: Agent, alice: User) -> None:
     made = two_stores(caller, agent, alice)
     client = signed_in(alice)

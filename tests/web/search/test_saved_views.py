@@ -89,6 +89,7 @@ class TestSaving:
         save(alice, "One")
         assert SavedView.objects.count() == 3
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("name", ["", " ", "x" * 101, "a\0b"])
     def test_a_name_that_is_none_is_said(self, carol: User, name: str) -> None:
         assert "errorlist" in save(carol, name)
@@ -124,6 +125,7 @@ class TestSaving:
         save(bob)
         assert names(bob) == ["Errors"]
 
+    @pytest.mark.both_databases
     def test_charlie_learns_nothing_of_the_store(self, charlie: User, store: MemoryStore) -> None:
         given = {"page": "trash", "query": "", "name": "x", "store": store.id}
         for store_id in (store.id, "memstore_" + "0" * 26, "a\0"):
@@ -182,6 +184,7 @@ class TestChanging:
         assert self.rename(carol, view, "Other") == 200
         assert (sorted(names(carol)), newest(store).seq) == (["Other", "Shared"], before)
 
+    @pytest.mark.both_databases
     def test_two_who_delete_it_at_once_are_both_answered(
         self, view: SavedView, carol: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -86,6 +86,7 @@ class TestList:
         assert names(back) == names(first)
         assert back.context["newer"] is None
 
+    @pytest.mark.both_databases
     @pytest.mark.parametrize("query", ["?before=x", "?after=%00", "?before=%F0%9F%98%80&after=sesn_", "?after=zzz"])
     def test_a_place_that_there_is_not_is_no_error(self, query: str, caller: Caller, bob: User) -> None:
         caller.call("view", path="/memories")
@@ -247,6 +248,7 @@ class TestWhatItKnew:
         assert len(self.pieces(session_page(bob, at="18:01"))) == 1
         assert self.pieces(session_page(bob, at="2025-11-03 09:01")) == []
 
+    @pytest.mark.both_databases
     def test_at_an_entry_it_knew_what_it_had_seen_up_to_it(
         self, caller: Caller, elsewhere: Caller, superuser: User
     ) -> None:

@@ -52,6 +52,7 @@ def finished(job: Import) -> Import:
     return job
 
 
+@pytest.mark.both_databases
 def test_a_curator_looks_chooses_and_starts(store: MemoryStore, carol: User) -> None:
     write(store, "/a.md", "old a")
     write(store, "/c/d.md", "same")
@@ -102,6 +103,7 @@ def test_an_import_is_undone_as_a_whole(store: MemoryStore, carol: User) -> None
     assert "was undone" not in text_of(browser, brought(browser, store))
 
 
+@pytest.mark.both_databases
 def test_one_choice_for_all_that_meet_another_text(store: MemoryStore, carol: User) -> None:
     for number in range(3):
         write(store, f"/{number}.md", "here")
