@@ -1,13 +1,16 @@
 """Alice, an admin of a store, Bob, who may look, Charlie, who has no role; the store, and an agent with a key."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import transaction
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.core.audit import Actor
@@ -78,6 +81,23 @@ def key(agent: Agent, store: MemoryStore) -> str:
     return keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)[1]
 
 
+def _kept_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """What fixtures of a class or module write after this one is there for each of its tests, and gone after the last.
+    A test's own changes are undone as ever. Not for classes and modules with tests whose transactions end."""
+    around = transaction.atomic()
+    around._from_testcase = True  # type: ignore[attr-defined]
+    with django_db_blocker.unblock():
+        around.__enter__()
+    yield
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        around.__exit__(None, None, None)
+
+
+rows_of_class = pytest.fixture(scope="class")(_kept_rows)
+rows_of_module = pytest.fixture(scope="module")(_kept_rows)
+
+
 @pytest.fixture
 def own_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkpoint file that no other test sees: what one test checkpoints, another one's database does not have."""
@@ -89,4 +109,4 @@ def own_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A hub in processes of its own, shared by the tests that need real connections."""
     with served(tmp_path_factory.mktemp("served")) as running:
-        yield running
+        yield replace(running, stores=[])

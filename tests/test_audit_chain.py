@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, models
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
+from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
@@ -19,10 +20,17 @@ from tests.long import LONG, tried
 from tests.tampering import Cell, cells, edited, undone
 
 
-@pytest.fixture
-def told(db: None) -> Hub:
+@pytest.fixture(scope="module")
+def told_once(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> Hub:
     """A store with an entry of every kind."""
-    return tell()
+    with django_db_blocker.unblock():
+        return tell()
+
+
+@pytest.fixture
+def told(told_once: Hub, db: None) -> Hub:
+    """That store, whose rows are as they were when the test ends."""
+    return told_once
 
 
 DERIVED = (

@@ -1,4 +1,4 @@
-"""Makes a memory store and a key of an agent that may write there, as two commands would, in one short process."""
+"""Makes memory stores, each with a key of an agent that may write there, as commands would, in one short process."""
 
 import os
 import sys
@@ -16,8 +16,9 @@ if __name__ == "__main__":
     from memoryhub.management.commands.issue_key import issue
     from memoryhub.models import Access, Door
 
-    store = create_store(
-        StoreSettings(name="Served", description=""), actor=Actor.system("create_store"), door=Door.COMMAND,
-        at=timezone.now(),
-    )  # fmt: skip
-    sys.stdout.write(f"{store.id} {issue('Tester', [store], False, Access.WRITE, None)[1]}\n")
+    for _ in range(int(sys.argv[1])):
+        store = create_store(
+            StoreSettings(name="Served", description=""), actor=Actor.system("create_store"), door=Door.COMMAND,
+            at=timezone.now(),
+        )  # fmt: skip
+        sys.stdout.write(f"{store.id} {issue('Tester', [store], False, Access.WRITE, None)[1]}\n")

@@ -33,6 +33,8 @@ class Server:
     process: subprocess.Popen[bytes]
     log: Path
     host: str = "127.0.0.1"
+    stores: list[tuple[str, str]] | None = None
+    """Those that `new_store` gives next: where many are asked for, one process makes some at once."""
 
     def command(self, *arguments: str) -> str:
         """Runs a management command on the hub's data and gives its last line."""
@@ -46,7 +48,11 @@ class Server:
 
     def new_store(self) -> tuple[str, str]:
         """(store id, secret of a key that may write there) of a new store."""
-        return made_store(self.environment)
+        if self.stores is None:
+            return made_store(self.environment)
+        if not self.stores:
+            self.stores.extend(made_stores(self.environment, 8))
+        return self.stores.pop()
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self.host, self.port, timeout=60)
@@ -79,10 +85,14 @@ class Agent:
 
 def made_store(environment: dict[str, str]) -> tuple[str, str]:
     """(store id, secret of a key that may write there) of a new store in the hub of an environment."""
-    command = [sys.executable, "-m", "tests.api.new_store"]
+    return made_stores(environment, 1)[0]
+
+
+def made_stores(environment: dict[str, str], number: int) -> list[tuple[str, str]]:
+    """As many, which one process makes."""
+    command = [sys.executable, "-m", "tests.api.new_store", str(number)]
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, text=True, stdout=subprocess.PIPE)
-    store, secret = done.stdout.split()
-    return store, secret
+    return [(store, secret) for store, secret in map(str.split, done.stdout.splitlines())]
 
 
 @contextmanager

@@ -1,16 +1,20 @@
 """Paging through the audit by key: nothing is lost or repeated, and each filter reads its own index."""
 
+from copy import copy
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.stores import stores
 from memoryhub.actions.verification import entries as audit_look
-from memoryhub.models import Agent, AuditChain, AuditEntry, MemoryStore, User
+from memoryhub.models import Access, Agent, AuditChain, AuditEntry, MemoryStore, User
 from memoryhub.web.audit import entries as audit
 from memoryhub.web.audit.queries import Search, newer_page, older_page
 from tests.fixtures import AT, BY, signed_in
@@ -19,29 +23,53 @@ from tests.web.history.versions import Caller, commands, page, seqs
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def caller(store: MemoryStore, key: str) -> Caller:
-    return Caller(store, key, session="run-1")
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Two stores, of which only the superuser has a say in the other, and the agent that calls both."""
+
+    caller: Caller
+    other: Caller
+    agent: Agent
+
+
+def new_calls(name: str = "Support bot") -> Calls:
+    """Calls that have not been made yet."""
+    store, other = (stores.create_store(stores.StoreSettings(name=name), **BY) for name in ("Support", "Secret"))
+    agent = keys_and_roles.create_agent(name, **BY)
+    _, key = keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)
+    _, broad = keys_and_roles.issue_key(agent, all_stores=True, **BY)
+    return Calls(Caller(store, key, session="run-1"), Caller(other, broad), agent)
 
 
 @pytest.fixture
-def other_store(db: None) -> MemoryStore:
-    """A store in which only the superuser has a say."""
-    return stores.create_store(stores.StoreSettings(name="Secret research"), **BY)
+def caller(made: Calls, db: None) -> Caller:
+    """The agent after the calls that the class has made for all its tests."""
+    return copy(made.caller)
+
+
+@pytest.fixture
+def store(made: Calls, db: None) -> MemoryStore:
+    return made.caller.store
 
 
 class TestPaging:
-    @pytest.fixture
-    def chains(self, caller: Caller, other_store: MemoryStore, agent: Agent) -> list[str]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def made(cls, rows_of_class: None, django_db_blocker: DjangoDbBlocker) -> Calls:
         """Three chains with 330 entries between them, some at the same moment."""
-        _, key = keys_and_roles.issue_key(agent, all_stores=True, **BY)
-        other = Caller(other_store, key)
-        for number in range(150):
-            other.at = caller.at - timedelta(minutes=number % 3)
-            caller.call("view", path="/memories")
-            other.call("view", path=f"/memories/{number % 4}")
-        for number in range(30):
-            keys_and_roles.edit_agent(agent, name="Support bot", description=str(number), **(BY | {"at": AT}))
+        with django_db_blocker.unblock():
+            calls = new_calls()
+            for number in range(150):
+                calls.other.at = calls.caller.at - timedelta(minutes=number % 3)
+                calls.caller.call("view", path="/memories")
+                calls.other.call("view", path=f"/memories/{number % 4}")
+            for number in range(30):
+                changed: dict[str, Any] = {"name": "Support bot", "description": str(number)}
+                keys_and_roles.edit_agent(calls.agent, **changed, **(BY | {"at": AT}))
+        return calls
+
+    @pytest.fixture
+    def chains(self, made: Calls, db: None) -> list[str]:
         return list(AuditChain.objects.values_list("pk", flat=True))
 
     def test_pages_lose_and_repeat_nothing_while_entries_arrive(self, chains: list[str], caller: Caller) -> None:
@@ -76,17 +104,15 @@ class TestPaging:
             assert [entry.pk for entry in back.entries] == [entry.pk for entry in expected]
         assert back.newer is None
 
-    def test_a_clock_that_was_set_back_loses_nothing(
-        self, caller: Caller, other_store: MemoryStore, agent: Agent
-    ) -> None:
-        _, key = keys_and_roles.issue_key(agent, all_stores=True, **BY)
-        other = Caller(other_store, key)
+    def test_a_clock_that_was_set_back_loses_nothing(self) -> None:
+        calls = new_calls("Bot with another clock")
+        caller, other = calls.caller, calls.other
         for number in range(60):
             caller.at = AT + timedelta(minutes=(number * 37) % 60)
             other.at = AT + timedelta(minutes=(number * 17) % 60)
             caller.call("view", path="/memories")
             other.call("view", path="/memories")
-        chains = [caller.store.id, other_store.id]
+        chains = [caller.store.id, other.store.id]
         expected = set(AuditEntry.objects.filter(chain__in=chains).values_list("chain", "seq"))
         for size in (1, 7, 50):
             found, before, first = [], None, True
@@ -152,19 +178,25 @@ def plan(sql: str) -> list[str]:
 class TestBoundedLooks:
     """A page that several filters share, or one without an index, looks at so many entries and says how far it came."""
 
-    @pytest.fixture
-    def chains(self, caller: Caller, other_store: MemoryStore, agent: Agent) -> list[str]:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def made(cls, rows_of_class: None, django_db_blocker: DjangoDbBlocker) -> Calls:
         """Two chains in which memories are made, moved and read, now and then with an error."""
-        _, key = keys_and_roles.issue_key(agent, all_stores=True, **BY)
-        other = Caller(other_store, key)
-        for number in range(60):
-            for one in (caller, other):
-                one.call("create", path=f"/memories/{number % 3}/{number}.md", file_text="a")
-                one.call("view", path=f"/memories/{number % 7}/{number}.md")
-            other.at = caller.at - timedelta(minutes=number % 5)
-            if number % 10 == 9:
-                caller.call("rename", old_path=f"/memories/{number % 3}", new_path=f"/memories/moved/{number}")
-        return [caller.store.id, other_store.id]
+        with django_db_blocker.unblock():
+            calls = new_calls()
+            caller, other = calls.caller, calls.other
+            for number in range(60):
+                for one in (caller, other):
+                    one.call("create", path=f"/memories/{number % 3}/{number}.md", file_text="a")
+                    one.call("view", path=f"/memories/{number % 7}/{number}.md")
+                other.at = caller.at - timedelta(minutes=number % 5)
+                if number % 10 == 9:
+                    caller.call("rename", old_path=f"/memories/{number % 3}", new_path=f"/memories/moved/{number}")
+        return calls
+
+    @pytest.fixture
+    def chains(self, made: Calls, db: None) -> list[str]:
+        return [made.caller.store.id, made.other.store.id]
 
     SEARCHES = (
         Search(door="tool"), Search(ok=True), Search(command="view", ok=False), Search(command="rename", ok=False),

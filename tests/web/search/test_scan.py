@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, strategies as st
+from pytest_django import DjangoDbBlocker
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Operation
@@ -73,14 +74,20 @@ def found(wanted: Wanted, stores: list[str], seconds: float) -> list[Found]:
     ]
 
 
-@pytest.fixture
-def stores(db: None) -> list[str]:
+@pytest.fixture(scope="module")
+def made(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> list[str]:
     """Two stores with a random history of everything that people do with memories."""
-    made = [new_store(), new_store()]
-    chance = random.Random(11)
-    for number in range(150):
-        _do_something(chance.choice(made), chance, number)
-    return [store.id for store in made]
+    with django_db_blocker.unblock():
+        made = [new_store(), new_store()]
+        chance = random.Random(11)
+        for number in range(150):
+            _do_something(chance.choice(made), chance, number)
+        return [store.id for store in made]
+
+
+@pytest.fixture
+def stores(made: list[str], db: None) -> list[str]:
+    return list(made)
 
 
 def _do_something(store: MemoryStore, chance: random.Random, number: int) -> None:
