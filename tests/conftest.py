@@ -39,6 +39,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         remove_run_directory()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Nothing that is loaded while tests are collected goes away again: the collector would look in vain."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: the collector need not look at it again after each few hundred objects."""
     gc.collect()
