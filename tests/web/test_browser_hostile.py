@@ -14,6 +14,7 @@ from memoryhub.models import Memory, MemoryStore, User
 from tests.browser import Console, sign_in_as
 from tests.durations import is_within, quickest
 from tests.fixtures import signed_in
+from tests.long import LONG
 from tests.web import hostile
 from tests.web.memories.pages import act, write
 
@@ -149,8 +150,9 @@ def opened(client: Client, memory: Memory, page: str = "", query: str = "") -> C
 @pytest.mark.parametrize("query", ["", "?view=rendered"])
 def test_equal_lines_cost_no_more_than_different_ones(store: MemoryStore, alice: User, query: str) -> None:
     client = signed_in(alice)
-    equal = write(store, "/equal.md", "- same\n" * MANY)
-    different = write(store, "/different.md", "".join(f"- {number}\n" for number in range(MANY)))
+    lines = MANY if LONG else MANY // 4
+    equal = write(store, "/equal.md", "- same\n" * lines)
+    different = write(store, "/different.md", "".join(f"- {number}\n" for number in range(lines)))
     spent = quickest(opened(client, equal, query=query))
     assert spent < 5 * quickest(opened(client, different, query=query))
     assert spent < WITHIN
