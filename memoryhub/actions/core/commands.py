@@ -331,7 +331,7 @@ _ALL = (
     Command("create_agent", _("created the agent “%(name)s”"), scope=Scope.HUB),
     Command("edit_agent", _("changed the agent %(agent)s: %(changes)s"), scope=Scope.HUB),
     Command("issue_key", _("issued the key %(key)s to %(agent)s: %(access)s in %(stores)s"), scope=Scope.HUB),
-    Command("revoke_key", _("revoked the key %(key)s (…%(hint)s) of %(agent)s"), scope=Scope.HUB),
+    Command("revoke_key", _("revoked the key %(key)s of %(agent)s"), scope=Scope.HUB),
     Command("refused", _REFUSED, _REFUSED, scope=Scope.HUB, by_agents=True),
     Command("refused_more", _REFUSED_MORE, _REFUSED_MORE, scope=Scope.HUB, by_agents=True),
     # The hub

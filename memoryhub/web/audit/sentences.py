@@ -5,11 +5,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from django.db.models import Model
 from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import ids as ids_of
 from memoryhub.actions.core.commands import COMMANDS, Command
-from memoryhub.models import Agent, AuditEntry, Door, MemoryStore, Pause
+from memoryhub.models import Agent, AuditEntry, Door, Import, Key, MemoryStore, Pause, Session, User
 from memoryhub.text import keeping
 from memoryhub.web.audit import settings_changed as changed
 from memoryhub.web.common import kinds
@@ -31,14 +32,26 @@ def told_of(input: str | None) -> dict[str, Any]:
 
 
 def names_in(inputs: Iterable[Told]) -> dict[str, str]:
-    """Return the names of the agents and stores whose ids are in some inputs."""
+    """Return the names of what is named by its id in some inputs, with a query for each kind of thing."""
     values = [value for told in inputs for value in told.values()]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    ids = {item for item in flat if isinstance(item, str) and item.startswith((ids_of.AGENT, ids_of.MEMORY_STORE))}
-    if not ids:
-        return {}
-    agents, stores = Agent.objects.filter(pk__in=ids), MemoryStore.objects.filter(pk__in=ids)
-    return dict(agents.values_list("id", "name")) | dict(stores.values_list("id", "name"))
+    names: dict[str, str] = {}
+    for start, (model, name_of) in _NAMED_BY_ID.items():
+        ids = {item for item in flat if isinstance(item, str) and item.startswith(start)}
+        if ids:
+            names |= {row.pk: name for row in model._default_manager.filter(pk__in=ids) if (name := name_of(row))}
+    return names
+
+
+_NAMED_BY_ID: dict[str, tuple[type[Model], Callable[[Any], str]]] = {
+    ids_of.AGENT: (Agent, lambda agent: agent.name),
+    ids_of.MEMORY_STORE: (MemoryStore, lambda store: store.name),
+    ids_of.KEY: (Key, lambda key: f"{key.name} (…{key.hint})" if key.name else f"…{key.hint}"),
+    ids_of.USER: (User, lambda user: user.name or user.email),
+    ids_of.SESSION: (Session, lambda session: session.name),
+    ids_of.IMPORT: (Import, lambda job: job.name),
+}
+"""The models of ids by their prefix, and the name of a row; empty if it has none."""
 
 
 def words_of(entry: AuditEntry, told: Told, names: Mapping[str, str]) -> str:
