@@ -23,6 +23,9 @@ LOOK_BACK = 500
 MOST = 1000
 """The most versions that one act decides."""
 
+TOGETHER = 100
+"""How many memories are asked at once for their earlier versions: the store is locked meanwhile."""
+
 FLAGS = (Decision.FLAGGED, Decision.UNFLAGGED)
 
 
@@ -123,9 +126,24 @@ def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]
             waiting[version.pk] = version.memory_id
             if version.memory_id not in last or last[version.memory_id].number < version.number:
                 last[version.memory_id] = version
-    for version in last.values():
-        waiting |= dict(earlier_than(version).values_list("pk", "memory_id"))
+    for some in in_parts(sorted(last.values(), key=lambda version: version.number), TOGETHER):
+        waiting |= _earlier_than_each(store_id, {version.memory_id: version.number for version in some})
     return sorted((memory, version) for version, memory in waiting.items())
+
+
+def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]:
+    """Return the memories, by version, of the versions that are approved together with these numbers of memories.
+
+    The versions of each memory between the lowest and the highest number are read, so the numbers should be near each
+    other.
+    """
+    numbers = {"number__gte": min(last.values()) - LOOK_BACK, "number__lt": max(last.values())}
+    found = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=list(last), **numbers).unreviewed()
+    return {
+        pk: memory
+        for pk, memory, number in found.values_list("pk", "memory_id", "number")
+        if last[memory] - LOOK_BACK <= number < last[memory]
+    }
 
 
 def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[str, object]:

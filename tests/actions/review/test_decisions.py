@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.history import revert
@@ -228,6 +230,33 @@ def test_approving_many_takes_the_earlier_ones_and_leaves_what_is_decided(caller
     assert len(done.versions) == 3
     assert states(memory) == ["approved"] * 3
     assert decisions.approve_many(caller.store.id, [other.head_id], by(alice)) is None
+    assert is_right(caller.store)
+
+
+def test_approving_many_asks_together_and_takes_only_what_is_earlier_in_each_memory(
+    caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decisions, "LOOK_BACK", 2)
+    asked, decided = [], []
+    for count in (2, 12):
+        chosen = []
+        for number in range(count):
+            path = f"/of-{count}/{number}.md"
+            memory = caller.create(path, "0\n")
+            for text in range(4):
+                caller.replace(path, f"{text}\n", f"{text + 1}\n")
+            versions = list(MemoryVersion.objects.of_memory(memory).order_by("number"))
+            chosen.append(versions[1 + 2 * (number % 2)].pk)
+        with CaptureQueriesContext(connection) as captured:
+            done = decisions.approve_many(caller.store.id, chosen, by(alice))
+        asked.append(len(captured))
+        decided.append(done and len(done.versions))
+        approved = [states(memory) for memory in Memory.objects.filter(path__startswith=f"/of-{count}/")]
+        assert sorted(map(str, approved)) == sorted(
+            str([*["unreviewed"] * first, *["approved"] * (last - first), *["unreviewed"] * (5 - last)])
+            for first, last in [(0, 2), (1, 4)] * (count // 2)
+        )
+    assert asked[0] == asked[1] and decided == [5, 30]
     assert is_right(caller.store)
 
 
