@@ -14,6 +14,7 @@ from memoryhub import ids
 from memoryhub.actions.review import assignments, decisions
 from memoryhub.actions.review.verbs import FLAG, UNFLAG, WHO
 from memoryhub.models import MemoryStore, MemoryVersion, Review
+from memoryhub.templatetags.visible import isolated
 from memoryhub.web.common.access import act, in_store
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import see_other
@@ -40,7 +41,7 @@ class FlagForm(forms.Form):
         """`may_assign`: a version of the memory awaits review, so that a colleague can be asked."""
         super().__init__(data)
         if may_assign:
-            people = [(user.pk, str(user)) for user in assignments.reviewers(store_id)]
+            people = [(user.pk, isolated(str(user))) for user in assignments.reviewers(store_id)]
             cast(forms.ChoiceField, self.fields["to"]).choices = [("", _("no one in particular")), *people]
         else:
             del self.fields["to"]
