@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.server import Agent, Server
-from tests.long import tried
+from tests.long import LONG, tried
 
 pytestmark = pytest.mark.usefixtures("audit_is_right")
 
@@ -142,7 +142,7 @@ def test_directories_moved_and_deleted_by_many_at_once_stay_whole(server: Server
 
     def work(number: int) -> None:
         agent, other = agents[number], (number + 1) % 4
-        for count in range(40):
+        for count in range(40 if LONG else 15):
             id, here = f"{number}-{count}", f"/memories/{number % 4}"
             agent.call(f"{id}-a", command="create", path=f"{here}/x/{id}.md", file_text=id)
             agent.call(f"{id}-b", command="rename", old_path=here, new_path=f"/memories/{other}/moved-{id}")

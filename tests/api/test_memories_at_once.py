@@ -8,11 +8,12 @@ import pytest
 
 from tests.api.server import Agent, Server
 from tests.api.test_concurrency import together
+from tests.long import LONG
 
 pytestmark = pytest.mark.usefixtures("audit_is_right")
 
 CLIENTS = 8
-LINES = 12
+LINES = 12 if LONG else 6
 
 
 class Client:
