@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import models
+from pytest_django import DjangoDbBlocker
 
 from memoryhub import chain
 from memoryhub.actions.accounts import keys_and_roles, people
@@ -25,6 +26,7 @@ from memoryhub.actions.webhooks.manage import WebhookSettings
 from memoryhub.limits import COLUMNS
 from memoryhub.models import (
     HUB,
+    Access,
     Agent,
     AuditChain,
     Door,
@@ -46,7 +48,7 @@ from memoryhub.models import (
     Webhook,
 )
 from memoryhub.models.sealed import Sealed, SealedQuerySet
-from tests.fixtures import AT, BY
+from tests.fixtures import AT, BY, new_person
 from tests.long import LONG
 from tests.tampering import cells, edited, undone
 from tests.web.history.versions import Caller
@@ -58,9 +60,33 @@ LATER = AT + timedelta(days=90)
 SEALED = sorted(seals.kinds().values(), key=lambda model: model.__name__)
 
 
+@pytest.fixture(scope="module")
+def governed_once(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> str:
+    """The id of a store of `govern`."""
+    with django_db_blocker.unblock():
+        return govern().pk
+
+
 @pytest.fixture
-def governed(store: MemoryStore, key: str, alice: User, bob: User, superuser: User) -> MemoryStore:
+def governed(governed_once: str, db: None) -> MemoryStore:
+    """That store, whose rows are as they were when the test ends."""
+    return MemoryStore.objects.get(pk=governed_once)
+
+
+@pytest.fixture
+def bob(governed: MemoryStore) -> User:
+    """A person with a role in that store."""
+    return User.objects.get(name="Bob")
+
+
+def govern() -> MemoryStore:
     """A store and a hub with a row of everything that governs, made and then changed by the acts of the hub."""
+    store = stores.create_store(stores.StoreSettings(name="Support"), **BY)
+    alice, bob, _ = (new_person(name, is_superuser=name == "Root") for name in ("Alice", "Bob", "Root"))
+    for person, role in ((alice, Role.ADMIN), (bob, Role.VIEWER)):
+        keys_and_roles.set_role(store, person, role, **BY)
+    agent = keys_and_roles.create_agent("Support bot", **BY)
+    _, key = keys_and_roles.issue_key(agent, stores=[store], access=Access.WRITE, **BY)
     act = Act(Actor.person(alice), Door.WEB, AT, note="because")
     rules.save_rules(store.pk, {"email": "flag"}, act)
     rules.save_rules(None, {"card": "flag"}, act)
