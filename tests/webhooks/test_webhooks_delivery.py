@@ -9,6 +9,7 @@ import pytest
 import standardwebhooks
 from django.utils import timezone
 
+from memoryhub.actions.core import plans
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.review import decisions
@@ -285,6 +286,23 @@ def test_what_an_undo_reverts_and_flags_is_told_like_every_other_decision(
     assert told == {
         "review.reverted": [{"id": bad.memory_id, "memory_version_id": bad.pk}],
         "review.flagged": [{"id": later.memory_id, "memory_version_id": later.pk}],
+    }
+
+
+def test_an_undo_tells_of_all_that_it_reverts_also_if_its_entry_has_only_their_number(
+    hub: Hub, there: Receiver, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "MOST_NAMED", 2)
+    write(hub, "/a.md", "/b.md", "/c.md")
+    webhook(hub.store, there.url, ["review.reverted"], at=world.now)
+    bad = list(MemoryVersion.objects.filter(store=hub.store, path__in=["/a.md", "/b.md", "/c.md"]))
+    versions = [version.pk for version in bad]
+    plan = apply_plan.undo_plan(hub.store.pk, versions)
+    apply_plan.undo(hub.store.pk, versions, {}, plan.digest, act(world.now))
+    world.deliver()
+    (event,) = [json.loads(one.body)["data"] for one in there.arrived]
+    assert {one["memory_version_id"]: one["id"] for one in event["memories"]} == {
+        version.pk: version.memory_id for version in bad
     }
 
 

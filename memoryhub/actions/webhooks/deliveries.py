@@ -22,10 +22,12 @@ from memoryhub.models import (
     HUB,
     AuditChain,
     AuditEntry,
+    Decision,
     Delivery,
     Finding,
     Import,
     MemoryVersion,
+    Review,
     ReviewState,
     Run,
     Webhook,
@@ -41,6 +43,9 @@ _TELLING = [
     *(command for command, event in commands.EVENTS.items() if event in webhook_events.TELLING),
     *commands.FURTHER_EVENTS,
 ]
+
+_DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.FLAGGED}
+"""The decisions of the further events."""
 
 ROWS = 12
 """About the most deliveries of one transaction, unless a single entry needs more: tool calls wait for it."""
@@ -259,7 +264,7 @@ def _entries(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entr
     versions = _versions(chain, after, end) if rows else {}
     findings = _findings(chain, after, end, versions) if "finding.opened" in names else {}
     inputs = {row[0]: _told(row[-1]) for row in rows if row[-1] is not None}
-    further = {row[0]: _further(row[5], inputs.get(row[0])) for row in rows}
+    further = {row[0]: _further(chain, row[0], row[5], inputs.get(row[0])) for row in rows}
     memories = _memories(chain, inputs, further)
     for seq, at, kind, actor, session, command, memory, version, _ in rows:
         told = inputs.get(seq)
@@ -324,10 +329,17 @@ def _named(told: Mapping[str, Any] | None) -> list[str]:
     return _ids_in(told, "versions")
 
 
-def _further(command: str | None, told: Mapping[str, Any] | None) -> dict[str, list[str]]:
-    """Return {further event: the versions that it concerns}; no versions if the entry has only their number."""
+def _further(chain: str, seq: int, command: str | None, told: Mapping[str, Any] | None) -> dict[str, list[str]]:
+    """Return {further event: the versions that it concerns}."""
     fields = commands.FURTHER_EVENTS.get(command or "", {})
-    return {event: _ids_in(told, name) for name, event in fields.items() if (told or {}).get(name)}
+    given = {name: event for name, event in fields.items() if (told or {}).get(name)}
+    return {event: _ids_in(told, name) or _decided(chain, seq, event) for name, event in given.items()}
+
+
+def _decided(chain: str, seq: int, event: str) -> list[str]:
+    """Return the versions that an entry decided about, if its input has only their number."""
+    decided = Review.objects.of_entry(chain, seq).filter(decision=_DECISIONS[event])
+    return list(decided.order_by("id").values_list("version_id", flat=True))
 
 
 def _ids_in(told: Mapping[str, Any] | None, name: str) -> list[str]:
