@@ -6,6 +6,8 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
+from memoryhub.database import planner
+
 CHUNK = 5_000
 
 Row = Sequence[Any]
@@ -74,6 +76,7 @@ def loading(*tables: type[models.Model]) -> Iterator[None]:
             for model in tables:
                 for index in model._meta.indexes:
                     editor.add_index(model, index)
+        planner.tell(connection.alias)  # SQLite forgot the statistics of the indexes that were dropped
     finally:
         if sqlite:
             _pragmas("journal_mode=WAL", "synchronous=FULL", "cache_size=-65536")

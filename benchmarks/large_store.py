@@ -1,10 +1,12 @@
 """Makes a hub with one large memory store, as if agents had worked in it for ninety days.
 
     .venv/bin/python -m benchmarks.large_store DIRECTORY [--memories 100000] [--versions 1000000] [--entries 2000000]
+        [--copies 1]
 
 DIRECTORY becomes the hub's data directory; DATABASE_URL chooses the database, which must be empty. Rows are written in
 bulk, bypassing the actions, with a valid chain. Reviewers' decisions have entries, but without the commitments of the
-hub's own decisions, so `verify_audit` may complain about review states.
+hub's own decisions, so `verify_audit` may complain about review states. With `--copies 100`, only a hundredth of the
+store is written in this way, and SQLite copies it, with a chain that does not verify.
 """
 
 import argparse
@@ -33,21 +35,26 @@ def prepare(directory: Path) -> None:
     django.setup()
 
 
-def make(size: "Size", now: datetime, seed: int = 1) -> "MemoryStore":
+def make(size: "Size", now: datetime, seed: int = 1, copies: int = 1) -> "MemoryStore":
     """Make people, agents and stores through the actions, then ninety days of the large store in bulk."""
     from benchmarks.bulk import Bulk, loading
+    from benchmarks.copies import MODELS, copy
+    from benchmarks.found import add_findings
     from benchmarks.ledger import Ledger
     from benchmarks.story import DAYS, Story
     from memoryhub.actions import figures
-    from memoryhub.models import AuditEntry, Memory, MemoryText, MemoryVersion, Review, Session
 
     start = now - timedelta(days=DAYS)
     store, cast = _stage(start - timedelta(days=1), seed)
-    with loading(AuditEntry, MemoryVersion, Memory, MemoryText, Review, Session):
+    with loading(*MODELS):
         ledger = Ledger(Bulk(), store, tokens_from=now - timedelta(days=7))
         Story(size, cast, ledger, start, now, seed).tell()
     while not figures.catch_up(100):
         pass
+    if copies > 1:
+        with loading(*MODELS):
+            copy(store, copies)
+    add_findings(store)
     figures.make_lists(now)
     return store
 
@@ -92,6 +99,7 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=100_000)
     parser.add_argument("--versions", type=int, default=1_000_000)
     parser.add_argument("--entries", type=int, default=2_000_000)
+    parser.add_argument("--copies", type=int, default=1, help="on SQLite, the number of copies that make up the store")
     arguments = parser.parse_args()
     prepare(arguments.directory.resolve())
     from django.core.management import call_command
@@ -104,7 +112,9 @@ def main() -> None:
     if MemoryStore.objects.exists():
         sys.exit("The hub has stores already: give a directory, and on PostgreSQL a database, that is empty.")
     began = time.monotonic()
-    store = make(Size(arguments.memories, arguments.versions, arguments.entries), timezone.now())
+    copies = arguments.copies
+    size = Size(arguments.memories // copies, arguments.versions // copies, arguments.entries // copies)
+    store = make(size, timezone.now(), copies=copies)
     print(f"{store.id} in {time.monotonic() - began:.0f} s; sign in as {ADMIN} with “{PASSWORD}”")
 
 

@@ -59,6 +59,7 @@ MEMORY = (
     *(memory(route, name) for name in ("typical", "handbook", "in_wide", "in_deep", "moved") for route in (
         "memory", "versions",
     )),
+    *(memory(route, name) for name in ("diary", "popular") for route in ("memory", "versions")),
     memory("memory", "typical", "?view=rendered", "typical, rendered"), memory("memory", "trashed"),
     *(memory(route, "typical") for route in ("edit_memory", "rename_memory", "delete_memory")),
     memory("versions", "handbook", "?before=250", "handbook, middle"),
@@ -117,6 +118,7 @@ EXPOSURE = (
     memory("blame", "handbook", bound=BLAME, against="memory: handbook"),
     memory("blame", "handbook", called="handbook, small"), memory("blame", "in_wide"), memory("blame", "moved"),
     memory("readers", "typical"), memory("readers", "typical", "?version=12&line=5", "a line of typical"),
+    memory("readers", "diary"), memory("readers", "popular"),
     memory("readers", "handbook"), memory("readers", "handbook", "?version=250&line=900", "a line of handbook"),
     store("store_sessions"), store("store_sessions", "?before={session}", "store_sessions: before"),
     store("store_sessions", "?after={session}", "store_sessions: after"),
@@ -130,14 +132,16 @@ TIME = (
     store("moments"), store("moments", "?at={day_45}", "moments: a day", status=(200, 302)),
     *(moment("moment", seq) for seq in ("first", "quarter", "middle", "last")),
     *(moment("moment_directory", "middle", called=place, path=place) for place in ("wide", "many", "deep", "small")),
-    *(moment("moment_memory", "middle", called=name, memory_id=name) for name in ("typical", "handbook", "moved")),
+    *(moment("moment_memory", "middle", called=name, memory_id=name) for name in (
+        "typical", "handbook", "moved", "diary", "popular",
+    )),
     store("changes", "?from={before_last}&to={last}"), store("changes", "?from={quarter}&to={middle}", "changes: many"),
     moment("restore_moment", "before_last"), moment("restore_moment", "middle", "?path=/reference", "a directory"),
     moment("restore_moment", "middle", "?memory={typical}", "a memory"),
     Line("undo_session", "undo_session", {"store_id": "store", "session_id": "session"}),
     Line("undo_entry", "undo_entry", {"store_id": "store", "seq": "an_edit"}),
     Line("undo_entry: a move", "undo_entry", {"store_id": "store", "seq": "a_move"}),
-    version("undo_version", "typical_middle"),
+    *(version("undo_version", name) for name in ("typical_middle", "diary_middle", "popular_first")),
 )  # fmt: skip
 
 NEWS = (
@@ -160,6 +164,12 @@ REVIEW = (
     page("decided"), page("review_news", "?since=1", "review_news: many"),
     page("findings"), page("findings", who=ADA, called="findings (all)"), store("store_findings"),
     page("findings", "?q=kind:card path:{wide_path}/", "findings: kind and path"), store("rules"),
+    *(page("findings", f"?{words}", f"findings: {words}", who=ADA) for words in (
+        "state=resolved", "state=dismissed", "q=kind:email", "q=group:poison",
+    )),
+    *(Line(f"take_out: {name}", "take_out", {"store_id": "store", "finding_id": name}) for name in (
+        "of_handbook", "of_diary",
+    )),
     page("hub_rules", who=ADA),
     memory("flag", "typical"),
     Line("undo_decision", "undo_decision", {"store_id": "store", "seq": "a_decision"}),
@@ -207,7 +217,6 @@ NOT_PAGES = {
     "delete_webhook": "one row by its id", "delivery": "one row by its id",
     "guide": "a document of the checkout, and no rows",
     "first_call": "a key by its id, and few entries of its agent",
-    "take_out": "a finding by its id, a comparison of two texts, and the readers as undo_session",
     "retention_pattern": "a bounded part of a form", "run": "one row by its id, and a page of its items",
 } | dict.fromkeys((
     "hide_first_steps", "undo_decisions",

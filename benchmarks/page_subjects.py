@@ -6,11 +6,12 @@ from urllib.parse import quote
 
 from benchmarks.large_store import STORE
 from benchmarks.phrases import WIDE
-from benchmarks.story import DAYS, HANDBOOK, MOVED, TYPICAL
+from benchmarks.story import DAYS, DIARY, HANDBOOK, MOVED, POPULAR, TYPICAL
 from memoryhub.models import (
     Agent,
     AuditEntry,
     Directory,
+    Finding,
     Key,
     Memory,
     MemoryStore,
@@ -34,12 +35,14 @@ def subjects() -> dict[str, str]:
 
 def _memories(store: MemoryStore) -> dict[str, str]:
     memories = Memory.objects.filter(store=store)
-    live = {"handbook": HANDBOOK, "typical": TYPICAL, "moved": MOVED}
+    live = {"handbook": HANDBOOK, "typical": TYPICAL, "moved": MOVED, "diary": DIARY, "popular": POPULAR}
     found = {name: memories.at(path).get().id for name, path in live.items()}
-    for name in ("handbook", "typical"):
+    for name in ("handbook", "typical", "diary", "popular"):
         versions = list(MemoryVersion.objects.filter(store=store, memory=found[name]).order_by("number"))
         ends = (("first", versions[0]), ("middle", versions[len(versions) // 2]), ("last", versions[-1]))
         found |= {f"{name}_{end}": version.id for end, version in ends}
+    for name in ("handbook", "diary"):
+        found[f"of_{name}"] = Finding.objects.of_memory(store.id, found[name]).newest()[0].id
     trash = list(memories.in_trash().order_by("-deleted_at", "-id").values_list("id", flat=True))
     middle = trash[min(len(trash) // 2, len(trash) - 110)]
     found |= {"trashed": middle, "trash_middle": middle, "trash_last": trash[-20]}

@@ -224,11 +224,13 @@ def report(found: Sequence[Found]) -> None:
 # ------------------------------------------------------------------------------------------------ the command
 
 
-def made(directory: Path, size: Sequence[int], environment: dict[str, str]) -> Path:
-    """Return a hub's data directory with a store of this size, making it first if necessary."""
+def made(directory: Path, size: Sequence[int], environment: dict[str, str], copies: int = 1) -> Path:
+    """Return a hub's data directory with a store of this size, making it first if necessary, of copies if more than
+    one."""
     if not (directory / "made").exists():
         amounts = zip(("--memories", "--versions", "--entries"), map(str, size), strict=True)
         options = [word for pair in amounts for word in pair]
+        options += ["--copies", str(copies)]
         command = [sys.executable, "-m", "benchmarks.large_store", str(directory), *options]
         subprocess.run(command, check=True, env=os.environ | environment)
         (directory / "made").touch()
@@ -272,8 +274,9 @@ def main() -> None:
 def _measure(arguments: argparse.Namespace, directory: Path) -> None:
     environments = _environments(arguments)
     sizes = {"small": arguments.small, "large": arguments.large}
+    copies = {"small": 1, "large": 1 if arguments.database_url else arguments.large[2] // arguments.small[2]}
     hubs = {
-        size: Hub(made(directory / size, amount, environments[size]), environments[size], arguments.clock)
+        size: Hub(made(directory / size, amount, environments[size], copies[size]), environments[size], arguments.clock)
         for size, amount in sizes.items()
     }
     lines = [line for line in LINES if arguments.only in line.label or line.label == TRIVIAL]

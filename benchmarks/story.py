@@ -18,6 +18,8 @@ from memoryhub.protocol import paths
 
 DAYS = 90
 HANDBOOK, TYPICAL, MOVED = "/handbook.md", "/reference/typical.md", "/reference/moved.md"
+DIARY, POPULAR = "/reference/diary.md", "/reference/popular.md"
+"""Two memories that grow with the store: one is written and read by turns, the other is read by many sessions."""
 HANDBOOK_VERSIONS = 500
 NEEDLES = (("quokka", 5), ("axolotl", 3), ("pangolin", 3))
 """Rare words, and how many memories have them: in their text, only in old versions, or only in the trash."""
@@ -67,6 +69,7 @@ class Story(Acts):
         self.left = {"created": size.memories + self.trashed, "deleted": self.trashed}
         self.runs: list[Run] = []
         self.large: Run | None = None
+        self.held: dict[str, tuple[Run, Made]] = {}
 
     # -------------------------------------------------------------------------------------------- the plan
 
@@ -81,7 +84,7 @@ class Story(Acts):
                 planned.popleft()[1]()
             else:
                 self._something()
-        for run in [*self.runs, *([self.large] if self.large else [])]:
+        for run in [*self.runs, *([self.large] if self.large else []), *(run for run, _ in self.held.values())]:
             self._end(run)
         self._review()
         ledger.close(self.memories)
@@ -101,6 +104,12 @@ class Story(Acts):
         for word, count in NEEDLES:
             for number in range(count):
                 yield next(everywhere(0.11, 0.12, number, count)), partial(self._needle, word, number)
+        for path, count, act in (
+            (DIARY, max(300, self.size.versions // 100), self._of_the_diary),
+            (POPULAR, max(120, self.size.versions // 1000), self._of_the_popular),
+        ):
+            for number in range(count):
+                yield next(everywhere(0.1, 0.97, number, count)), partial(act, path, number)
         told = self._new_run("ticket-7001")
         for number in range(40):
             yield next(everywhere(0.93, 0.9301, number, 40)), partial(self._scripted, told, number)
@@ -227,6 +236,33 @@ class Story(Acts):
 
     def _rare(self, by: By) -> None:
         self.view(by, self.chance.choice(self.live))
+
+    def _of_the_diary(self, path: str, number: int) -> None:
+        """Write or read the diary, in a new session after every twenty acts."""
+        run = self._visitor(path, every=20, number=number)
+        if number % 2:
+            self.view(run.by, self.held[path][1])
+        elif number:
+            self.edit(run.by, self.held[path][1])
+
+    def _of_the_popular(self, path: str, number: int) -> None:
+        """Read the popular memory in a new session."""
+        run = self._visitor(path, every=1, number=number)
+        if number:
+            self.view(run.by, self.held[path][1])
+
+    def _visitor(self, path: str, *, every: int, number: int) -> Run:
+        """Return the session of a memory's next act; the first of them creates the memory."""
+        if number == 0:
+            run = self._new_run()
+            self.held[path] = run, self.create(run.by, path, 30, subject=True)
+        elif number % every == 0:
+            run, memory = self.held[path]
+            self._end(run)
+            self.held[path] = self._new_run(), memory
+        run = self.held[path][0]
+        run.last = self.ledger.now
+        return run
 
     def _needle(self, word: str, number: int) -> None:
         by = self._run().by

@@ -2,18 +2,21 @@
 
 import json
 import os
-import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from django.db import connection
 
+from benchmarks.large_store import STORE
 from benchmarks.page_line import TRIVIAL
 from benchmarks.page_list import LINES
 from benchmarks.pages import Hub, made, without_a_line
+from memoryhub.database.planner import STATISTICS
 
 pytestmark = pytest.mark.skipif(
     connection.vendor != "sqlite", reason="its hubs are on SQLite, whatever the tests are on"
@@ -21,15 +24,16 @@ pytestmark = pytest.mark.skipif(
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY = (400, 2_500, 5_000)
+COPIES = 3
 OWN = {"DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "memoryhub.settings"}
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `--keep` names, with both hubs; one is a copy of the other."""
+    """What `--keep` names, with both hubs; the store of the large one consists of three copies."""
     kept = tmp_path_factory.mktemp("pages")
     made(kept / "small", TINY, OWN)
-    shutil.copytree(kept / "small", kept / "large")
+    made(kept / "large", tuple(COPIES * amount for amount in TINY), OWN, COPIES)
     return kept
 
 
@@ -71,3 +75,37 @@ def test_the_chain_is_true_and_so_is_all_that_is_derived_but_review_states(direc
     told = [line for line in printed.splitlines() if "checkpoints: there are none" not in line]  # nobody served it
     complaints = [line for line in told if not line.endswith(" entries")]
     assert all("review state" in line for line in complaints), complaints
+
+
+UNTRUE = (
+    "memory m where version_count <> (select count(*) from memoryhub_memoryversion v where v.memory_id = m.id)",
+    "memory m where (select superseded_seq from memoryhub_memoryversion v where v.id = head_id) is not null",
+    "memory m join memoryhub_directory d on d.id = directory_id where d.path || '/' || m.name <> m.path",
+    "memoryversion v where text_id not in (select id from memoryhub_memorytext t where t.memory_id = v.memory_id)",
+    "memoryversion v join memoryhub_auditentry e on e.chain = store_id and e.seq = v.seq where e.version <> v.id",
+    ("memoryversion v join memoryhub_memoryversion w using (memory_id)"
+    " where w.number = v.number + 1 and v.superseded_seq <> w.seq"),
+    ("directory d where path = '' and memory_count <>"
+    " (select count(*) from memoryhub_memory m where m.store_id = d.store_id and deleted_at is null)"),
+)  # fmt: skip
+"""What no row of a table may be."""
+
+
+def test_a_store_of_copies_is_as_large_and_its_counters_are_true(directory: Path) -> None:
+    def asked(size: str, query: str) -> object:
+        with closing(sqlite3.connect(directory / size / "memoryhub.sqlite3")) as connection:
+            return connection.execute(query).fetchall()
+
+    of_chain = f"memoryhub_auditentry where chain = (select id from memoryhub_memorystore where name = '{STORE}')"
+    entries = f"select count(*) > {COPIES} * {TINY[2]} * 0.8, count(*) = max(seq), min(seq) from {of_chain}"
+    assert asked("large", entries) == [(True, True, 1)]
+    for untrue in UNTRUE:
+        for size in ("small", "large"):
+            assert asked(size, f"select count(*) from memoryhub_{untrue}") == [(0,)], (size, untrue)
+
+
+def test_the_planner_knows_the_statistics_of_every_index_that_is_made_again(directory: Path) -> None:
+    for size in ("small", "large"):
+        with closing(sqlite3.connect(directory / size / "memoryhub.sqlite3")) as connection:
+            known = set(connection.execute("select tbl, idx from sqlite_stat1"))
+        assert known == {(table, index) for table, indexes in STATISTICS.items() for index in indexes}
