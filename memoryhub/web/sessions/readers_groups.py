@@ -1,8 +1,9 @@
 """The readers of a version: the sessions whose calls saw it, and what each wrote afterwards."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, Q
@@ -72,10 +73,12 @@ def groups(readers: Mapping[Who, Sequence[Seen]], store: MemoryStore, user: User
     """Return one group for each reader, in their order. Each has at most `most` writes."""
     sessions = Session.objects.select_related("agent").in_bulk([who.session for who in readers if who.session])
     elsewhere = other_stores(sessions, store, user)
-    return [
+    found = [
         _group(seen, sessions.get(who.session or ""), store, elsewhere.get(who.session or "", ()), most)
         for who, seen in readers.items()
     ]
+    numbered = iter(with_numbers([write for group in found for write in group.written]))
+    return [replace(group, written=list(islice(numbered, len(group.written)))) for group in found]
 
 
 def _group(
@@ -90,7 +93,7 @@ def _group(
             found, cut = writes_after(place, session.pk, since.at, bound, most - len(written))
             written += found
             more = more or cut
-    return Group(seen[:SHOWN], max(0, len(seen) - SHOWN), since, session, with_numbers(written), more)
+    return Group(seen[:SHOWN], max(0, len(seen) - SHOWN), since, session, written, more)
 
 
 def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
@@ -102,10 +105,12 @@ def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> d
     for session in sessions:
         any_of_them |= Q(Exists(acts.filter(session=session)))
     found = list(MemoryStore.objects.visible_to(user).exclude(pk=store.pk).filter(any_of_them).by_name()[:OTHER_STORES])
-    return {
-        session: [s for s in found if AuditEntry.objects.of_chain(s.pk).of_session(session).exists()]
-        for session in (sessions if found else ())
-    }
+    acted: dict[str, list[MemoryStore]] = {}
+    for other in found:
+        here = AuditEntry.objects.of_chain(other.pk).filter(session=OuterRef("pk"))
+        for session in Session.objects.filter(Exists(here), pk__in=sessions).values_list("pk", flat=True):
+            acted.setdefault(session, []).append(other)
+    return acted
 
 
 def writes_after(

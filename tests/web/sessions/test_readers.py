@@ -6,7 +6,9 @@ from itertools import count
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
@@ -227,6 +229,24 @@ def test_what_a_session_wrote_in_other_stores_is_shown_to_those_who_may_see_them
     assert "/spread.md" in body and "in Elsewhere" in body and "/before.md" not in body
     keys_and_roles.set_role(other, bob, Role.VIEWER, **BY)
     assert "/spread.md" in readers(bob, memory).content.decode()
+
+
+def test_each_further_session_costs_one_query_in_every_store_where_it_acted(
+    caller: Caller, agent: Agent, superuser: User
+) -> None:
+    other = stores.create_store(stores.StoreSettings(name="Elsewhere"), **BY)
+    secret = keys_and_roles.issue_key(agent, stores=[other], access=keys_and_roles.Access.WRITE, **BY)[1]
+    memory, there = caller.create("/a.md", "poison\n"), Caller(other, secret, at=caller.at)
+    counts: list[int] = []
+    for number in range(12):
+        view(caller, "/a.md", f"reader-{number}")
+        there.at, there.session = caller.at, f"reader-{number}"
+        there.create(f"/{number}.md", "poison\n")
+        caller.at = there.at
+        with CaptureQueriesContext(connection) as queries:
+            assert f"/{number}.md" in readers(superuser, memory).content.decode()
+        counts.append(len(queries))
+    assert counts[-1] - counts[1] == 2 * 10
 
 
 def test_calls_without_a_session_are_listed_by_agent(caller: Caller, bob: User) -> None:
