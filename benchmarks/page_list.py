@@ -170,6 +170,8 @@ REVIEW = (
     *(Line(f"take_out: {name}", "take_out", {"store_id": "store", "finding_id": name}) for name in (
         "of_handbook", "of_diary",
     )),
+    store("path_rules"), store("path_rules", "?path={typical_path}&verb=edit", "path_rules: which decides"),
+    store("edit_path_rules", who=ADA),
     page("hub_rules", who=ADA),
     memory("flag", "typical"),
     Line("undo_decision", "undo_decision", {"store_id": "store", "seq": "a_decision"}),

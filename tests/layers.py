@@ -11,7 +11,8 @@ BESIDE = -1
 """The client runs in other people's programs: beside the server, without Django."""
 
 LAYERS = {
-    "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "webhook_rules": PURE, "transfer": PURE,
+    "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "path_rules": PURE,
+    "webhook_rules": PURE, "transfer": PURE,
     "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
     "models": DATA, "migrations": DATA, "database": DATA,
     "proxies": PURE, "tree_map": PURE, "sessions": SHELL,
@@ -41,7 +42,7 @@ ROOMS = {
     "web": {
         "common": "", "agents": "", "retention": "", "transfer": "", "webhooks": "", "background": "",
         "accounts": "agents", "stores": "accounts agents dashboards",
-        "audit": "retention", "dashboards": "audit", "search": "audit",
+        "audit": "retention", "path_rules": "retention", "dashboards": "audit", "search": "audit",
         "memories": "agents audit retention transfer",
         "history": "audit memories", "erasure": "history", "sessions": "audit history",
         "undo": "history sessions",

@@ -87,7 +87,8 @@ class Governed(Sealed):
 class MemoryStore(Governed):
     """A tree of memories with its settings and counters. `updated_at` changes with its settings, not with its memories.
 
-    A store with `deleted_at` is invisible to everyone, and its rows are being removed.
+    `path_rules` say what agents may change (see the package `path_rules`). A store with `deleted_at` is invisible to
+    everyone, and its rows are being removed.
     """
 
     HOME: ClassVar = "id"
@@ -101,6 +102,7 @@ class MemoryStore(Governed):
     updated_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True)
     overwrite_on_create = models.BooleanField(default=False)
+    path_rules = PlainJSONField(default=list)
     memory_count = models.BigIntegerField(default=0)
     total_bytes = models.BigIntegerField(default=0)
     deleted_at = models.DateTimeField(null=True)

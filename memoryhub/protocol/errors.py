@@ -23,3 +23,7 @@ class PathConflict(ToolError):
 
 class PreconditionFailed(ToolError):
     """The memory's text differs from the one that a write expects."""
+
+
+class RefusedByRule(ToolError):
+    """A path rule of the store refuses the change to this agent."""

@@ -237,6 +237,18 @@ def frozen(path: str, reason: str) -> str:
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 
+REFUSED = {"create": "created", "edit": "changed", "delete": "deleted", "rename": "renamed"}
+"""The word for each change that a path rule can refuse."""
+
+
+def refused_by_rule(path: str, change: str, reason: str) -> str:
+    """Return the error for a change that a path rule refuses to an agent. `reason` is a person's text on one line, or
+    empty."""
+    return f"Error: {ROOT}{path} may not be {REFUSED[change]} by this agent: " + (
+        reason or "a rule of this memory store refuses it."
+    )
+
+
 def memory_too_large(path: str, size: int, limit: int) -> str:
     return (
         f"Error: {ROOT}{path} would be {size} bytes; the limit of this memory store is {limit}. Split it or shorten it."

@@ -151,6 +151,13 @@ _ALL = (
         "delete_store", _("deleted the store “%(name)s”"), _("could not delete the store"),
         event="memory_store.deleted",
     ),
+    Command(
+        "edit_path_rules",
+        several=lambda n: ngettext(
+            "changed the path rules: there is now %(count)s", "changed the path rules: there are now %(count)s", n
+        ),
+        counts="after",
+    ),
     Command("set_role", (_("gave %(person)s the role %(role)s"), _("removed the role %(before)s from %(person)s"))),
     Command("share_view", _("shared the view “%(name)s” with the members of the store")),
     Command("rename_view", _("renamed the shared view “%(name)s” to “%(new_name)s”")),

@@ -143,7 +143,7 @@ SESSION_SEEN = Statement("update memoryhub_session set last_seen_at = %s where i
 
 _limits = ", ".join(f"coalesce(s.limit_{name}, h.limit_{name})" for name in Limits._fields)
 STORE = Statement(
-    "select s.archived_at is not null, s.overwrite_on_create, s.rules, h.rules,"
+    "select s.archived_at is not null, s.overwrite_on_create, s.path_rules, s.rules, h.rules,"
     f" {_limits},"
     " s.memory_count, s.total_bytes, c.last_seq, c.last_hash, c.bytes"
     " from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"

@@ -49,14 +49,15 @@ class StoredMemory(NamedTuple):
 class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
-    `rules` are JSON texts of the store and the hub. `kept_out` lists (kind, value) found so far, `clean` is a text
-    without any, `looked` what was found before the lock. If `asks`, a person must give a `reason` for flagged text.
+    `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value), `clean` is a text
+    without any, `looked` what was found before the lock. If `asks`, flagged text needs a `reason` of a person.
     """
 
     store: str
     act: Act
     archived: bool
     overwrite: bool
+    path_rules: str
     rules: tuple[str, str | None]
     limits: limits.Limits
     memories: int
@@ -100,12 +101,12 @@ def lock(store_id: str, act: Act) -> Tree:
     row = sql.one(sql.STORE, store_id)
     if row is None:
         raise NoSuchStore(store_id)
-    archived, overwrite, rules, hub_rules, *set_limits, memories, total_bytes, last_seq, last_hash, audit_bytes = row
+    archived, overwrite, path_rules, rules, hub_rules, *set_limits, memories, total, last_seq, last_hash, size = row
     if act.note:
         act = act._replace(note=ruling(rules, hub_rules).masked(act.note))
     return Tree(
-        store_id, act, bool(archived), bool(overwrite), (rules, hub_rules), _limits(set_limits), memories, total_bytes,
-        ChainHead(store_id, last_seq, last_hash, audit_bytes), sql.moment(act.at),
+        store_id, act, bool(archived), bool(overwrite), path_rules, (rules, hub_rules), _limits(set_limits), memories,
+        total, ChainHead(store_id, last_seq, last_hash, size), sql.moment(act.at),
     )  # fmt: skip
 
 
@@ -154,7 +155,7 @@ def memory_above(tree: Tree, path: str) -> str | None:
     return found[0][0] if found else None
 
 
-# ------------------------------------------------------------------------------------------------ changing memories
+# ----------------------------------------------------------------------------- changes, versions, directories
 
 
 def require_active(tree: Tree) -> None:
@@ -330,9 +331,6 @@ def set_text(tree: Tree, memory: str, text: str, size: int, sha256: str) -> None
 def mark_read(tree: Tree, memory: str) -> None:
     """Record that an agent read the memory's text in this act."""
     sql.run(sql.READ, tree.now, tree.seq, tree.store, memory)
-
-
-# ------------------------------------------------------------------------------------------------ versions, directories
 
 
 def add_version(

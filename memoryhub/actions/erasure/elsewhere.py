@@ -23,6 +23,7 @@ from memoryhub.models import (
     AuditEntry,
     Invitation,
     Key,
+    MemoryStore,
     MemoryVersion,
     RetentionPolicy,
     SavedView,
@@ -52,6 +53,7 @@ ELSEWHERE = (
     Place("key", lambda store: Key.objects.filter(stores=store).distinct(), ("name",)),
     Place("person", lambda store: User.objects.filter(memberships__store_id=store), ("name", "email")),
     Place("invitation", lambda store: Invitation.objects.filter(store_id=store), ("email",)),
+    Place("path_rules", lambda store: MemoryStore.objects.filter(pk=store), ("path_rules",), True),
     Place("hub_policy", lambda _: RetentionPolicy.objects.filter(store=None), ("name", "pattern")),
     Place(
         "origin", lambda store: MemoryVersion.objects.filter(store_id=store, origin__isnull=False), ("origin",), True

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from django.conf import settings
 
-from memoryhub.actions.core import holds, sql, sql_lists, tree
+from memoryhub.actions.core import holds, path_rules, sql, sql_lists, tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
@@ -20,6 +20,7 @@ from memoryhub.actions.memories import input_masking
 from memoryhub.actions.memories.api_requests import Asked, on_store
 from memoryhub.chain import moment
 from memoryhub.models import Memory
+from memoryhub.path_rules import Verb
 from memoryhub.protocol import paths, rendering, results, text
 from memoryhub.protocol.errors import PathConflict, PreconditionFailed, ToolError
 
@@ -191,6 +192,7 @@ def _find(store: Tree, memory_id: str) -> tuple[StoredMemory, MemoryTold]:
 def _create(store: Tree, path: str, content: str) -> tuple[MemoryTold, Record]:
     tree.require_active(store)
     require_free_path(store, path, results.already_exists(path), lambda above: results.cannot_create(path, above))
+    path_rules.require(store, Verb.CREATE, [path])
     place = findings.screen_path(store, path)
     screened = findings.screen(store, path, None, content)
     encoded = screened.text.encode()
@@ -231,6 +233,8 @@ def _changed(
     screened = _screened(store, memory, path, change.content)
     if path == memory.path and screened.text == memory.content:
         return told, record._replace(new_path=None, version=memory.head)
+    if screened.text != memory.content:
+        path_rules.require(store, Verb.EDIT, [memory.path])
     version, size, sha256 = _write(store, memory, path, screened)
     findings.note(store, memory.id, version, screened, place)
     made = told._replace(
@@ -276,6 +280,7 @@ def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> None:
     if path.startswith(old + "/"):
         raise PathConflict(results.inside_itself(old, path), old, memory.id)
     require_free_path(store, path, results.destination_exists(path), lambda up: results.cannot_rename(old, path, up))
+    path_rules.require_may_move(store, [(old, path)])
     holds.require_may_move(store, [(old, path)])
 
 
@@ -303,6 +308,7 @@ def _delete(store: Tree, memory_id: str, expected: str | None) -> tuple[None, Re
     try:
         if expected not in (None, memory.sha256):
             raise PreconditionFailed(results.precondition_failed(memory.path))
+        path_rules.require(store, Verb.DELETE, [memory.path])
         holds.require_free(store, [(memory.id, memory.path)])
     except ToolError as error:
         raise _Refused(record, error) from None

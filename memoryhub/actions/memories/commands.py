@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from memoryhub.actions.core import holds, sql, tree
+from memoryhub.actions.core import holds, path_rules, sql, tree
 from memoryhub.actions.core.audit import Record
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened
+from memoryhub.path_rules import Verb
 from memoryhub.protocol import paths, rendering, results, text
 from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
 from memoryhub.protocol.errors import ToolError
@@ -54,11 +55,13 @@ def create(store: Tree, command: Create) -> Record:
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
+        path_rules.require(store, Verb.EDIT, [command.path])
         screened = findings.screen(store, command.path, memory.content, command.file_text)
         return _changed(store, command.name, memory, screened, results.created(command.path))
     if memory or sql.one(sql.DIRECTORY_AT, store.store, command.path):
         raise ToolError(results.already_exists(command.path))
     require_place(store, command.path, results.cannot_create)
+    path_rules.require(store, Verb.CREATE, [command.path])
     place = findings.screen_path(store, command.path)
     screened = findings.screen(store, command.path, None, command.file_text)
     tree.check_limits(store, command.path, old_size=None, new_size=len(screened.text.encode()))
@@ -79,6 +82,7 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
     """Replace one passage. The answer can be rendered again from the new version, unless something was masked."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
+    path_rules.require(store, Verb.EDIT, [command.path])
     edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
     start = memory.content.find(command.old_str)
     written = (start, start + len(command.new_str))
@@ -104,6 +108,7 @@ def insert(store: Tree, command: Insert) -> Record:
     """Insert lines after a line of a memory."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.does_not_exist)
+    path_rules.require(store, Verb.EDIT, [command.path])
     content = text.insert(command.path, memory.content, command.insert_line, command.insert_text)
     screened = findings.screen(store, command.path, memory.content, content)
     return _changed(store, command.name, memory, screened, results.edited(command.path))
@@ -117,6 +122,7 @@ def delete(store: Tree, command: Delete) -> Record:
     memories = [memory] if memory else tree.memories_under(store, command.path)
     if not memories:
         raise ToolError(results.does_not_exist(command.path))
+    path_rules.require(store, Verb.DELETE, [memory.path for memory in memories])
     holds.require_free(store, [(memory.id, memory.path) for memory in memories])
     tree.delete_memories(store, command.path, memories)
     return _of_many(store, "delete", memories, results.deleted(command.path), command.path)
@@ -137,9 +143,10 @@ def rename(store: Tree, command: Rename) -> Record:
     if new.startswith(old + "/"):
         raise ToolError(results.inside_itself(old, new))
     require_place(store, new, lambda path, above: results.cannot_rename(old, path, above))
+    moved = [memory] if memory else tree.memories_under(store, old)
+    path_rules.require_may_move(store, [(one.path, new + one.path[len(old) :]) for one in moved])
     holds.require_may_move(store, [(old, new)])
     place = findings.screen_path(store, new)
-    moved = [memory] if memory else tree.memories_under(store, old)
     tree.check_versions(store, moved)
     if memory:
         tree.move_memory(store, memory, new)

@@ -6,7 +6,7 @@ someone else has changed the memory.
 
 from dataclasses import dataclass
 
-from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core import audit, path_rules, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
@@ -15,6 +15,7 @@ from memoryhub.actions.memories import commands
 from memoryhub.actions.review import decisions
 from memoryhub.models import MemoryVersion
 from memoryhub.models.audit import ActorKind
+from memoryhub.path_rules import Verb
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.commands import Create, Delete, Rename
 from memoryhub.protocol.errors import ToolError
@@ -179,6 +180,7 @@ def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
 def _restore_live(store: Tree, memory: StoredMemory, version: MemoryVersion) -> str:
     if memory.sha256 == version.sha256:
         return memory.head
+    path_rules.require(store, Verb.EDIT, [memory.path])
     kept = _as_kept(store, memory, memory.path, memory.content, version)
     tree.check_limits(store, memory.path, old_size=memory.size, new_size=kept.size, versions=memory.kept)
     head = tree.restore_text(store, memory, kept.text, kept.size, kept.sha256)
@@ -193,6 +195,7 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
     if tree.is_taken(store, path):
         raise ToolError(results.already_exists(path))
     commands.require_place(store, path, results.cannot_create)
+    path_rules.require(store, Verb.CREATE, [path])
     place = findings.screen_path(store, path)
     kept = _as_kept(store, memory, path, None, version)
     tree.check_limits(store, path, old_size=None, new_size=kept.size, versions=memory.kept)

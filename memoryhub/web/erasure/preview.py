@@ -177,6 +177,7 @@ THERE: dict[str, tuple[Words, str]] = {
     "webhook": (_("A webhook of this memory store"), "store_webhooks"), "agent": (_("An agent"), "store_keys"),
     "key": (_("A key"), "store_keys"), "person": (_("A member"), "members"),
     "invitation": (_("An invitation"), "members"), "hub_policy": (_("A retention policy of the hub"), ""),
+    "path_rules": (_("A path rule"), "path_rules"),
     "origin": (_("The origin of an imported version, which the audit proves"), ""),
 }  # fmt: skip
 

@@ -30,7 +30,8 @@ SETTINGS_OF_THE_HUB: dict[str, str | Promise] = {
 }  # fmt: skip
 SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
     "edit_store": gettext_lazy("General"), "members": gettext_lazy("Members"), "store_keys": gettext_lazy("Keys"),
-    "limits": gettext_lazy("Limits"), "rules": gettext_lazy("Sensitive text"), "retention": gettext_lazy("Retention"),
+    "limits": gettext_lazy("Limits"), "path_rules": gettext_lazy("Path rules"),
+    "rules": gettext_lazy("Sensitive text"), "retention": gettext_lazy("Retention"),
     "holds": gettext_lazy("Holds"), "store_webhooks": gettext_lazy("Webhooks"),
     "erase": gettext_lazy("Erase a text"), "receipts": gettext_lazy("Receipts of erasures"),
     "scans": gettext_lazy("Scans of the history"),

@@ -15,6 +15,7 @@ from memoryhub.models import (
     User,
     Webhook,
 )
+from memoryhub.path_rules import Effect, PathRule
 from tests.fixtures import signed_in
 from tests.web.memories.pages import act
 from tests.write_guard import tampering
@@ -100,7 +101,10 @@ def planted(store: MemoryStore, key: str, alice: User) -> set[tuple[str, str]]:
         RetentionPolicy.objects.create(
             id="pol_1", name=SUBJECT, pattern=f"/{SUBJECT}/", created_at=act().at, updated_at=act().at
         )
+        rule = PathRule(Effect.REFUSE, reason=f"Ask {SUBJECT}").as_json()
+        MemoryStore.objects.filter(pk=store.pk).update(path_rules=[rule])
     return {
+        ("path_rules", "path_rules"),
         ("agent", "name"), ("agent", "description"), ("key", "name"), ("person", "name"), ("webhook", "name"),
         ("webhook", "url"), ("invitation", "email"), ("hub_policy", "name"), ("hub_policy", "pattern"),
     }  # fmt: skip
@@ -129,7 +133,8 @@ def test_the_receipt_counts_what_was_left_to_people(store: MemoryStore, key: str
     found = erasure.search(store.id, [SUBJECT], act().at, [SUBJECT])
     receipt = erasure.erase(store.id, [SUBJECT], found.digest, act(alice), [SUBJECT])
     assert receipt.content["elsewhere"] == {
-        "agent": 2, "hub_policy": 2, "invitation": 1, "key": 1, "person": 1, "webhook": 2
+        "agent": 2, "hub_policy": 2, "invitation": 1, "key": 1, "path_rules": 1, "person": 1,
+        "webhook": 2,
     }  # fmt: skip
 
 

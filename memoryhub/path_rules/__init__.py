@@ -1,0 +1,131 @@
+"""Path rules: what agents may change in a memory store. The first rule that matches decides; without one, all is
+allowed."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from memoryhub.retention_rules.patterns import Matcher
+
+MOST_RULES = 100
+LONGEST_REASON = 300
+"""The most characters of the sentence that an agent gets with a refusal."""
+NO_RULES = "[]"
+"""The stored form of an empty list."""
+
+
+class Verb(StrEnum):
+    """What is done to one memory. Moving a memory renames it at its old path and creates it at its new one."""
+
+    CREATE = "create"
+    EDIT = "edit"
+    DELETE = "delete"
+    RENAME = "rename"
+
+
+class Effect(StrEnum):
+    ALLOW = "allow"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    """What an agent may do at the paths that match a pattern of retention ("" matches every path).
+
+    `who` is the id of an agent or of a key; "" means every agent. `reason` is told to an agent that is refused.
+    """
+
+    effect: Effect
+    pattern: str = ""
+    verbs: frozenset[Verb] = frozenset(Verb)
+    who: str = ""
+    reason: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "effect": self.effect.value,
+            "pattern": self.pattern,
+            "verbs": [verb.value for verb in Verb if verb in self.verbs],
+            "who": self.who,
+            "reason": self.reason,
+        }
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, Any]) -> "PathRule":
+        verbs = frozenset(Verb(verb) for verb in value["verbs"])
+        return cls(Effect(value["effect"]), value["pattern"], verbs, value["who"], value["reason"])
+
+
+class Doer(NamedTuple):
+    """The key that makes a change, and its agent, by their ids."""
+
+    key: str
+    agent: str
+
+
+class Mismatch(StrEnum):
+    """Why a rule does not match a change."""
+
+    WHO = "who"
+    VERB = "verb"
+    PATTERN = "pattern"
+
+
+class Decision(NamedTuple):
+    """`number` is the number of the rule that decided, from 1, or 0 if no rule matches."""
+
+    number: int
+    rule: PathRule | None
+
+    @property
+    def is_refusal(self) -> bool:
+        return self.rule is not None and self.rule.effect is Effect.REFUSE
+
+
+class PathRules:
+    """The rules of a store in their order, prepared for many decisions."""
+
+    def __init__(self, rules: Iterable[PathRule]) -> None:
+        self.rules = tuple(rules)
+        self._prepared = [(rule, rule.pattern.partition("*")[0], Matcher(rule.pattern)) for rule in self.rules]
+
+    def decide(self, doer: Doer, verb: Verb, path: str) -> Decision:
+        """Return which rule decides about a change of the memory at a path."""
+        for number, (rule, start, matcher) in enumerate(self._prepared, 1):
+            if (
+                path.startswith(start)
+                and verb in rule.verbs
+                and rule.who in ("", doer.agent, doer.key)
+                and matcher.matches(path)
+            ):
+                return Decision(number, rule)
+        return Decision(0, None)
+
+    def mismatches(self, doer: Doer, verb: Verb, path: str) -> list[Mismatch | None]:
+        """Return for each rule why it does not match, or None if it matches."""
+        return [_mismatch(rule, matcher, doer, verb, path) for rule, _, matcher in self._prepared]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        return [rule.as_json() for rule in self.rules]
+
+
+def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb, path: str) -> Mismatch | None:
+    if rule.who not in ("", doer.agent, doer.key):
+        return Mismatch.WHO
+    if verb not in rule.verbs:
+        return Mismatch.VERB
+    return None if matcher.matches(path) else Mismatch.PATTERN
+
+
+def of_json(rules: Sequence[Mapping[str, Any]]) -> PathRules:
+    """Return the rules of a JSON list."""
+    return PathRules(PathRule.of_json(rule) for rule in rules)
+
+
+@lru_cache(maxsize=256)
+def of_text(text: str) -> PathRules:
+    """Return the rules of a store in their stored form, a JSON text."""
+    return of_json(json.loads(text))

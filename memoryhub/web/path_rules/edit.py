@@ -1,0 +1,100 @@
+"""Editing the path rules of a memory store: a draft of the whole list, tried on the last 30 days before it is saved."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.stores import path_rules
+from memoryhub.actions.stores.path_rules import RulesChanged
+from memoryhub.models import MemoryStore, Role
+from memoryhub.path_rules import Effect, PathRule, PathRules
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.pages import see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.path_rules import forms
+from memoryhub.web.path_rules.forms import Rows
+from memoryhub.web.path_rules.replay import replay
+from memoryhub.web.path_rules.rules import saved_by
+from memoryhub.web.path_rules.sentences import Names, names_in, sentence
+
+SAVE, TRY = "save", "try"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.ADMIN)
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """Show the form; on POST rearrange the rows, try the rules, or save them if what they would do was shown."""
+    saved = path_rules.of_store(store)
+    names = names_in(store, saved)
+    seen = request.POST.get("opened", path_rules.digest(saved))
+    if request.method != "POST":
+        return _page(request, store, names, forms.unbound(forms.of_rules(_draft(request, store, saved)), names), seen)
+    asked = request.POST.get("act", TRY)
+    if asked not in (SAVE, TRY):
+        rows, shown = forms.rearranged(forms.typed(request.POST), asked)
+        return _page(request, store, names, forms.unbound(rows, names), seen, shown=shown)
+    form = forms.bound(request.POST, names)
+    if not form.is_valid():
+        return _page(request, store, names, form, seen)
+    rules = [row.rule() for row in form]
+    if asked == TRY or request.POST.get("seen") != path_rules.digest(rules):
+        return _page(request, store, names, form, seen, tried=rules, asks=asked == SAVE)
+    return _save(request, store, names, form, rules, seen)
+
+
+def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
+    """Return the rules to begin with: the saved ones, an earlier list (`from`), or with a rule for `protect` before."""
+    earlier = saved_by(store, request.GET.get("from", ""))
+    if earlier is not None:
+        return earlier
+    protect = request.GET.get("protect", "").replace("\0", "")[: forms.LONGEST_PATTERN]
+    return (PathRule(Effect.REFUSE, protect), *saved) if protect.startswith("/") else saved
+
+
+def _save(
+    request: Request, store: MemoryStore, names: Names, form: Rows, rules: list[PathRule], seen: str
+) -> HttpResponse:
+    try:
+        path_rules.save(store.pk, rules, seen, act(request))
+    except RulesChanged:
+        problem = _("Somebody changed the rules meanwhile. Compare with the saved rules, then save again.")
+        now = path_rules.of_store(MemoryStore.objects.get(pk=store.pk))
+        return _page(request, store, names, form, path_rules.digest(now), tried=rules, problem=problem, now=now)
+    except ToolError as error:
+        return _page(request, store, names, form, seen, tried=rules, problem=for_people(error))
+    said = ngettext("The rule was saved.", "The %(count)s rules were saved.", len(rules)) % {"count": len(rules)}
+    messages.success(request, said if rules else _("There are no path rules now: agents may change everything."))
+    return see_other("path_rules", store.pk)
+
+
+def _page(
+    request: Request,
+    store: MemoryStore,
+    names: Names,
+    form: Rows,
+    opened: str,
+    *,
+    tried: list[PathRule] | None = None,
+    asks: bool = False,
+    shown: int | None = None,
+    problem: str = "",
+    now: tuple[PathRule, ...] = (),
+) -> HttpResponse:
+    """Show the form. `tried` rules are replayed; `shown` is the row that an act moved or made."""
+    context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
+    context["now"] = [sentence(rule, names) for rule in now]
+    if tried is not None:
+        outcome = replay(store.pk, PathRules(tried), timezone.now())
+        groups = [
+            (group, sentence(tried[group.number - 1], names), names.get(group.agent, "")) for group in outcome.groups
+        ]
+        context |= {"outcome": outcome, "groups": groups, "seen": path_rules.digest(tried)}
+    return render(request, "path_rules/edit.html", pages.context(request, store, **context))

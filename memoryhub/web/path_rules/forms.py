@@ -1,0 +1,126 @@
+"""The form of a list of path rules: one row for each rule, in their order."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub import retention_rules
+from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Effect, PathRule, Verb
+from memoryhub.retention_rules import BadPattern
+from memoryhub.web.path_rules.sentences import VERBS, Names, choices
+from memoryhub.web.retention import sentences as retention_words
+
+Row = dict[str, Any]
+"""What a person typed for one rule, by field name."""
+
+LONGEST_PATTERN = 1000
+EFFECTS = ((Effect.REFUSE.value, _("Refuse")), (Effect.ALLOW.value, _("Allow")))
+NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": [verb.value for verb in Verb], "pattern": "/", "who": ""}
+
+
+class PathRuleForm(forms.Form):
+    """One rule. `names` are the agents and keys that it can be for."""
+
+    effect = forms.ChoiceField(label=_("Effect"), choices=EFFECTS, widget=forms.RadioSelect)
+    who = forms.ChoiceField(label=_("Who"), required=False)
+    verbs = forms.MultipleChoiceField(
+        label=_("Changes"),
+        choices=[(verb.value, words) for verb, words in VERBS.items()],
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Tick at least one.")},
+    )
+    pattern = forms.CharField(
+        label=_("Which memories"), required=False, max_length=LONGEST_PATTERN,
+        widget=forms.TextInput(attrs={
+            "class": "input-mono", "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false",
+            "placeholder": "/policies/",
+        }),
+    )  # fmt: skip
+    reason = forms.CharField(
+        label=_("What the agent is told"), required=False, max_length=LONGEST_REASON,
+        widget=forms.TextInput(attrs={
+            "autocomplete": "off", "placeholder": _("Policies are changed by people. Ask a reviewer."),
+        }),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = self["who"].value() or ""
+        known = {**names, own: names.get(own, own)} if own else names
+        who = self.fields["who"]
+        assert isinstance(who, forms.ChoiceField)
+        who.choices = [("", _("Every agent")), *choices(known)]
+
+    def clean_pattern(self) -> str:
+        try:
+            return retention_rules.cleaned(self.cleaned_data["pattern"])
+        except BadPattern as bad:
+            raise forms.ValidationError(retention_words.bad_pattern(bad.code)) from None
+
+    def clean_reason(self) -> str:
+        reason = " ".join(self.cleaned_data["reason"].split())
+        if not reason.isprintable():
+            raise forms.ValidationError(_("The sentence has characters that cannot be seen."))
+        return reason
+
+    def rule(self) -> PathRule:
+        """Return the rule of a valid form."""
+        given = self.cleaned_data
+        verbs = frozenset(Verb(verb) for verb in given["verbs"])
+        return PathRule(Effect(given["effect"]), given["pattern"], verbs, given["who"], given["reason"])
+
+
+PathRules = forms.formset_factory(
+    PathRuleForm, extra=0, max_num=MOST_RULES, absolute_max=MOST_RULES + 1, validate_max=True
+)
+Rows: TypeAlias = "forms.BaseFormSet[PathRuleForm]"
+
+
+def of_rules(rules: Sequence[PathRule]) -> list[Row]:
+    """Return rules as rows."""
+    return [{**rule.as_json(), "pattern": rule.pattern or "/"} for rule in rules]
+
+
+def typed(data: QueryDict) -> list[Row]:
+    """Return the rows of a submitted form, valid or not."""
+    given = data.get("form-TOTAL_FORMS", "")
+    total = min(int(given), MOST_RULES) if given.isascii() and given.isdigit() and len(given) < 5 else 0
+    return [
+        {
+            "effect": data.get(f"form-{number}-effect", Effect.REFUSE.value),
+            "who": data.get(f"form-{number}-who", ""),
+            "verbs": data.getlist(f"form-{number}-verbs"),
+            "pattern": data.get(f"form-{number}-pattern", ""),
+            "reason": data.get(f"form-{number}-reason", ""),
+        }
+        for number in range(total)
+    ]
+
+
+def rearranged(rows: list[Row], act: str) -> tuple[list[Row], int]:
+    """Return the rows after an act, and which row to show: `add`, `up-N`, `down-N` or `remove-N` (N from 0)."""
+    if act == "add":
+        return ([*rows, dict(NEW_ROW)], len(rows)) if len(rows) < MOST_RULES else (rows, len(rows) - 1)
+    name, _dash, text = act.partition("-")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else len(rows)
+    other = {"up": number - 1, "down": number + 1}.get(name, number)
+    if not (0 <= number < len(rows) and 0 <= other < len(rows)):
+        return rows, 0
+    if name == "remove":
+        return rows[:number] + rows[number + 1 :], max(0, number - 1)
+    moved = list(rows)
+    moved[number], moved[other] = moved[other], moved[number]
+    return moved, other
+
+
+def unbound(rows: Sequence[Mapping[str, Any]], names: Names) -> Rows:
+    """Return the form with these rows, not yet checked."""
+    return PathRules(initial=[dict(row) for row in rows], form_kwargs={"names": names})
+
+
+def bound(data: QueryDict, names: Names) -> Rows:
+    """Return the form as it was submitted."""
+    return PathRules(data, form_kwargs={"names": names})

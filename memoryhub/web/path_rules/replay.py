@@ -1,0 +1,149 @@
+"""What other path rules would have done: the last days' changes by agents, decided again."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from memoryhub.models import AuditEntry, MemoryVersion, Operation
+from memoryhub.models.audit import ActorKind
+from memoryhub.path_rules import Doer, PathRules, Verb
+from memoryhub.protocol import results
+
+DAYS = timedelta(days=30)
+MOST_ENTRIES = 20_000
+"""The most entries, of every kind, that are looked at; older ones are not."""
+MOST_EXAMPLES = 3
+ONE_PATH = {
+    "create": Verb.CREATE, "str_replace": Verb.EDIT, "insert": Verb.EDIT, "edit": Verb.EDIT, "delete": Verb.DELETE,
+    "rename": Verb.RENAME, "restore": Verb.EDIT,
+}  # fmt: skip
+"""The commands that change memories, with what a refused call of each tried."""
+_REFUSED = re.compile(rf"may not be ({'|'.join(results.REFUSED.values())}) by this agent: ")
+_FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", "message_start")
+
+
+class Entry(NamedTuple):
+    """The columns of an audit entry that a replay needs."""
+
+    seq: int
+    author_id: str
+    actor_id: str
+    command: str
+    path: str | None
+    new_path: str | None
+    ok: bool
+    message_start: str | None
+
+
+@dataclass(slots=True)
+class Group:
+    """The calls of one agent that one rule (by its number) would refuse; `examples` are (path, seq of the entry)."""
+
+    number: int
+    agent: str
+    calls: int = 0
+    examples: list[tuple[str, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The outcome. `calls` were looked at since `since`; `is_cut`: there were more.
+
+    `more` would be refused that were not, and `fewer` would not be refused that were.
+    """
+
+    since: datetime
+    calls: int
+    is_cut: bool
+    groups: Sequence[Group]
+    more: int
+    fewer: int
+
+    @property
+    def refused(self) -> int:
+        return sum(group.calls for group in self.groups)
+
+
+def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
+    """Decide the changes of agents in the last DAYS again, by these rules."""
+    since = now - DAYS
+    entries, is_cut = _entries(store_id, since)
+    versions = _versions(store_id, entries)
+    groups: dict[tuple[int, str], Group] = {}
+    changed: Counter[tuple[bool, bool]] = Counter()
+    for entry in entries:
+        number, path = _decided(rules, entry, versions.get(entry.seq, ()))
+        changed[not entry.ok, number > 0] += 1
+        if number:
+            group = groups.setdefault((number, entry.author_id), Group(number, entry.author_id))
+            group.calls += 1
+            if len(group.examples) < MOST_EXAMPLES and path not in dict(group.examples):
+                group.examples.append((path, entry.seq))
+    ordered = sorted(groups.values(), key=lambda group: (group.number, -group.calls))
+    return Replay(since, len(entries), is_cut, ordered, changed[False, True], changed[True, False])
+
+
+def _entries(store_id: str, since: datetime) -> tuple[list[Entry], bool]:
+    """Return the changes by agents, newest first: those that were done, and those that a path rule refused."""
+    of_store = AuditEntry.objects.of_chain(store_id)
+    low, high = of_store.seqs_near(since, None)
+    newest = of_store.between(low, high).newest().in_brief()
+    looked_at = list(newest.values_list("actor_kind", "at", "replay_of", *_FIELDS)[: MOST_ENTRIES + 1])
+    found = [
+        entry
+        for kind, at, replay_of, *rest in looked_at[:MOST_ENTRIES]
+        if kind == ActorKind.KEY and at >= since and replay_of is None and rest[3] in ONE_PATH
+        for entry in [Entry(*rest)]
+        if entry.ok or _REFUSED.search(entry.message_start or "")
+    ]
+    return found, len(looked_at) > MOST_ENTRIES
+
+
+Made = tuple[str, str]
+"""The operation and the path of a version."""
+
+
+def _versions(store_id: str, entries: Sequence[Entry]) -> dict[int, list[Made]]:
+    """Return what each entry made, by its seq."""
+    if not entries:
+        return {}
+    rows = MemoryVersion.objects.filter(store_id=store_id, seq__gte=entries[-1].seq, seq__lte=entries[0].seq)
+    found: dict[int, list[Made]] = {}
+    for seq, operation, path in rows.order_by("seq", "path").values_list("seq", "operation", "path"):
+        found.setdefault(seq, []).append((operation, path or ""))
+    return found
+
+
+def _decided(rules: PathRules, entry: Entry, made: Iterable[Made]) -> tuple[int, str]:
+    """Return the number of the rule that refuses the call, or 0, and the path that it refuses."""
+    doer = Doer(entry.actor_id, entry.author_id)
+    for verb, path in _changes(entry, made):
+        decision = rules.decide(doer, verb, path)
+        if decision.is_refusal:
+            return decision.number, path
+    return 0, ""
+
+
+def _changes(entry: Entry, made: Iterable[Made]) -> Iterator[tuple[Verb, str]]:
+    """Yield what a call did, or tried, to which paths."""
+    if not entry.ok:
+        yield ONE_PATH[entry.command], entry.path or ""
+        if entry.new_path is not None:
+            yield Verb.CREATE, entry.new_path
+        return
+    for operation, path in made:
+        if operation == Operation.DELETED:
+            yield Verb.DELETE, path
+        elif operation == Operation.CREATED:
+            yield Verb.CREATE, path
+        elif entry.new_path is None:
+            yield Verb.EDIT, path
+        else:
+            old = (entry.path or "") + path[len(entry.new_path) :]
+            yield Verb.RENAME, old
+            yield Verb.CREATE, path
+            if entry.command == "edit":
+                yield Verb.EDIT, old

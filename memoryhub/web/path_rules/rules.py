@@ -1,0 +1,161 @@
+"""The path rules of a memory store: the list, which rule decides about a path and why, and the earlier lists."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from memoryhub.actions.stores import path_rules
+from memoryhub.models import AuditEntry, Key, MemoryStore, Role
+from memoryhub.path_rules import Doer, PathRule, PathRules, Verb, of_json
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import in_store
+from memoryhub.web.common.request import Request
+from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices, names_in, sentence
+
+LONGEST = 1024
+MOST_EARLIER = 20
+"""The most earlier lists that the page shows; the audit has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A rule in its place. `why` says, where a path is asked about, what the rule has to do with it."""
+
+    number: int
+    rule: PathRule
+    sentence: str
+    why: str = ""
+    decides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to the rules, as typed: may this agent or key do this at this path?"""
+
+    who: str
+    verb: Verb
+    path: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A rule in a comparison of two lists. `sign` is `+`, `-` or empty."""
+
+    sign: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A change of the rules: its entry, the lines that it added and removed, and the list that it made."""
+
+    entry: AuditEntry
+    lines: Sequence[Line]
+    count: int
+    is_current: bool
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """Show the rules to every member; a question in the query is answered rule by rule."""
+    rules = PathRules(path_rules.of_store(store))
+    entries = list(_entries(store)[: MOST_EARLIER + 1])
+    told = [json.loads(entry.input or "{}") for entry in entries]
+    known = [rule for one in told for name in ("before", "after") for rule in of_json(one.get(name, [])).rules]
+    names = names_in(store, [*rules.rules, *known])
+    asked = _asked(request)
+    answered = _answered(store, rules, names, asked) if asked and not asked.problem else {}
+    shown = [Shown(number, rule, sentence(rule, names)) for number, rule in enumerate(rules.rules, 1)]
+    return render(
+        request,
+        "path_rules/rules.html",
+        pages.context(
+            request,
+            store,
+            rules=answered.pop("rules", shown),
+            agents=choices(names),
+            verbs=VERBS,
+            asked=asked,
+            earlier=_earlier(entries[:MOST_EARLIER], told, names),
+            has_more=len(entries) > MOST_EARLIER,
+            **answered,
+        ),
+    )
+
+
+def _entries(store: MemoryStore) -> Any:
+    return AuditEntry.objects.of_chain(store.pk).of_command("edit_path_rules").that_ended(True).newest()
+
+
+def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
+    """Return the rules that the entry with this seq saved, or None if there is no such entry."""
+    if not (seq.isascii() and seq.isdigit() and len(seq) < 19):
+        return None
+    entry = _entries(store).filter(seq=int(seq)).first()
+    return of_json(json.loads(entry.input or "{}").get("after", [])).rules if entry else None
+
+
+def _asked(request: Request) -> Asked | None:
+    path = request.GET.get("path", "").strip().replace("\0", "")[:LONGEST]
+    if not path:
+        return None
+    verb = request.GET.get("verb", "")
+    problem = "" if path.startswith("/") else _("A path begins with a slash: /customers/acme.md")
+    return Asked(request.GET.get("who", ""), Verb(verb) if verb in set(Verb) else Verb.EDIT, path, problem)
+
+
+def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) -> dict[str, Any]:
+    """Return the context for the answer: which rule decides, and why each of the others does not."""
+    doer = _doer(asked.who)
+    decision = rules.decide(doer, asked.verb, asked.path)
+    shown = [
+        Shown(number, rule, sentence(rule, names), _why(number, decision.number, mismatch), number == decision.number)
+        for number, (rule, mismatch) in enumerate(
+            zip(rules.rules, rules.mismatches(doer, asked.verb, asked.path), strict=True), 1
+        )
+    ]
+    return {"rules": shown, "decision": decision, "who": names.get(asked.who, ""), "what": VERBS[asked.verb]}
+
+
+def _why(number: int, deciding: int, mismatch: Any) -> str:
+    if number == deciding:
+        return _("This rule decides.")
+    if mismatch is not None:
+        return str(MISMATCHES[mismatch])
+    return _("It matches too, but rule %(number)s comes first.") % {"number": deciding}
+
+
+def _doer(who: str) -> Doer:
+    """Return the key that a question is about. An agent without a certain key has only its own id."""
+    key = Key.objects.filter(pk=who).first()
+    return Doer(key.pk, key.agent_id) if key else Doer("", who)
+
+
+def _earlier(entries: Sequence[AuditEntry], told: Sequence[dict[str, Any]], names: Names) -> list[Earlier]:
+    return [
+        Earlier(entry, _compared(one, names), len(one.get("after", [])), number == 0)
+        for number, (entry, one) in enumerate(zip(entries, told, strict=False))
+    ]
+
+
+def _compared(told: dict[str, Any], names: Names) -> list[Line]:
+    """Return the sentences of two lists of rules as a comparison, without those that stayed."""
+    before, after = (_sentences(told.get(name, []), names) for name in ("before", "after"))
+    lines: list[Line] = []
+    for tag, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            lines += [Line("-", one) for one in before[first:last]] + [Line("+", one) for one in after[start:end]]
+    return lines
+
+
+def _sentences(rules: Sequence[dict[str, Any]], names: Names) -> list[str]:
+    return [sentence(rule, names) + (f" “{rule.reason}”" if rule.reason else "") for rule in of_json(rules).rules]

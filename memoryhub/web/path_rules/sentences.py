@@ -1,0 +1,73 @@
+"""Path rules in words, and the agents and keys that they can name."""
+
+from collections.abc import Iterable, Mapping
+
+from django.utils.translation import gettext as _, gettext_lazy
+
+from memoryhub.models import Agent, Key, MemoryStore
+from memoryhub.path_rules import Effect, Mismatch, PathRule, Verb
+from memoryhub.templatetags.visible import isolated
+from memoryhub.text.visible import without_hidden
+
+VERBS = {
+    Verb.CREATE: gettext_lazy("create"),
+    Verb.EDIT: gettext_lazy("change"),
+    Verb.DELETE: gettext_lazy("delete"),
+    Verb.RENAME: gettext_lazy("rename"),
+}
+MISMATCHES = {
+    Mismatch.WHO: gettext_lazy("It is for another agent."),
+    Mismatch.VERB: gettext_lazy("It is about other changes."),
+    Mismatch.PATTERN: gettext_lazy("It is about other paths."),
+}
+Names = Mapping[str, str]
+"""The names of agents and keys by their ids."""
+
+
+def names_in(store: MemoryStore, rules: Iterable[PathRule] = ()) -> dict[str, str]:
+    """Return the agents with a key to a store, and these keys, by name; then those that only the rules name."""
+    keys = list(Key.objects.for_store(store).select_related("agent").order_by("agent__folded_name", "agent_id", "pk"))
+    found: dict[str, str] = {}
+    for key in keys:
+        found.setdefault(key.agent_id, key.agent.name)
+        if key.revoked_at is None:
+            found[key.pk] = name_of_key(key)
+    missing = {rule.who for rule in rules if rule.who and rule.who not in found}
+    found |= {agent.pk: agent.name for agent in Agent.objects.filter(pk__in=missing)}
+    found |= {key.pk: name_of_key(key) for key in Key.objects.filter(pk__in=missing).select_related("agent")}
+    return found
+
+
+def choices(names: Names) -> list[tuple[str, str]]:
+    """Return the names as the options of a form, each isolated from the text around it."""
+    return [(id, isolated(without_hidden(name))) for id, name in names.items()]
+
+
+def name_of_key(key: Key) -> str:
+    return _("%(agent)s with the key …%(hint)s") % {"agent": key.agent.name, "hint": key.hint}
+
+
+def sentence(rule: PathRule, names: Names) -> str:
+    """Return what a rule says, as one sentence."""
+    told = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
+    if rule.effect is Effect.ALLOW:
+        words = _("%(who)s may %(verbs)s %(where)s.") if rule.who else _("Every agent may %(verbs)s %(where)s.")
+    else:
+        words = _("%(who)s may not %(verbs)s %(where)s.") if rule.who else _("No agent may %(verbs)s %(where)s.")
+    return words % told
+
+
+def verbs(rule: PathRule) -> str:
+    *before, last = [str(VERBS[verb]) for verb in Verb if verb in rule.verbs]
+    return _("%(several)s or %(last)s") % {"several": ", ".join(before), "last": last} if before else last
+
+
+def where(pattern: str) -> str:
+    """Return which memories a pattern matches, for the end of a sentence."""
+    if not pattern:
+        return _("any memory")
+    if "*" in pattern:
+        return _("any memory that matches %(pattern)s") % {"pattern": pattern}
+    if pattern.endswith("/"):
+        return _("any memory under %(path)s") % {"path": pattern}
+    return _("the memory at %(path)s") % {"path": pattern}

@@ -1,0 +1,73 @@
+"""Path rules decide as an evaluator decides that shares no code with them: by regular expressions, rule for rule."""
+
+import json
+import random
+import re
+
+from memoryhub import path_rules
+from memoryhub.path_rules import Decision, Doer, Effect, Mismatch, PathRule, PathRules, Verb
+
+NAMES = ("a", "b", "ab", "policies", "note.md", "x*", "é")
+PATTERNS = ("", "*", "**", "a*", "*.md", "*b*", "a", "ab", "policies", "note.md")
+DOERS = (Doer("apikey_1", "agent_1"), Doer("apikey_2", "agent_1"), Doer("apikey_3", "agent_2"))
+WHO = ("", "", "agent_1", "agent_2", "apikey_1", "apikey_2")
+
+
+def expression(pattern: str) -> re.Pattern[str]:
+    """A pattern as a regular expression over the whole path."""
+    if pattern in ("", "/"):
+        return re.compile(".*", re.DOTALL)
+    found, names, beneath = "", pattern.strip("/").split("/"), pattern.endswith("/")
+    while names and names[-1] == "**":
+        names.pop()
+        beneath = True
+    for name in names:
+        found += "(/[^/]+)*" if name == "**" else "/" + re.escape(name).replace(r"\*", "[^/]*")
+    return re.compile(found + ("(/[^/]+)+" if beneath else ""), re.DOTALL)
+
+
+def decided(rules: list[PathRule], doer: Doer, verb: Verb, path: str) -> int:
+    for number, rule in enumerate(rules, 1):
+        by_who = not rule.who or rule.who == (doer.agent if rule.who.startswith("agent_") else doer.key)
+        if by_who and {verb} <= rule.verbs and expression(rule.pattern).fullmatch(path):
+            return number
+    return 0
+
+
+def random_rule(chance: random.Random) -> PathRule:
+    names = [chance.choice(PATTERNS[1:]) for _ in range(chance.randint(0, 4))]
+    pattern = "".join(f"/{name}" for name in names) + ("/" if names and chance.random() < 0.5 else "")
+    verbs = frozenset(chance.sample(list(Verb), chance.randint(1, 4)))
+    return PathRule(chance.choice(list(Effect)), pattern, verbs, chance.choice(WHO), "no")
+
+
+def test_a_thousand_random_lists_decide_as_regular_expressions_do() -> None:
+    chance, numbers = random.Random(13), set()
+    for _ in range(1_000):
+        rules = [random_rule(chance) for _ in range(chance.randint(0, 12))]
+        prepared = path_rules.of_text(json.dumps([rule.as_json() for rule in rules]))
+        assert prepared.rules == tuple(rules)
+        for _ in range(10):
+            path = "".join(f"/{chance.choice(NAMES)}" for _ in range(chance.randint(1, 4)))
+            doer, verb = chance.choice(DOERS), chance.choice(list(Verb))
+            found = prepared.decide(doer, verb, path)
+            assert found.number == decided(rules, doer, verb, path), (rules, doer, verb, path)
+            assert found.rule == (rules[found.number - 1] if found.number else None)
+            matching = [n for n, why in enumerate(prepared.mismatches(doer, verb, path), 1) if why is None]
+            assert matching[:1] == ([found.number] if found.number else [])
+            numbers.add(found.number)
+    assert numbers > set(range(6))
+
+
+def test_the_first_rule_that_matches_decides_and_without_one_all_is_allowed() -> None:
+    allow = PathRule(Effect.ALLOW, "/tickets/", who="agent_1")
+    refuse = PathRule(Effect.REFUSE, "/tickets/", frozenset({Verb.DELETE}), reason="Tickets are kept.")
+    rules = PathRules([allow, refuse])
+    first, _, other = DOERS
+    assert rules.decide(first, Verb.DELETE, "/tickets/1.md") == Decision(1, allow)
+    assert rules.decide(other, Verb.DELETE, "/tickets/1.md") == Decision(2, refuse)
+    assert rules.decide(other, Verb.DELETE, "/tickets/1.md").is_refusal
+    assert rules.decide(other, Verb.EDIT, "/tickets/1.md") == Decision(0, None)
+    assert not PathRules([]).decide(other, Verb.DELETE, "/tickets/1.md").is_refusal
+    assert rules.mismatches(other, Verb.EDIT, "/notes/1.md") == [Mismatch.WHO, Mismatch.VERB]
+    assert rules.mismatches(first, Verb.DELETE, "/notes/1.md") == [Mismatch.PATTERN, Mismatch.PATTERN]
