@@ -81,6 +81,7 @@ def test_an_act_says_what_remains(caller: Caller, alice: User, monkeypatch: pyte
     assert "Decide about the others afterwards." in html
 
 
+@pytest.mark.both_databases
 def test_reverting_several_leaves_those_that_need_a_choice(caller: Caller, alice: User) -> None:
     _, made = two(caller)
     caller.replace("/a.md", "two", "three")
