@@ -224,6 +224,13 @@ def test_a_memory_and_a_directory_lead_to_a_rule_for_them(hub: Hub, alice: User,
         assert patterns(signed_in(alice).get(link)) == [pattern]
 
 
+def test_the_first_rule_is_begun_with_one_press(store: MemoryStore, alice: User) -> None:
+    page = signed_in(alice).get(reverse("path_rules", args=[store.pk])).content.decode()
+    link = f"{editor(store)}?protect=/"
+    assert f'href="{link}"' in page
+    assert patterns(signed_in(alice).get(link)) == ["/"]
+
+
 def test_an_archived_store_keeps_its_rules(store: MemoryStore, alice: User) -> None:
     stores.set_archived(store, True, **BY)
     response = tried_and_saved(signed_in(alice), store, row("/a/"))

@@ -69,7 +69,7 @@ def test_who_approved_nothing_compares_with_what_others_approved_or_with_nothing
     assert "2 changes, none of them approved yet, by " in heading(page) and page.context["diff"].added == 1
     assert "Swap" not in page.content.decode()
     decide(signed_in(alice), made[0], "approve")
-    assert "1 change since version 1, which was approved, by " in heading(since(signed_in(bob), memory))
+    assert "1 change since the approved version 1, by " in heading(since(signed_in(bob), memory))
 
 
 def test_an_approval_that_was_undone_does_not_count(caller: Caller, alice: User) -> None:
