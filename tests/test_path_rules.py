@@ -4,8 +4,10 @@ import json
 import random
 import re
 
+import pytest
+
 from memoryhub import path_rules
-from memoryhub.path_rules import Decision, Doer, Effect, Mismatch, PathRule, PathRules, Verb
+from memoryhub.path_rules import Decision, Doer, Effect, Mismatch, PathRule, PathRules, Verb, many
 
 NAMES = ("a", "b", "ab", "policies", "note.md", "x*", "é")
 PATTERNS = ("", "*", "**", "a*", "*.md", "*b*", "a", "ab", "policies", "note.md")
@@ -71,3 +73,25 @@ def test_the_first_rule_that_matches_decides_and_without_one_all_is_allowed() ->
     assert not PathRules([]).decide(other, Verb.DELETE, "/tickets/1.md").is_refusal
     assert rules.mismatches(other, Verb.EDIT, "/notes/1.md") == [Mismatch.WHO, Mismatch.VERB]
     assert rules.mismatches(first, Verb.DELETE, "/notes/1.md") == [Mismatch.PATTERN, Mismatch.PATTERN]
+
+
+def test_many_paths_are_decided_as_one_by_one() -> None:
+    chance = random.Random(11)
+    for _ in range(300):
+        rules = PathRules(random_rule(chance) for _ in range(chance.randint(0, 6)))
+        together = many.ManyPaths(rules)
+        for _ in range(40):
+            doer, verb = chance.choice(DOERS), chance.choice(list(Verb))
+            path = "".join("/" + chance.choice(NAMES) for _ in range(chance.randint(1, 4)))
+            assert together.decide(doer, verb, path) == rules.decide(doer, verb, path), (rules.rules, path)
+
+
+def test_names_of_a_directory_are_compared_once_and_too_many_comparisons_are_refused() -> None:
+    rules = PathRules([PathRule(Effect.REFUSE, f"/**/secret{number}.md") for number in range(100)])
+    together = many.ManyPaths(rules)
+    for number in range(2 * many.MOST_WORK // 100):
+        assert not together.decide(DOERS[0], Verb.DELETE, f"/customers/{number % 7}/{number}.md").is_refusal
+    hostile = PathRules([PathRule(Effect.REFUSE, "/**/*a" * 9 + "/q")] * 100)
+    apart, paths = many.ManyPaths(hostile), (f"/{number}a" * 18 for number in range(many.MOST_WORK))
+    with pytest.raises(many.TooMuchWork):
+        any(apart.decide(DOERS[0], Verb.DELETE, path).is_refusal for path in paths)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from memoryhub.retention_rules.patterns import Matcher
 
 MOST_RULES = 100
+LONGEST_WHO = 40
+"""The most characters of the id of an agent or a key."""
 LONGEST_REASON = 300
 """The most characters of the sentence that an agent gets with a refusal."""
 NO_RULES = "[]"
@@ -44,6 +46,10 @@ class PathRule:
     who: str = ""
     reason: str = ""
 
+    def is_about(self, doer: "Doer", verb: Verb) -> bool:
+        """Return whether the rule is for this agent or key, and for this change."""
+        return verb in self.verbs and self.who in ("", doer.agent, doer.key)
+
     def as_json(self) -> dict[str, Any]:
         return {
             "effect": self.effect.value,
@@ -72,6 +78,11 @@ class Mismatch(StrEnum):
     WHO = "who"
     VERB = "verb"
     PATTERN = "pattern"
+
+
+def can_be_id(who: str) -> bool:
+    """Return whether a text can be the id of an agent or a key, or is empty, for every agent."""
+    return not who or (len(who) <= LONGEST_WHO and who.isascii() and who.isidentifier())
 
 
 class Decision(NamedTuple):
@@ -107,6 +118,10 @@ class PathRules:
     def mismatches(self, doer: Doer, verb: Verb, path: str) -> list[Mismatch | None]:
         """Return for each rule why it does not match, or None if it matches."""
         return [_mismatch(rule, matcher, doer, verb, path) for rule, _, matcher in self._prepared]
+
+    @property
+    def matchers(self) -> list[Matcher]:
+        return [matcher for _, _, matcher in self._prepared]
 
     def as_json(self) -> list[dict[str, Any]]:
         return [rule.as_json() for rule in self.rules]

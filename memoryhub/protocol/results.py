@@ -249,6 +249,11 @@ def refused_by_rule(path: str, change: str, reason: str) -> str:
     )
 
 
+def too_many_for_rules(count: int) -> str:
+    """Return the error for a change of so many memories that to check the path rules would take too long."""
+    return f"Error: {count:,} memories are too many for the path rules of this memory store. Change fewer at once."
+
+
 def memory_too_large(path: str, size: int, limit: int) -> str:
     return (
         f"Error: {ROOT}{path} would be {size} bytes; the limit of this memory store is {limit}. Split it or shorten it."

@@ -96,6 +96,10 @@ class Matcher:
             for number, wanted in enumerate(self.names)
         )
 
+    def last_names(self, states: int) -> list[str]:
+        """Return the names, perhaps with `*`, that the last name of the path may have after these positions."""
+        return self.names[-1:] if self.names and states >> len(self.names) - 1 & 1 else []
+
     def accepts(self, states: int, name: str) -> bool:
         """Return whether the pattern matches if `name`, after these positions, is the last name of the path."""
         return bool(self.after(states, name) & self.end)

@@ -10,7 +10,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.actions.stores.path_rules import BadRule, RulesChanged
 from memoryhub.models import Access, AuditEntry, Key, Memory, MemoryStore, MemoryVersion
-from memoryhub.path_rules import Doer, Effect, PathRule, Verb
+from memoryhub.path_rules import Doer, Effect, PathRule, Verb, many
 from memoryhub.protocol.errors import ToolError
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, new_store, newest_entry
 from tests.api.memory_calls import Api, new_api
@@ -231,11 +231,12 @@ def test_saving_says_what_the_rules_were_and_a_rival_change_is_noticed(hub: Hub)
         [PathRule(Effect.REFUSE, "policies/")],
         [PathRule(Effect.REFUSE, " /policies/")],
         [PathRule(Effect.REFUSE, verbs=frozenset())],
+        [PathRule(Effect.REFUSE, who="agent\0")],
         [PathRule(Effect.REFUSE, reason="x" * 301)],
         [PathRule(Effect.REFUSE, reason="two\nlines")],
         [PathRule(Effect.ALLOW)] * 101,
     ],
-    ids=["start", "spaces", "no verbs", "long", "lines", "many"],
+    ids=["start", "spaces", "no verbs", "who", "long", "lines", "many"],
 )
 def test_rules_that_cannot_be_stored_are_refused(hub: Hub, rules: list[PathRule]) -> None:
     with pytest.raises(BadRule):
@@ -254,3 +255,16 @@ def test_a_key_with_manage_is_refused_too(db: None) -> None:
     set_rules(store, POLICIES)
     hub = Hub(store, new_secret(store, Access.MANAGE))
     assert hub.call(command="create", path="/memories/policies/x.md", file_text="")[0] == "err"
+
+
+def test_a_directory_whose_check_would_take_too_long_is_refused_as_a_whole(
+    ruled: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_rules(ruled.store, PathRule(Effect.REFUSE, "/**/x*y"))
+    monkeypatch.setattr(many, "MOST_WORK", 3)
+    before = texts(ruled.store)
+    told = "Error: 2 memories are too many for the path rules of this memory store. Change fewer at once."
+    assert ruled.call(command="delete", path="/memories/policies") == ["err", told]
+    assert texts(ruled.store) == before
+    assert ruled.call(command="delete", path="/memories/policies/deep")[0] == "ok"
+    assert_audit_is_right(ruled.store)

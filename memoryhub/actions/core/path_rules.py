@@ -1,23 +1,31 @@
 """Path rules: what agents may change. Every verb checks them before its first write; people are never refused."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from memoryhub import path_rules
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import NO_RULES, Doer, Verb
+from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
-from memoryhub.protocol.errors import RefusedByRule
+from memoryhub.protocol.errors import RefusedByRule, ToolError
 
 
-def require(store: Tree, verb: Verb, paths: Iterable[str]) -> None:
-    """Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the acting agent."""
+def require(store: Tree, verb: Verb, paths: Sequence[str]) -> None:
+    """Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the acting agent.
+
+    Raise ToolError if there are too many paths for these rules.
+    """
     actor = store.act.actor
     if store.path_rules == NO_RULES or actor.kind != ActorKind.KEY:
         return
     rules, doer = path_rules.of_text(store.path_rules), Doer(str(actor.id), str(actor.author_id))
+    decide = rules.decide if len(paths) == 1 else ManyPaths(rules).decide
     for path in paths:
-        decision = rules.decide(doer, verb, path)
+        try:
+            decision = decide(doer, verb, path)
+        except TooMuchWork:
+            raise ToolError(results.too_many_for_rules(len(paths))) from None
         if decision.rule is not None and decision.is_refusal:
             raise RefusedByRule(results.refused_by_rule(path, verb.value, decision.rule.reason))
 

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub import retention_rules
-from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Effect, PathRule, Verb
+from memoryhub.path_rules import LONGEST_REASON, MOST_RULES, Effect, PathRule, Verb, can_be_id
 from memoryhub.retention_rules import BadPattern
 from memoryhub.web.path_rules.sentences import VERBS, Names, choices
 from memoryhub.web.retention import sentences as retention_words
@@ -49,7 +49,7 @@ class PathRuleForm(forms.Form):
     def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         own = self["who"].value() or ""
-        known = {**names, own: names.get(own, own)} if own else names
+        known = {**names, own: names.get(own, own)} if own and can_be_id(own) else names
         who = self.fields["who"]
         assert isinstance(who, forms.ChoiceField)
         who.choices = [("", _("Every agent")), *choices(known)]

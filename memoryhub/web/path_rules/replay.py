@@ -10,11 +10,14 @@ from typing import NamedTuple
 from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
 from memoryhub.path_rules import Doer, PathRules, Verb
+from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
 
 DAYS = timedelta(days=30)
 MOST_ENTRIES = 20_000
 """The most entries, of every kind, that are looked at; older ones are not."""
+MOST_VERSIONS = 100_000
+"""The most versions that these entries made and that are looked at."""
 MOST_EXAMPLES = 3
 ONE_PATH = {
     "create": Verb.CREATE, "str_replace": Verb.EDIT, "insert": Verb.EDIT, "edit": Verb.EDIT, "delete": Verb.DELETE,
@@ -71,11 +74,19 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
     """Decide the changes of agents in the last DAYS again, by these rules."""
     since = now - DAYS
     entries, is_cut = _entries(store_id, since)
-    versions = _versions(store_id, entries)
+    versions, cut_at = _versions(store_id, entries)
+    decider, calls = ManyPaths(rules), 0
     groups: dict[tuple[int, str], Group] = {}
     changed: Counter[tuple[bool, bool]] = Counter()
     for entry in entries:
-        number, path = _decided(rules, entry, versions.get(entry.seq, ()))
+        try:
+            if entry.seq <= cut_at:
+                raise TooMuchWork
+            number, path = _decided(decider, entry, versions.get(entry.seq, ()))
+        except TooMuchWork:
+            is_cut = True
+            break
+        calls += 1
         changed[not entry.ok, number > 0] += 1
         if number:
             group = groups.setdefault((number, entry.author_id), Group(number, entry.author_id))
@@ -83,7 +94,7 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
             if len(group.examples) < MOST_EXAMPLES and path not in dict(group.examples):
                 group.examples.append((path, entry.seq))
     ordered = sorted(groups.values(), key=lambda group: (group.number, -group.calls))
-    return Replay(since, len(entries), is_cut, ordered, changed[False, True], changed[True, False])
+    return Replay(since, calls, is_cut, ordered, changed[False, True], changed[True, False])
 
 
 def _entries(store_id: str, since: datetime) -> tuple[list[Entry], bool]:
@@ -106,18 +117,21 @@ Made = tuple[str, str]
 """The operation and the path of a version."""
 
 
-def _versions(store_id: str, entries: Sequence[Entry]) -> dict[int, list[Made]]:
-    """Return what each entry made, by its seq."""
-    if not entries:
-        return {}
-    rows = MemoryVersion.objects.filter(store_id=store_id, seq__gte=entries[-1].seq, seq__lte=entries[0].seq)
+def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[Made]], int]:
+    """Return what each entry made, by its seq, and the seq up to which this is not known, because it is too much."""
     found: dict[int, list[Made]] = {}
-    for seq, operation, path in rows.order_by("seq", "path").values_list("seq", "operation", "path"):
+    if not entries:
+        return found, 0
+    low, high = entries[-1].seq, entries[0].seq
+    by_agents = AuditEntry.objects.of_chain(store_id).filter(actor_kind=ActorKind.KEY, seq__gte=low, seq__lte=high)
+    made = MemoryVersion.objects.filter(store_id=store_id, seq__in=by_agents.values("seq"), seq__gte=low, seq__lte=high)
+    rows = list(made.order_by("-seq", "-path").values_list("seq", "operation", "path")[: MOST_VERSIONS + 1])
+    for seq, operation, path in reversed(rows):
         found.setdefault(seq, []).append((operation, path or ""))
-    return found
+    return found, rows[-1][0] if len(rows) > MOST_VERSIONS else 0
 
 
-def _decided(rules: PathRules, entry: Entry, made: Iterable[Made]) -> tuple[int, str]:
+def _decided(rules: ManyPaths, entry: Entry, made: Iterable[Made]) -> tuple[int, str]:
     """Return the number of the rule that refuses the call, or 0, and the path that it refuses."""
     doer = Doer(entry.actor_id, entry.author_id)
     for verb, path in _changes(entry, made):

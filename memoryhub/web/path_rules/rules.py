@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -22,6 +22,9 @@ from memoryhub.web.path_rules.sentences import MISMATCHES, VERBS, Names, choices
 LONGEST = 1024
 MOST_EARLIER = 20
 """The most earlier lists that the page shows; the audit has them all."""
+
+Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
+"""The rules before a change and after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A change of the rules: its entry, the lines that it added and removed, and the list that it made."""
+    """A change of the rules: its entry, the lines that it added and removed (None: erased), and the number of rules."""
 
     entry: AuditEntry
-    lines: Sequence[Line]
+    lines: Sequence[Line] | None
     count: int
     is_current: bool
 
@@ -69,8 +72,8 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
     """Show the rules to every member; a question in the query is answered rule by rule."""
     rules = PathRules(path_rules.of_store(store))
     entries = list(_entries(store)[: MOST_EARLIER + 1])
-    told = [json.loads(entry.input or "{}") for entry in entries]
-    known = [rule for one in told for name in ("before", "after") for rule in of_json(one.get(name, [])).rules]
+    changes = [_change(entry) for entry in entries]
+    known = [rule for change in changes if change for rules_then in change for rule in rules_then]
     names = names_in(store, [*rules.rules, *known])
     asked = _asked(request)
     answered = _answered(store, rules, names, asked) if asked and not asked.problem else {}
@@ -85,7 +88,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
             agents=choices(names),
             verbs=VERBS,
             asked=asked,
-            earlier=_earlier(entries[:MOST_EARLIER], told, names),
+            earlier=_earlier(entries[:MOST_EARLIER], changes, names),
             has_more=len(entries) > MOST_EARLIER,
             **answered,
         ),
@@ -101,7 +104,17 @@ def saved_by(store: MemoryStore, seq: str) -> tuple[PathRule, ...] | None:
     if not (seq.isascii() and seq.isdigit() and len(seq) < 19):
         return None
     entry = _entries(store).filter(seq=int(seq)).first()
-    return of_json(json.loads(entry.input or "{}").get("after", [])).rules if entry else None
+    change = _change(entry) if entry else None
+    return change[1] if change else None
+
+
+def _change(entry: AuditEntry) -> Change | None:
+    """Return the rules before and after an entry, or None if an erasure has masked words that rules need."""
+    try:
+        told = json.loads(entry.input or "{}")
+        return of_json(told["before"]).rules, of_json(told["after"]).rules
+    except (KeyError, ValueError):
+        return None
 
 
 def _asked(request: Request) -> Asked | None:
@@ -140,22 +153,22 @@ def _doer(who: str) -> Doer:
     return Doer(key.pk, key.agent_id) if key else Doer("", who)
 
 
-def _earlier(entries: Sequence[AuditEntry], told: Sequence[dict[str, Any]], names: Names) -> list[Earlier]:
+def _earlier(entries: Sequence[AuditEntry], changes: Sequence[Change | None], names: Names) -> list[Earlier]:
     return [
-        Earlier(entry, _compared(one, names), len(one.get("after", [])), number == 0)
-        for number, (entry, one) in enumerate(zip(entries, told, strict=False))
+        Earlier(entry, _compared(*change, names) if change else None, len(change[1]) if change else 0, number == 0)
+        for number, (entry, change) in enumerate(zip(entries, changes, strict=False))
     ]
 
 
-def _compared(told: dict[str, Any], names: Names) -> list[Line]:
+def _compared(before: Sequence[PathRule], after: Sequence[PathRule], names: Names) -> list[Line]:
     """Return the sentences of two lists of rules as a comparison, without those that stayed."""
-    before, after = (_sentences(told.get(name, []), names) for name in ("before", "after"))
+    old, new = _sentences(before, names), _sentences(after, names)
     lines: list[Line] = []
-    for tag, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            lines += [Line("-", one) for one in before[first:last]] + [Line("+", one) for one in after[start:end]]
+            lines += [Line("-", one) for one in old[first:last]] + [Line("+", one) for one in new[start:end]]
     return lines
 
 
-def _sentences(rules: Sequence[dict[str, Any]], names: Names) -> list[str]:
-    return [sentence(rule, names) + (f" “{rule.reason}”" if rule.reason else "") for rule in of_json(rules).rules]
+def _sentences(rules: Sequence[PathRule], names: Names) -> list[str]:
+    return [sentence(rule, names) + (f" “{rule.reason}”" if rule.reason else "") for rule in rules]

@@ -11,9 +11,11 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core.audit import Act
+from memoryhub.actions.erasure import erasure
+from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import path_rules, stores
 from memoryhub.models import Agent, AuditEntry, Key, MemoryStore, Role, User
-from memoryhub.path_rules import Effect, PathRule, Verb
+from memoryhub.path_rules import Effect, PathRule, Verb, many
 from memoryhub.web.path_rules import replay
 from memoryhub.web.path_rules.forms import typed
 from tests.api.harness import Hub, assert_audit_is_right
@@ -137,6 +139,8 @@ def test_what_is_wrong_with_a_row_is_said_beside_it(store: MemoryStore, alice: U
         (row("/a/", verbs=[]), "Tick at least one."),
         (row("/a/", reason="x" * 301), "300"),
         (row("/a/", effect="burn"), "burn"),
+        (row("/a/", who="a\0b"), "Select a valid choice"),
+        (row("/a/", who="agent_" + "x" * 9000), "Select a valid choice"),
         (row("/a/", reason="a\u202eb"), "cannot be seen"),
     ):
         response = form(client, store, "save", wrong)
@@ -291,3 +295,33 @@ def test_rules_of_a_key_that_is_gone_keep_its_name(store: MemoryStore, alice: Us
     assert f"{name} may not create" in client.get(listed(store)).content.decode()
     assert name in client.get(editor(store)).content.decode()
     assert json.loads(json.dumps(rules_of(store)))[0]["who"] == its_key.pk
+
+
+def test_earlier_rules_that_an_erasure_has_masked_are_named_and_not_offered(store: MemoryStore, alice: User) -> None:
+    client = signed_in(alice)
+    tried_and_saved(client, store, row("/customers/edit/", reason="edit Kovács is a customer"))
+    tried_and_saved(client, store, row("/b/"))
+    oldest = AuditEntry.objects.of_chain(store.pk).of_command("edit_path_rules").oldest()[0]
+    found = erasure.search(store.pk, ["edit"], BY["at"])
+    erasure.erase(store.pk, ["edit"], found.digest, Act(**BY))
+    html = client.get(listed(store)).content.decode()
+    assert "An erasure removed words of these rules." in html and "Use these again" not in html
+    assert patterns(client.get(editor(store), {"from": oldest.seq})) == ["/b/"]
+    assert_audit_is_right(store)
+
+
+def test_a_replay_of_more_than_it_looks_at_says_so(hub: Hub, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(6):
+        hub.call(command="create", path=f"/memories/a{number}/b.md", file_text="x")
+    hub.call(command="rename", old_path="/memories/a0", new_path="/memories/c")
+    curation.create(hub.store.pk, "/by a person.md", "x", Act(**BY))
+    client, rules = signed_in(alice), [row("/**/b*")]
+    whole = form(client, hub.store, "try", *rules).context["outcome"]
+    assert (whole.calls, whole.refused, whole.is_cut) == (7, 7, False)
+    monkeypatch.setattr(replay, "MOST_VERSIONS", 3)
+    few = form(client, hub.store, "try", *rules).context["outcome"]
+    assert (few.calls, few.refused, few.is_cut) == (3, 3, True)
+    monkeypatch.undo()
+    monkeypatch.setattr(many, "MOST_WORK", 20)
+    short = form(client, hub.store, "try", *rules).context["outcome"]
+    assert short.is_cut and 0 < short.calls == short.refused < 7

@@ -1,0 +1,104 @@
+"""Decides about many paths with the same rules: the names of a directory are compared once, whatever is in it."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memoryhub.path_rules import Decision, Doer, PathRules, Verb
+from memoryhub.retention_rules.patterns import name_matches
+
+MOST_WORK = 5_000_000
+"""The most comparisons of names, so that no rules and paths take longer than some seconds."""
+MOST_DIRECTORIES = 1_000
+"""The most directories that are remembered at once."""
+
+
+class TooMuchWork(Exception):
+    """To decide about all these paths would take too long."""
+
+
+class _Endings(NamedTuple):
+    """Which rule decides about a memory in a directory, by its name: the first one of all that match.
+
+    `names` are whole names, `stars` names with `*`, in the order of their rules; `rest` is for every name (0: none).
+    """
+
+    names: dict[str, int]
+    stars: list[tuple[int, str]]
+    rest: int
+
+    def first(self, name: str) -> int:
+        least = self.names.get(name, 0) or self.rest
+        for number, wanted in self.stars:
+            if least and number > least:
+                break
+            if name_matches(wanted, name):
+                return number
+        return least
+
+
+class _Directory(NamedTuple):
+    """The rules (from 0) that can match in a directory, with their positions, and what follows for each doer."""
+
+    positions: list[tuple[int, int]]
+    endings: dict[tuple[Doer, Verb], _Endings]
+
+
+class ManyPaths:
+    """Decides as PathRules.decide does. `decide` raises TooMuchWork."""
+
+    def __init__(self, rules: PathRules) -> None:
+        self._rules = rules
+        self._matchers = rules.matchers
+        self._directories: dict[str, _Directory] = {}
+        self._work = 0
+
+    def decide(self, doer: Doer, verb: Verb, path: str) -> Decision:
+        """Return which rule decides about a change of the memory at a path."""
+        place, _, name = path.rpartition("/")
+        directory = self._directory(place)
+        endings = directory.endings.get((doer, verb))
+        if endings is None:
+            endings = directory.endings[doer, verb] = self._endings(directory, doer, verb)
+        self._note(len(endings.stars))
+        number = endings.first(name)
+        return Decision(number, self._rules.rules[number - 1] if number else None)
+
+    def _note(self, work: int) -> None:
+        self._work += work
+        if self._work > MOST_WORK:
+            raise TooMuchWork
+
+    def _directory(self, place: str) -> _Directory:
+        found = self._directories.get(place)
+        if found is None:
+            found = _Directory(list(self._positions(place)), {})
+            if len(self._directories) >= MOST_DIRECTORIES:
+                self._directories.clear()
+            self._directories[place] = found
+        return found
+
+    def _positions(self, place: str) -> Iterator[tuple[int, int]]:
+        if not place:
+            yield from ((index, matcher.start()) for index, matcher in enumerate(self._matchers))
+            return
+        above, _, name = place.rpartition("/")
+        for index, before in self._directory(above).positions:
+            self._note(len(self._matchers[index].names) + 1)
+            if after := self._matchers[index].after(before, name):
+                yield index, after
+
+    def _endings(self, directory: _Directory, doer: Doer, verb: Verb) -> _Endings:
+        found = _Endings({}, [], 0)
+        for index, positions in directory.positions:
+            rule, matcher = self._rules.rules[index], self._matchers[index]
+            self._note(len(matcher.names) + 1)
+            if not rule.is_about(doer, verb):
+                continue
+            if matcher.always(positions):
+                return found._replace(rest=index + 1)
+            for wanted in matcher.last_names(positions):
+                if "*" in wanted:
+                    found.stars.append((index + 1, wanted))
+                else:
+                    found.names.setdefault(wanted, index + 1)
+        return found
