@@ -21,7 +21,9 @@ MARKS = (UNREVIEWED, FLAGGED, PINNED, HELD, FINDING, MINE, UNASSIGNED)
 PHRASES = {
     "not reviewed": ("is", UNREVIEWED), "unreviewed": ("is", UNREVIEWED), "flagged": ("is", FLAGGED),
     "pinned": ("is", PINNED), "on hold": ("is", HELD), "with findings": ("is", FINDING),
-    "unassigned": ("is", UNASSIGNED),
+    "with open findings": ("is", FINDING), "without findings": (f"{NOT}is", FINDING),
+    "without open findings": (f"{NOT}is", FINDING), "awaiting review": ("is", UNREVIEWED),
+    "unassigned": ("is", UNASSIGNED), "assigned to me": ("is", MINE),
     "today": ("when", "today"), "yesterday": ("when", "yesterday"), "this week": ("when", "this-week"),
     "last week": ("when", "last-week"), "this month": ("when", "this-month"), "last month": ("when", "last-month"),
 }  # fmt: skip
@@ -111,7 +113,10 @@ def _negated(words: Sequence[Word], names: Names) -> Found | None:
     if not words[0].is_plain or words[0].text.lower() != "not" or len(words) < 2:
         return None
     found = _phrase(words[1:], names)
-    return (NOT + found[0], found[1], found[2] + 1) if found and found[0] not in ("from", "to") else None
+    if found is None or found[0] in ("from", "to"):
+        return None
+    key = found[0].removeprefix(NOT) if found[0].startswith(NOT) else NOT + found[0]
+    return key, found[1], found[2] + 1
 
 
 def _phrase(words: Sequence[Word], names: Names) -> Found | None:
@@ -119,7 +124,7 @@ def _phrase(words: Sequence[Word], names: Names) -> Found | None:
     plain = [word.text.lower() for word in words[:3] if word.is_plain]
     if not words[0].is_plain:
         return None
-    for count in (2, 1):
+    for count in (3, 2, 1):
         meant = PHRASES.get(" ".join(plain[:count]))
         if meant and len(plain) >= count and all(word.is_plain for word in words[:count]):
             return *meant, count

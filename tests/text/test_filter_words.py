@@ -34,6 +34,12 @@ def read(typed: str, keys: frozenset[str] = KEYS) -> tuple[list[str], dict[str, 
         ("not by bot", [], {"-agent": "bot"}),
         ("not reviewed", [], {"is": "unreviewed"}),
         ("not pinned", [], {"-is": "pinned"}),
+        ("by bot without findings", [], {"agent": "bot", "-is": "finding"}),
+        ("Without open findings last week", [], {"-is": "finding", "when": "last-week"}),
+        ("not with open findings", [], {"-is": "finding"}),
+        ("not without findings", [], {"is": "finding"}),
+        ("awaiting review", [], {"is": "unreviewed"}),
+        ("assigned to me", [], {"is": "mine"}),
         ("in /tickets refund", ["refund"], {"path": "/tickets"}),
         ("not in /tickets", [], {"-path": "/tickets"}),
         ("LAST 7 Days", [], {"when": "7d"}),
@@ -49,7 +55,8 @@ def test_phrases_that_are_filters(typed: str, plain: list[str], filters: dict[st
     [
         "by nobody", "by", "in France", "in", "since Tuesday", "since 2026-02-31", "before 0001-01-01",
         "before lunch", "last", "last seven days", "last 0 days",
-        "not", "not found", '"pinned"', '"last week"', 'last "week"', "week last", "written by hand", "in /",
+        "without doubt", "assigned to Bob", "not", "not found",
+        '"pinned"', '"last week"', 'last "week"', "week last", "written by hand", "in /",
     ],
 )  # fmt: skip
 def test_words_that_remain_words(typed: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS, Spelling
 from memoryhub.models import Hold, MemoryStore
+from memoryhub.text.spellings import Spellings
 from memoryhub.web.erasure.asked import Asked, Searched
 
 MOST_HOLDS = 20
@@ -39,6 +40,7 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
     free = [row for row in rows if row.searched.may_erase]
     return {
         "spellings": _spellings(asked, stores, asked.listed),
+        "absent": _absent(asked),
         "unlisted": len(asked.spellings) - len(asked.listed),
         "near": _spellings(asked, stores, asked.near[:MOST_SPELLINGS], near=True),
         "rows": rows,
@@ -53,6 +55,14 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
         "searched": len(asked.searched),
         "several": len(asked.stores) > 1,
     }
+
+
+def _absent(asked: Asked) -> list[str]:
+    """Return the texts of which no spelling is anywhere; none before every store is searched."""
+    if asked.unsearched or asked.large or any(found.elsewhere for found in asked.searched.values()):
+        return []
+    found = [one.text for one in (*asked.spellings, *asked.near)]
+    return [text for text in asked.subject if not any(Spellings([text]).within(one) for one in found)]
 
 
 def _is_listed(found: Searched) -> bool:

@@ -57,7 +57,10 @@ def moments(request: Request, store: MemoryStore) -> HttpResponse:
         "at": moment_choice.in_field(request.GET.get("at", "")),
         "asked_url": addresses.of_scope(store.id, asked.seq, scope) if asked.seq else "",
         "shortcuts": _links(store, scope, moment_choice.shortcuts(request, store, last)),
-        "sessions": moment_choice.before_sessions(store.id),
+        "sessions": [
+            (session, shortcut, addresses.of_scope(store.id, shortcut.seq, scope))
+            for session, shortcut in moment_choice.before_sessions(store.id)
+        ],
         "recent": moment_choice.recent_changes(store.id),
         "scope_name": _scope_name(store, scope),
         "zone": timezone.get_current_timezone_name(),

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.stores import path_rules
 from memoryhub.actions.stores.path_rules import RulesChanged
-from memoryhub.models import MemoryStore, Role
+from memoryhub.models import Memory, MemoryStore, Role
 from memoryhub.path_rules import Effect, PathRule, PathRules
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common import pages
@@ -97,4 +97,20 @@ def _page(
             (group, sentence(tried[group.number - 1], names), names.get(group.agent, "")) for group in outcome.groups
         ]
         context |= {"outcome": outcome, "groups": groups, "seen": path_rules.digest(tried)}
+        context["of_no_memory"] = _of_no_memory(store, tried)
     return render(request, "path_rules/edit.html", pages.context(request, store, **context))
+
+
+def _of_no_memory(store: MemoryStore, rules: list[PathRule]) -> list[tuple[int, str]]:
+    """Return the rules, by number and pattern, that are only about one memory, which does not exist.
+
+    Whoever writes `/policies` for a directory finds out here that its memories are not meant.
+    """
+    alone = [
+        (number, rule.pattern)
+        for number, rule in enumerate(rules, start=1)
+        if rule.pattern and "*" not in rule.pattern and not rule.pattern.endswith("/")
+    ]
+    there = Memory.objects.live().filter(store=store, path__in=[pattern for _number, pattern in alone])
+    known = set(there.values_list("path", flat=True))
+    return [(number, pattern) for number, pattern in alone if pattern not in known]

@@ -81,6 +81,7 @@ def readers(request: Request, store: MemoryStore, memory_id: str) -> HttpRespons
             quoted=_quoted(version, finding.line) if finding and of_value else None,
             followed=followed,
             of_value=of_value,
+            finding=finding if of_value else None,
             to_undo=_writing(rows, followed.origin.number if followed else version.number),
             problem=problem or no_line,
             groups=groups(by_reader(page.seen), store, person(request)),

@@ -160,7 +160,7 @@ def _webhooks(seen: _Seen) -> Iterator[Event]:
         at = webhook.paused_at or webhook.failing_since or seen.at
         url = reverse("webhook", args=[webhook.pk])
         store = webhook.store.name if webhook.store else ""
-        yield Event("webhook", words % {"name": webhook.name}, at, url, store, asks=True)
+        yield Event("bell", words % {"name": webhook.name}, at, url, store, asks=True)
 
 
 def _deletions(seen: _Seen) -> Iterator[Event]:

@@ -86,6 +86,19 @@ def test_three_spellings_over_two_stores_are_gone_after_one_confirmation(
     assert "Erased from 2 memory stores" in again and "uellenb" not in again
 
 
+def test_a_text_that_is_found_nowhere_is_said(other: MemoryStore, alice: User) -> None:
+    said = r"Found nowhere, in no spelling:\s*<code>([^<]*)</code>"
+    page = find(signed_in(alice), "quellen berg", "quellenberg@example.com")
+    assert re.findall(said, page) == ["quellenberg@example.com"]
+    assert not re.findall(said, find(signed_in(alice), "QUELLENBERG"))
+
+
+def test_the_settings_of_the_hub_lead_to_erasing_everywhere(superuser: User, store: MemoryStore, alice: User) -> None:
+    assert f'href="{WHERE}"' in signed_in(superuser).get(reverse("hub_limits")).content.decode()
+    assert 'href="/settings/limits"' in signed_in(superuser).get(WHERE).content.decode()
+    assert 'href="/settings/limits"' not in signed_in(alice).get(WHERE).content.decode()
+
+
 def test_a_store_that_is_not_ticked_keeps_everything(store: MemoryStore, other: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     letter = erase(client, find(client, "quellenberg"), store=[other.id])

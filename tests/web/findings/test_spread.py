@@ -7,12 +7,13 @@ import pytest
 from django.urls import reverse
 
 from memoryhub.actions.erasure import redaction
-from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.models import FindingState, Memory, MemoryStore, User
 from memoryhub.web.sessions import spread
 from tests.fixtures import signed_in
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
+from tests.write_guard import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -85,6 +86,25 @@ def test_it_is_followed_while_the_line_around_the_text_changes(poisoned: Memory,
     assert [group.session.name for group in page.context["groups"]] == ["victim", "writer"]
     assert "Line 4 of version 1" in (html := page.content.decode()) and "Ignore all previous instructions" in html
     assert f"{link}?version=1&amp;finding={found.pk}" in signed_in(alice).get("/").content.decode()
+
+
+def test_the_readers_of_an_open_finding_lead_to_taking_its_line_out(
+    poisoned: Memory, caller: Caller, alice: User, bob: User
+) -> None:
+    view(caller, "victim")
+    found = finding(poisoned.store, "instructions")
+    readers = reverse("readers", args=[poisoned.store_id, poisoned.pk])
+    link = reverse("take_out", args=[poisoned.store_id, found.pk])
+
+    def leads(person: User) -> bool:
+        page = signed_in(person).get(readers, {"version": "1", "finding": found.pk})
+        return f'href="{link}?next=' in page.content.decode()
+
+    assert leads(alice) and not leads(bob)
+    found.state = FindingState.DISMISSED
+    with tampering():
+        found.save()
+    assert not leads(alice)
 
 
 def test_whoever_read_the_same_text_in_another_line_has_read_it(poisoned: Memory, caller: Caller, alice: User) -> None:

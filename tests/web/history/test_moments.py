@@ -204,12 +204,22 @@ def test_a_moment_that_cannot_be_shown_is_said(query: str, sentence: str, caller
 def test_shortcuts_lead_before_a_session_and_to_the_newest_changes(caller: Caller, look: Client) -> None:
     page = get(look, reverse("moments", args=[caller.store.id]))
     first = AuditEntry.objects.of_chain(caller.store.id).filter(session__isnull=False).order_by("seq")[0]
-    assert [(session.name, shortcut.seq) for session, shortcut in page.context["sessions"]] == [
+    assert [(session.name, shortcut.seq) for session, shortcut, _url in page.context["sessions"]] == [
         ("morning", first.seq - 1)
     ]
     assert [entry.command for entry, _ in page.context["recent"]] == [
         "delete", "str_replace", "rename", "create", "create",
     ]  # fmt: skip
+
+
+def test_the_way_before_a_session_leads_to_the_memory_that_was_chosen(caller: Caller, look: Client) -> None:
+    memory, evening = caller.store.memories.get(path="/old/a.md"), Caller(caller.store, caller.key, session="evening")
+    before = AuditEntry.objects.of_chain(caller.store.id).newest()[0].seq
+    evening.replace("/old/a.md", "three", "four")
+    page = get(look, reverse("moments", args=[caller.store.id]) + f"?memory={memory.pk}")
+    url = at(caller.store, before, f"memories/{memory.pk}")
+    assert f'href="{url}">Before evening began' in page.content.decode()
+    assert "three" in get(look, url).content.decode()
 
 
 def test_shortcuts_of_time_go_no_further_back_than_the_store(store: MemoryStore, key: str, look: Client) -> None:

@@ -235,6 +235,16 @@ def test_the_first_rule_is_begun_with_one_press(store: MemoryStore, alice: User)
     assert patterns(signed_in(alice).get(link)) == ["/"]
 
 
+def test_a_rule_for_one_memory_that_is_not_there_says_so_before_it_is_saved(hub: Hub, alice: User) -> None:
+    hub.call(command="create", path="/memories/policies/refunds.md", file_text="one")
+    client = signed_in(alice)
+    rows = [row(pattern) for pattern in ("/policies", "/policies/", "/policies/refunds.md", "/*", "")]
+    tried = form(client, hub.store, "try", *rows).content.decode()
+    assert "Rule 1 is only about one memory, at /policies, and there is none now." in tried
+    assert "write /policies/ with a slash at the end" in tried
+    assert tried.count("is only about one memory") == 1
+
+
 def test_an_archived_store_keeps_its_rules(store: MemoryStore, alice: User) -> None:
     stores.set_archived(store, True, **BY)
     response = tried_and_saved(signed_in(alice), store, row("/a/"))

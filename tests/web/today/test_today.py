@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -334,10 +335,13 @@ def test_an_import_that_waits_and_a_webhook_that_fails_are_for_those_who_can_act
             id="whk", store=store, name="Chat", url="https://example.com/", created_at=timezone.now(),
             failing_since=timezone.now(), problem="timeout",
         )  # fmt: skip
-    assert sorted(event.words for event in today(alice).context["events"]) == [
+    events = today(alice).context["events"]
+    assert sorted(event.words for event in events) == [
         "The import of project.zip waits for your decision",
         "The webhook “Chat” fails",
     ]
+    sprite = (settings.BASE_DIR / "static/icons.svg").read_text()
+    assert all(f'<symbol id="{event.icon}"' in sprite for event in events)
     assert today(bob).context["events"] == []
 
 
