@@ -116,9 +116,9 @@ def mirrored(up: Sequence[int], down: Sequence[int], height: float = HEIGHT) -> 
     return Bars(_ticks(marks, height), tuple(bars), base)
 
 
-def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1) -> Line:
-    """Return the line through one value per column, on an axis that starts at zero."""
-    marks = steps(0, max(values, default=0), unit=unit)
+def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1, most: int = 0) -> Line:
+    """Return the line through one value per column, on an axis that starts at zero and has room for `most`."""
+    marks = steps(0, max([most, *values]), unit=unit)
     scale = height / marks[-1]
     dots = tuple(
         Dot(number, value, middle(number, len(values)), round(height - max(0, value) * scale, 2))

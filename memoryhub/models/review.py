@@ -56,6 +56,7 @@ class Review(RowOfStore):
         indexes = [
             models.Index(fields=["store", "memory", "seq"], name="review_of_memory"),
             models.Index(fields=["store", "seq"], name="review_by_entry"),
+            models.Index(fields=["store", "id"], name="review_by_time"),
         ]
 
     def __str__(self) -> str:

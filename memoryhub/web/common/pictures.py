@@ -59,7 +59,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One chart: `kind` is bars, line, list or map; `columns` and `rows` are its table."""
+    """One chart: `kind` is bars, line, list or map; `columns` and `rows` are its table.
+
+    `more_lines` are the colours and points of further lines of a line chart.
+    """
 
     name: str
     kind: str
@@ -75,6 +78,7 @@ class Picture:
     legend: Sequence[Series] = ()
     items: Sequence[Row] = ()
     series: int = 0
+    more_lines: Sequence[tuple[int, str]] = ()
     more: tuple[str, str] | None = None
     wide: bool = field(default=False)
 

@@ -21,6 +21,7 @@ from memoryhub.web.common.pictures import Picture
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tables import download
 from memoryhub.web.dashboards import (
+    ages,
     charts,
     figures as dashboards_figures,
     findings,
@@ -158,6 +159,7 @@ def _pictures(board: Board, store: MemoryStore | None) -> list[Picture]:
         charts.commands_over_time(board.figures, among, links),
         charts.reads_and_writes(board.figures, among, links),
         charts.errors(board.figures, board.start, links),
+        ages.over_time(board.stores, among, board.now, whole),
         *found,
         *charts.growth(before, by_day, among, whole),
         charts.by_author(board.figures, names, board.start, whole),
