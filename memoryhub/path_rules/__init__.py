@@ -101,13 +101,20 @@ class PathRules:
 
     def __init__(self, rules: Iterable[PathRule]) -> None:
         self.rules = tuple(rules)
-        self._prepared = [(rule, rule.pattern.partition("*")[0], Matcher(rule.pattern)) for rule in self.rules]
+        self.matchers = [Matcher(rule.pattern) for rule in self.rules]
+        self._prepared = [
+            (rule, rule.pattern.partition("*")[0], *_ends(matcher.names[-1]), matcher)
+            for rule, matcher in zip(self.rules, self.matchers, strict=True)
+        ]
 
     def decide(self, doer: Doer, verb: Verb, path: str) -> Decision:
         """Return which rule decides about a change of the memory at a path."""
-        for number, (rule, start, matcher) in enumerate(self._prepared, 1):
+        name = path.rpartition("/")[2]
+        for number, (rule, start, first, last, matcher) in enumerate(self._prepared, 1):
             if (
                 path.startswith(start)
+                and name.startswith(first)
+                and name.endswith(last)
                 and verb in rule.verbs
                 and rule.who in ("", doer.agent, doer.key)
                 and matcher.matches(path)
@@ -117,14 +124,16 @@ class PathRules:
 
     def mismatches(self, doer: Doer, verb: Verb, path: str) -> list[Mismatch | None]:
         """Return for each rule why it does not match, or None if it matches."""
-        return [_mismatch(rule, matcher, doer, verb, path) for rule, _, matcher in self._prepared]
-
-    @property
-    def matchers(self) -> list[Matcher]:
-        return [matcher for _, _, matcher in self._prepared]
+        pairs = zip(self.rules, self.matchers, strict=True)
+        return [_mismatch(rule, matcher, doer, verb, path) for rule, matcher in pairs]
 
     def as_json(self) -> list[dict[str, Any]]:
         return [rule.as_json() for rule in self.rules]
+
+
+def _ends(wanted: str) -> tuple[str, str]:
+    """Return how a name begins and ends that matches `wanted`, in which `*` stands for any characters."""
+    return wanted.partition("*")[0], wanted.rpartition("*")[2]
 
 
 def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb, path: str) -> Mismatch | None:

@@ -23,7 +23,7 @@ def assign(request: Request, store: MemoryStore) -> HttpResponse:
     """Assign the review of a version's memory (`who`: me, nobody, or other with the person `to`); show the item."""
     version = version_of(store, request.POST.get("version", ""))
     who = {"me": person(request).pk, "nobody": None}
-    to = who.get(request.POST.get("who", ""), request.POST.get("to", ""))
+    to = who.get(request.POST.get("who", ""), request.POST.get("to", "").replace("\0", ""))
     said = _("This version no longer awaits review.")
     if version.awaits_review:
         try:

@@ -79,6 +79,7 @@ def test_only_who_reviews_there_can_assign_and_be_asked(
     for other in (bob, charlie):
         answer = assign(signed_in(alice), made[0], "other", to=other.pk, htmx=True).content.decode()
         assert "does not review in this memory store" in answer
+    assert assign(signed_in(alice), made[0], "other", to="user_\0").status_code == 303
     assert not Assignment.objects.filter(store=store).exists()
 
 
