@@ -130,6 +130,9 @@ class StoreKeyForm(KeyForm):
         # A key acts as its agent, so store admins may not issue keys for agents that can access all stores.
         agents = Agent.objects.of_store(store).without_hub_wide_keys(timezone.now()).by_name()
         self.agents = {agent.id: agent for agent in agents}
+        self.fields["new_agent"].required = not self.agents
+        if self.agents:
+            self.fields["new_agent"].help_text = _("Only for a new agent. The audit shows this name.")
         often = Counter(agent.folded_name for agent in self.agents.values())
         known = [(agent.id, _called(agent, often[agent.folded_name] > 1)) for agent in self.agents.values()]
         self.fields["agent"].choices = [(NEW, _("A new agent")), *known]  # type: ignore[attr-defined]

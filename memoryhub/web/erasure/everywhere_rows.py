@@ -38,8 +38,10 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
     """Return what the template shows of the list."""
     rows = _stores(asked, stores)
     free = [row for row in rows if row.searched.may_erase]
+    spellings = _spellings(asked, stores, asked.listed)
     return {
-        "spellings": _spellings(asked, stores, asked.listed),
+        "spellings": spellings,
+        "unticked": [row.spelling.text for row in spellings if not row.is_ticked],
         "absent": _absent(asked),
         "unlisted": len(asked.spellings) - len(asked.listed),
         "near": _spellings(asked, stores, asked.near[:MOST_SPELLINGS], near=True),

@@ -93,6 +93,15 @@ def test_a_text_that_is_found_nowhere_is_said(other: MemoryStore, alice: User) -
     assert not re.findall(said, find(signed_in(alice), "QUELLENBERG"))
 
 
+def test_a_spelling_that_is_not_ticked_is_named_among_what_stays(
+    store: MemoryStore, other: MemoryStore, alice: User
+) -> None:
+    write(store, "/spaced.md", "De-Kleine-Bakker\n")
+    page = find(signed_in(alice), "Quellenberg", "de kleine bakker")
+    kept = page[page.index("What is not erased:") : page.index("Type this to confirm:")]
+    assert re.findall(r"<code[^>]*>([^<]*)</code>", kept) == ["De-Kleine-Bakker"]
+
+
 def test_the_settings_of_the_hub_lead_to_erasing_everywhere(superuser: User, store: MemoryStore, alice: User) -> None:
     assert f'href="{WHERE}"' in signed_in(superuser).get(reverse("hub_limits")).content.decode()
     assert 'href="/settings/limits"' in signed_in(superuser).get(WHERE).content.decode()
