@@ -6,7 +6,8 @@ import socket
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,6 +22,14 @@ from tests.serving.clients import Desk, write_lock
 
 def get(server: Server, path: str) -> httpx.Response:
     return httpx.get(f"http://127.0.0.1:{server.port}{path}", timeout=30)
+
+
+def first_refused(clients: ThreadPoolExecutor, count: int, ask: Callable[[], httpx.Response]) -> httpx.Response:
+    """Asks many times at once; gives the first answer that says that the hub is busy."""
+    for done in as_completed([clients.submit(ask) for _ in range(count)], timeout=60):
+        if done.exception() is None and done.result().status_code == 503:
+            return done.result()
+    raise AssertionError("no request was refused")
 
 
 def test_a_hub_with_no_thread_left_says_so_at_once_and_is_alive(tmp_path: Path) -> None:
@@ -46,11 +55,14 @@ def test_a_hub_with_no_thread_left_says_so_at_once_and_is_alive(tmp_path: Path) 
             assert {one.result().status_code for one in refused} == {503}
             assert refused[0].result().headers["retry-after"] == "1"
             assert refused[0].result().json()["error"]["type"] == "overloaded_error"
-            refused_page = get(server, "/sign-in")
-            assert (refused_page.status_code, refused_page.headers["retry-after"]) == (503, "1")
+            # Another worker may have had a place left: whoever gets it waits, and leaves none to the others.
+            refused_page = first_refused(clients, 20 * workers, lambda: get(server, "/sign-in"))
+            assert refused_page.headers["retry-after"] == "1"
             assert refused_page.headers["content-type"].startswith("text/plain")
-            message = httpx.post(f"http://127.0.0.1:{server.port}/mcp", json={}, timeout=30)
-            assert (message.status_code, message.json()["jsonrpc"]) == (503, "2.0")
+            message = first_refused(
+                clients, 20 * workers, lambda: httpx.post(f"http://127.0.0.1:{server.port}/mcp", json={}, timeout=60)
+            )
+            assert message.json()["jsonrpc"] == "2.0"
             for answer in (refused[0].result(), refused_page, message):
                 assert answer.headers["cache-control"] == "no-store"
                 assert answer.headers["x-content-type-options"] == "nosniff"
