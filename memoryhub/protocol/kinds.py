@@ -17,6 +17,7 @@ class Kind(StrEnum):
     READ_ONLY = "read_only"
     ARCHIVED = "archived"
     HELD = "held"
+    RULE = "path_rule"
     PRECONDITION = "precondition_failed"
     OTHER = "other"
 
@@ -43,6 +44,8 @@ _BEGINNINGS = (
     ("Error: this memory store holds ", Kind.LIMIT),
     ("Error: this memory store would hold ", Kind.LIMIT),
     ("Error: this memory store would have ", Kind.LIMIT),
+    ("Error: too many memories for the path rules", Kind.LIMIT),
+    ("Error: A path rule ", Kind.RULE),
     ("Error: line ", Kind.SENSITIVE),
     ("Error: this path would hold ", Kind.SENSITIVE),
     ("Error: this memory store is archived", Kind.ARCHIVED),

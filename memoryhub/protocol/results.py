@@ -237,21 +237,19 @@ def frozen(path: str, reason: str) -> str:
     return f"Error: The memory {ROOT}{path} is held and cannot be changed, moved or deleted: {reason}"
 
 
-REFUSED = {"create": "created", "edit": "changed", "delete": "deleted", "rename": "renamed"}
-"""The word for each change that a path rule can refuse."""
+BY_RULE = "A path rule does not let this agent "
+"""How the refusal of a path rule begins, after `Error: `."""
 
 
-def refused_by_rule(path: str, change: str, reason: str) -> str:
-    """Return the error for a change that a path rule refuses to an agent. `reason` is a person's text on one line, or
-    empty."""
-    return f"Error: {ROOT}{path} may not be {REFUSED[change]} by this agent: " + (
-        reason or "a rule of this memory store refuses it."
-    )
+def refused_by_rule(path: str, verb: str, reason: str) -> str:
+    """Return the error for a change that a path rule refuses to an agent. `verb` is create, change, delete or rename;
+    `reason` is a person's text on one line, or empty."""
+    return f"Error: {BY_RULE}{verb} {ROOT}{path}" + (f": {reason}" if reason else "")
 
 
 def too_many_for_rules(count: int) -> str:
     """Return the error for a change of so many memories that to check the path rules would take too long."""
-    return f"Error: {count:,} memories are too many for the path rules of this memory store. Change fewer at once."
+    return f"Error: too many memories for the path rules of this memory store: {count:,}. Change fewer at once."
 
 
 def memory_too_large(path: str, size: int, limit: int) -> str:

@@ -41,19 +41,19 @@ def ruled(hub: Hub) -> Hub:
 
 
 REFUSED = (
-    ({"command": "create", "path": "/memories/policies/new.md", "file_text": "x"}, "/policies/new.md", "created"),
+    ({"command": "create", "path": "/memories/policies/new.md", "file_text": "x"}, "/policies/new.md", "create"),
     ({"command": "str_replace", "path": "/memories/policies/a.md", "old_str": "one", "new_str": "x"},
-     "/policies/a.md", "changed"),
+     "/policies/a.md", "change"),
     ({"command": "insert", "path": "/memories/policies/a.md", "insert_line": 0, "insert_text": "x"},
-     "/policies/a.md", "changed"),
-    ({"command": "delete", "path": "/memories/policies/a.md"}, "/policies/a.md", "deleted"),
-    ({"command": "delete", "path": "/memories/policies"}, "/policies/a.md", "deleted"),
+     "/policies/a.md", "change"),
+    ({"command": "delete", "path": "/memories/policies/a.md"}, "/policies/a.md", "delete"),
+    ({"command": "delete", "path": "/memories/policies"}, "/policies/a.md", "delete"),
     ({"command": "rename", "old_path": "/memories/policies/a.md", "new_path": "/memories/x.md"},
-     "/policies/a.md", "renamed"),
+     "/policies/a.md", "rename"),
     ({"command": "rename", "old_path": "/memories/policies", "new_path": "/memories/x"},
-     "/policies/a.md", "renamed"),
+     "/policies/a.md", "rename"),
     ({"command": "rename", "old_path": "/memories/notes", "new_path": "/memories/policies/notes"},
-     "/policies/notes/c.md", "created"),
+     "/policies/notes/c.md", "create"),
 )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def test_each_command_of_the_tool_is_refused_with_the_reason_and_changes_nothing
     ruled: Hub, input: dict[str, object], path: str, verb: str
 ) -> None:
     before = texts(ruled.store)
-    told = f"Error: /memories{path} may not be {verb} by this agent: {WHY}"
+    told = f"Error: A path rule does not let this agent {verb} /memories{path}: {WHY}"
     assert ruled.call(**input) == ["err", told]
     assert texts(ruled.store) == before
     entry = newest_entry(ruled.store.id)
@@ -107,12 +107,13 @@ def test_the_api_refuses_with_403_and_says_why(api: Api) -> None:
         api.refused("DELETE", f"/memories/{made}"),
     ]
     assert [(status, type) for status, type, *_ in told] == [(403, "permission_error")] * 5
-    paths_and_verbs = (
-        "/policies/new.md may not be created", "/policies/a.md may not be changed",
-        "/policies/a.md may not be renamed", "/policies/b.md may not be created",
-        "/policies/a.md may not be deleted",
+    verbs_and_paths = (
+        "create /policies/new.md", "change /policies/a.md",
+        "rename /policies/a.md", "create /policies/b.md",
+        "delete /policies/a.md",
     )  # fmt: skip
-    assert [message for _, _, message, *_ in told] == [f"{start} by this agent: {WHY}" for start in paths_and_verbs]
+    expected = [f"A path rule does not let this agent {verb_and_path}: {WHY}" for verb_and_path in verbs_and_paths]
+    assert [message for _, _, message, *_ in told] == expected
     assert texts(api.hub.store) == {"/policies/a.md": "one\n", "/b.md": "two\n"}
     assert api.update(made, {"content": "one\n"})["content_sha256"] == api.memory(made)["content_sha256"]
     entries = AuditEntry.objects.of_chain(api.hub.store.id).filter(ok=False).oldest()
@@ -126,12 +127,12 @@ def test_earlier_versions_are_not_restored_past_a_rule(hub: Hub) -> None:
     hub.call(command="create", path="/memories/policies/b.md", file_text="gone")
     hub.call(command="delete", path="/memories/policies/b.md")
     set_rules(hub.store, POLICIES)
-    for path, verb in (("/policies/a.md", "changed"), ("/policies/b.md", "created")):
+    for path, verb in (("/policies/a.md", "change"), ("/policies/b.md", "create")):
         version = MemoryVersion.objects.filter(store=hub.store, path=path, number=1).get()
         answer = hub.send({}, url=f"/v1/memory_stores/{hub.store.id}/memory_versions/{version.pk}/restore")
         assert (answer.status, answer.value["error"]["message"]) == (
             403,
-            f"{path} may not be {verb} by this agent: {WHY}",
+            f"A path rule does not let this agent {verb} {path}: {WHY}",
         )
     assert texts(hub.store) == {"/policies/a.md": "two"}
 
@@ -142,9 +143,7 @@ def test_a_rule_can_be_for_one_agent_or_one_key(hub: Hub) -> None:
         set_rules(hub.store, PathRule(Effect.REFUSE, "/a/", who=who))
         ok, text = hub.call(command="create", path=f"/memories/a/{who}.md", file_text="x")
         assert (ok == "err") is refused, who
-        assert not refused or text == (
-            f"Error: /memories/a/{who}.md may not be created by this agent: a rule of this memory store refuses it."
-        )
+        assert not refused or text == (f"Error: A path rule does not let this agent create /memories/a/{who}.md")
 
 
 def test_a_create_that_overwrites_is_an_edit(db: None) -> None:
@@ -263,7 +262,7 @@ def test_a_directory_whose_check_would_take_too_long_is_refused_as_a_whole(
     set_rules(ruled.store, PathRule(Effect.REFUSE, "/**/x*y"))
     monkeypatch.setattr(many, "MOST_WORK", 3)
     before = texts(ruled.store)
-    told = "Error: 2 memories are too many for the path rules of this memory store. Change fewer at once."
+    told = "Error: too many memories for the path rules of this memory store: 2. Change fewer at once."
     assert ruled.call(command="delete", path="/memories/policies") == ["err", told]
     assert texts(ruled.store) == before
     assert ruled.call(command="delete", path="/memories/policies/deep")[0] == "ok"

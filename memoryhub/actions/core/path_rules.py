@@ -10,6 +10,9 @@ from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import RefusedByRule, ToolError
 
+WORDS = {Verb.CREATE: "create", Verb.EDIT: "change", Verb.DELETE: "delete", Verb.RENAME: "rename"}
+"""The words that an agent reads."""
+
 
 def require(store: Tree, verb: Verb, paths: Sequence[str]) -> None:
     """Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the acting agent.
@@ -27,7 +30,7 @@ def require(store: Tree, verb: Verb, paths: Sequence[str]) -> None:
         except TooMuchWork:
             raise ToolError(results.too_many_for_rules(len(paths))) from None
         if decision.rule is not None and decision.is_refusal:
-            raise RefusedByRule(results.refused_by_rule(path, verb.value, decision.rule.reason))
+            raise RefusedByRule(results.refused_by_rule(path, WORDS[verb], decision.rule.reason))
 
 
 def require_may_move(store: Tree, moves: Sequence[tuple[str, str]]) -> None:

@@ -1,6 +1,5 @@
 """What other path rules would have done: the last days' changes by agents, decided again."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,6 @@ ONE_PATH = {
     "rename": Verb.RENAME, "restore": Verb.EDIT,
 }  # fmt: skip
 """The commands that change memories, with what a refused call of each tried."""
-_REFUSED = re.compile(rf"may not be ({'|'.join(results.REFUSED.values())}) by this agent: ")
 _FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", "message_start")
 
 
@@ -108,7 +106,7 @@ def _entries(store_id: str, since: datetime) -> tuple[list[Entry], bool]:
         for kind, at, replay_of, *rest in looked_at[:MOST_ENTRIES]
         if kind == ActorKind.KEY and at >= since and replay_of is None and rest[3] in ONE_PATH
         for entry in [Entry(*rest)]
-        if entry.ok or _REFUSED.search(entry.message_start or "")
+        if entry.ok or results.BY_RULE in (entry.message_start or "")
     ]
     return found, len(looked_at) > MOST_ENTRIES
 

@@ -191,7 +191,7 @@ def test_a_path_where_nothing_is_says_so(client: Client, store: MemoryStore) -> 
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("path", ["a%00b", "a/", "/a", "%ff", "..", "a" * 3000, "%2e%2e/x"])
+@pytest.mark.parametrize("path", ["a%00b", "/a", "%ff", "..", "a" * 3000, "%2e%2e/x"])
 def test_a_malformed_path_is_not_found(client: Client, store: MemoryStore, path: str) -> None:
     write(store, "/a/b.md")
     for act in ("tree", "children", "tree-rename", "tree-delete"):
