@@ -231,6 +231,7 @@ def test_what_a_session_wrote_in_other_stores_is_shown_to_those_who_may_see_them
     assert "/spread.md" in readers(bob, memory).content.decode()
 
 
+@pytest.mark.both_databases
 def test_each_further_session_costs_one_query_in_every_store_where_it_acted(
     caller: Caller, agent: Agent, superuser: User
 ) -> None:
