@@ -88,7 +88,7 @@ def _page(
     problem: str = "",
     now: tuple[PathRule, ...] = (),
 ) -> HttpResponse:
-    """Show the form. `tried` rules are replayed; `shown` is the row that an act moved or made."""
+    """Show the form. `tried` rules are replayed; `shown` is the row, from 0, that gets the focus."""
     context: dict[str, Any] = {"form": form, "opened": opened, "asks": asks, "shown": shown, "problem": problem}
     context["now"] = [sentence(rule, names) for rule in now]
     if tried is not None:

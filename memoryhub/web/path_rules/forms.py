@@ -73,7 +73,7 @@ class PathRuleForm(forms.Form):
         return PathRule(Effect(given["effect"]), given["pattern"], verbs, given["who"], given["reason"])
 
 
-PathRules = forms.formset_factory(
+PathRuleRows = forms.formset_factory(
     PathRuleForm, extra=0, max_num=MOST_RULES, absolute_max=MOST_RULES + 1, validate_max=True
 )
 Rows: TypeAlias = "forms.BaseFormSet[PathRuleForm]"
@@ -101,7 +101,7 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def rearranged(rows: list[Row], act: str) -> tuple[list[Row], int]:
-    """Return the rows after an act, and which row to show: `add`, `up-N`, `down-N` or `remove-N` (N from 0)."""
+    """Return the rows after an act, and which row gets the focus: `add`, `up-N`, `down-N` or `remove-N` (N from 0)."""
     if act == "add":
         return ([*rows, dict(NEW_ROW)], len(rows)) if len(rows) < MOST_RULES else (rows, len(rows) - 1)
     name, _dash, text = act.partition("-")
@@ -118,9 +118,9 @@ def rearranged(rows: list[Row], act: str) -> tuple[list[Row], int]:
 
 def unbound(rows: Sequence[Mapping[str, Any]], names: Names) -> Rows:
     """Return the form with these rows, not yet checked."""
-    return PathRules(initial=[dict(row) for row in rows], form_kwargs={"names": names})
+    return PathRuleRows(initial=[dict(row) for row in rows], form_kwargs={"names": names})
 
 
 def bound(data: QueryDict, names: Names) -> Rows:
     """Return the form as it was submitted."""
-    return PathRules(data, form_kwargs={"names": names})
+    return PathRuleRows(data, form_kwargs={"names": names})

@@ -50,7 +50,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A rule in a comparison of two lists. `sign` is `+`, `-` or empty."""
+    """A rule in a comparison of two lists. `sign` is `+` or `-`."""
 
     sign: str
     sentence: str
@@ -136,7 +136,7 @@ def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) 
             zip(rules.rules, rules.mismatches(doer, asked.verb, asked.path), strict=True), 1
         )
     ]
-    return {"rules": shown, "decision": decision, "who": names.get(asked.who, ""), "what": VERBS[asked.verb]}
+    return {"rules": shown, "decision": decision}
 
 
 def _why(number: int, deciding: int, mismatch: Any) -> str:

@@ -129,6 +129,9 @@ def test_rows_are_added_moved_and_removed_without_scripts(store: MemoryStore, al
     ):  # fmt: skip
         response = form(client, store, act, *rows)
         assert (response.status_code, patterns(response)) == (200, expected), act
+        assert response.content.decode().count('tabindex="-1" autofocus') == 1
+    moved = form(client, store, "down-1", *rows).content.decode()
+    assert 'id="rule-3" tabindex="-1" autofocus' in moved
     assert rules_of(store) == []
 
 
