@@ -128,6 +128,13 @@ _WIDE_IN_EACH_FONT = """fonts => fonts.map(font => {
 })"""
 
 
+def press(page: Page, *keys: str) -> None:
+    """Presses keys on a page whose scripts have run: a key that comes before them is nobody's."""
+    for key in keys:
+        page.wait_for_load_state()
+        page.keyboard.press(key)
+
+
 def sign_in_as(context: BrowserContext, user: User, address: str) -> None:
     """Gives the browser the session of a person who has signed in at this address."""
     cookie = signed_in(user).cookies[settings.SESSION_COOKIE_NAME]

@@ -95,7 +95,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def _is_whole(config: pytest.Config) -> bool:
     """Whether all tests are run, on SQLite."""
     own = config.option
-    chosen = own.keyword or own.markexpr or own.deselect or own.maxfail
+    chosen = own.keyword or own.markexpr or own.deselect or own.maxfail or own.lf
     return connection.vendor == "sqlite" and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
 
 

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.api.server import served
+from tests.browser import press
 
 pytestmark = pytest.mark.browser
 
@@ -29,7 +30,7 @@ def test_the_joined_scripts_and_styles_of_served_pages_work(browser: Browser, tm
         page.wait_for_url(lambda url: "invitations" not in url)
         page.goto(f"http://127.0.0.1:{server.port}/stores/{store}")
         assert page.locator("head link[rel=stylesheet]").count() == 1
-        page.keyboard.press("?")
+        press(page, "?")
         page.locator("dialog[open]").wait_for()
         page.context.close()
     assert messages == []

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersion, User
-from tests.browser import sign_in_as
+from tests.browser import press, sign_in_as
 from tests.fixtures import AT, PASSWORD
 
 pytestmark = pytest.mark.browser
@@ -37,7 +37,7 @@ def write(page: Page, text: str) -> None:
     """Replaces what the editor holds, as a person would."""
     editor = page.locator(".cm-content")
     editor.click()
-    page.keyboard.press("Control+a")
+    press(page, "Control+a")
     page.keyboard.insert_text(text)
 
 
@@ -72,10 +72,10 @@ def test_the_tree_opens_lazily_and_with_the_keyboard(desk: Page, memory: Memory)
     desk.get_by_role("link", name="Support").first.click()
     directory = desk.get_by_role("treeitem").first
     directory.focus()
-    desk.keyboard.press("ArrowRight")
+    press(desk, "ArrowRight")
     expect(desk.get_by_role("treeitem", name=re.compile("refunds.md"))).to_be_visible()
-    desk.keyboard.press("ArrowRight")
-    desk.keyboard.press("Enter")
+    press(desk, "ArrowRight")
+    press(desk, "Enter")
     expect(desk).to_have_url(re.compile(memory.id))
 
 
@@ -84,7 +84,7 @@ def test_an_edit_makes_a_version_with_a_note(desk: Page, live_server: LiveServer
     desk.get_by_role("link", name="Edit").click()
     write(desk, TEXT.replace("120", "150"))
     desk.get_by_label("Note").fill("Agreed on Monday")
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.locator(".lines")).to_contain_text("150 EUR")
     version = MemoryVersion.objects.filter(memory=memory).order_by("-number").select_related("text")[0]
     assert (version.number, version.content) == (2, TEXT.replace("120", "150"))
@@ -134,7 +134,7 @@ def test_the_audit_is_filtered_and_exported(
 ) -> None:
     desk.goto(f"{live_server.url}/stores/{store.id}/audit")
     desk.locator("#filter-words").fill("command:create person:alice@example.com")
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.get_by_role("link", name="/policies/refunds.md").first).to_be_visible()
     expect(desk.locator("tbody tr")).to_have_count(1)
     with desk.expect_download() as download:
@@ -162,7 +162,7 @@ def test_changes_are_stepped_through_by_keys(desk: Page, live_server: LiveServer
     curation.edit(memory.store_id, memory.id, "".join(lines), memory.sha256, act)
     desk.goto(f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}/compare?from=2&to=3")
     for key, change in (("n", 1), ("n", 2), ("n", 2), ("p", 1)):
-        desk.keyboard.press(key)
+        press(desk, key)
         expect(desk).to_have_url(re.compile(f"#change-{change}$"))
     desk.get_by_role("link", name="Next change", exact=True).first.click()
     expect(desk.locator("tr:target")).to_contain_text("line 50")
@@ -172,18 +172,18 @@ def test_text_is_typed_pasted_and_replaced(desk: Page, live_server: LiveServer, 
     desk.goto(f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}/edit")
     editor = desk.locator(".cm-content")
     editor.click()
-    desk.keyboard.press("Control+a")
+    press(desk, "Control+a")
     desk.keyboard.type("# One\n\n- **two** [three](x)\n")
-    desk.keyboard.press("Control+a")
-    desk.keyboard.press("Control+c")
-    desk.keyboard.press("ArrowRight")
-    desk.keyboard.press("Control+v")
-    desk.keyboard.press("Control+Home")
-    desk.keyboard.press("Control+Shift+ArrowRight")
-    desk.keyboard.press("Control+Shift+ArrowRight")
+    press(desk, "Control+a")
+    press(desk, "Control+c")
+    press(desk, "ArrowRight")
+    press(desk, "Control+v")
+    press(desk, "Control+Home")
+    press(desk, "Control+Shift+ArrowRight")
+    press(desk, "Control+Shift+ArrowRight")
     desk.keyboard.type("Zero")
     expect(desk.locator("textarea[name=text]")).to_have_value(re.compile(r"^Zero\n\n- \*\*two"))
-    desk.keyboard.press("Control+z")
+    press(desk, "Control+z")
     expect(desk.locator("textarea[name=text]")).to_have_value(re.compile(r"^# One\n\n- \*\*two"))
 
 

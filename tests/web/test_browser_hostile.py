@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import Console, sign_in_as
+from tests.browser import Console, press, sign_in_as
 from tests.durations import is_within, quickest
 from tests.fixtures import signed_in
 from tests.long import LONG
@@ -117,7 +117,7 @@ def test_the_search_for_hostile_text_is_inert(desk: Page, live_server: LiveServe
         desk.goto(live_server.url + address)
         desk.locator("main [name=q]").fill(hostile.TAGS + hostile.ESCAPES + hostile.HIDDEN)
         with desk.expect_navigation():
-            desk.keyboard.press("Enter")
+            press(desk, "Enter")
         assert desk.evaluate(ALIVE, hostile.TARGET) == [], address
         assert desk.evaluate(UNSEEN) == [], address
 
@@ -128,9 +128,9 @@ def test_hostile_text_survives_the_editor(desk: Page, live_server: LiveServer, w
     before = Memory.objects.select_related("text").get(pk=memory.pk).text
     desk.goto(f"{live_server.url}{reverse('edit_memory', args=[world.store.id, memory.id])}")
     desk.locator(".cm-content").click()
-    desk.keyboard.press("Control+Home")
+    press(desk, "Control+Home")
     desk.keyboard.type("!")
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.locator(".lines")).to_be_visible()
     after = Memory.objects.select_related("text").get(pk=memory.pk).text
     assert before is not None

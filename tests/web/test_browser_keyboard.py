@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import sign_in_as
+from tests.browser import press, sign_in_as
 from tests.web.memories.pages import act, write
 from tests.write_guard import tampering
 
@@ -58,12 +58,12 @@ def desk(page: Page, live_server: LiveServer, alice: User, memory: Memory) -> Pa
 def test_the_skip_link_is_first_and_leads_to_the_content(desk: Page) -> None:
     link = desk.get_by_role("link", name="Skip to the content")
     expect(link).not_to_be_in_viewport()
-    desk.keyboard.press("Tab")
+    press(desk, "Tab")
     expect(link).to_be_focused()
     expect(link).to_be_in_viewport()
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.locator("main")).to_be_focused()
-    desk.keyboard.press("Tab")
+    press(desk, "Tab")
     expect(desk.get_by_label("Breadcrumbs").get_by_role("link").first).to_be_focused()
 
 
@@ -76,7 +76,7 @@ def test_tab_reaches_every_control_in_order_and_shows_where_it_is(
     desk.goto(f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}{address}")
     wrong = []
     for number in range(desk.evaluate(MARK_CONTROLS)):
-        desk.keyboard.press("Tab")
+        press(desk, "Tab")
         reached, seen, ring = desk.evaluate(FOCUSED)
         if (reached, seen, ring) != (str(number), True, True):
             wrong.append(f"stop {number}: {reached} {'' if seen else 'unseen '}{'' if ring else 'without a ring'}")
@@ -89,33 +89,27 @@ def test_the_drawer_of_a_telephone_opens_and_closes_by_keys(desk: Page) -> None:
     expect(tree).not_to_be_visible()
     button = desk.get_by_role("button", name="Memories", exact=True)
     button.focus()
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(tree).to_be_visible()
-    desk.keyboard.press("Tab")
+    press(desk, "Tab")
     expect(desk.get_by_role("treeitem", name="refunds.md")).to_be_focused()
-    desk.keyboard.press("Escape")
+    press(desk, "Escape")
     expect(tree).not_to_be_visible()
     expect(button).to_be_focused()
 
 
 def test_a_question_mark_opens_the_guide_at_the_page_and_lists_its_keys(desk: Page) -> None:
-    desk.keyboard.press("?")
+    press(desk, "?")
     dialog = desk.get_by_role("dialog")
     expect(dialog).to_be_visible()
     expect(dialog.get_by_role("heading", name="The life line of a memory")).to_be_visible()
     expect(dialog.get_by_text("A dot is a read")).to_be_visible()
     for label in ("Show this help", "Go to the memory stores", "Edit", "Permanent link"):
         expect(dialog.get_by_text(label, exact=True)).to_be_visible()
-    desk.keyboard.press("e")
+    press(desk, "e")
     expect(dialog).to_be_visible()
-    desk.keyboard.press("Escape")
+    press(desk, "Escape")
     expect(dialog).not_to_be_visible()
-
-
-def press(page: Page, key: str) -> None:
-    """Presses a key on a page whose scripts have run: a key that comes before them is nobody's."""
-    page.wait_for_load_state()
-    page.keyboard.press(key)
 
 
 def test_keys_go_to_places_and_move_in_lists(desk: Page, live_server: LiveServer, memory: Memory) -> None:
@@ -146,7 +140,7 @@ def test_a_capital_f_goes_to_the_filter_where_keys_are_only_letters(
     desk: Page, live_server: LiveServer, address: str
 ) -> None:
     desk.goto(live_server.url + address)
-    desk.keyboard.press("F")
+    press(desk, "F")
     field = desk.locator("main [name=q]")
     expect(field).to_be_focused()
     desk.keyboard.type("g s?/jke")
@@ -159,12 +153,12 @@ def test_keys_are_only_letters_in_the_editor(desk: Page, live_server: LiveServer
     address = f"{live_server.url}/stores/{memory.store_id}/memories/{memory.id}/edit"
     desk.goto(address)
     desk.locator(".cm-content").focus()
-    desk.keyboard.press("Control+Home")
+    press(desk, "Control+Home")
     desk.keyboard.type("?/g sy")
     expect(desk.locator("textarea[name=text]")).to_have_value(re.compile(r"^\?/g sy# Policies"))
     expect(desk).to_have_url(address)
-    desk.keyboard.press("Escape")
-    desk.keyboard.press("Tab")
+    press(desk, "Escape")
+    press(desk, "Tab")
     expect(desk.get_by_label("Note")).to_be_focused()
 
 
@@ -174,11 +168,11 @@ def test_single_keys_can_be_switched_off(desk: Page, alice: User) -> None:
     desk.reload()
     address = desk.url
     for key in ("?", "e", "y", "g", "s", "/"):
-        desk.keyboard.press(key)
+        press(desk, key)
     expect(desk.get_by_role("dialog")).not_to_be_visible()
     expect(desk).to_have_url(address)
     desk.get_by_role("link", name="Edit").click()
     desk.locator(".cm-content").click()
     desk.keyboard.type("still ")
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.locator(".lines")).to_contain_text("still")

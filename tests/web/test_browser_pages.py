@@ -12,7 +12,7 @@ from memoryhub.actions.core import background
 from memoryhub.actions.core.background import Outcome
 from memoryhub.demo.load import load
 from memoryhub.models import Agent, MemoryStore, User
-from tests.browser import Console, axe, fits, sign_in_as
+from tests.browser import Console, axe, fits, press, sign_in_as
 from tests.fixtures import BY
 from tests.web.every_page import pages
 
@@ -68,7 +68,7 @@ def test_the_page_of_an_address_for_forms_and_of_too_many_passwords_are_sound(
         page.get_by_label("E-mail address").fill(alice.email)
         page.get_by_label("Password").fill("not the one")
         with page.expect_navigation() as answer:
-            page.keyboard.press("Enter")
+            press(page, "Enter")
         if answer.value.status == 429:
             break
     expect(page.get_by_role("alert")).to_contain_text("Too many tries. Wait")

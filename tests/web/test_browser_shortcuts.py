@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import sign_in_as
+from tests.browser import press, sign_in_as
 from tests.web.memories.pages import act, write
 from tests.write_guard import tampering
 
@@ -42,73 +42,73 @@ def of_memory(live_server: LiveServer, memory: Memory, page: str) -> str:
 
 @pytest.mark.parametrize(("key", "address"), PLACES.items())
 def test_g_and_a_letter_go_to_a_place(desk: Page, live_server: LiveServer, key: str, address: str) -> None:
-    desk.keyboard.press("g")
-    desk.keyboard.press(key)
+    press(desk, "g")
+    press(desk, key)
     expect(desk).to_have_url(live_server.url + address)
 
 
 def test_every_place_is_listed(desk: Page) -> None:
-    desk.keyboard.press("?")
+    press(desk, "?")
     dialog = desk.get_by_role("dialog")
     listed = dialog.locator("dd").all_inner_texts()
     words = {"".join(keys.split()) for keys in listed}
     assert {"?", *("g" + key for key in PLACES), "e", "y"} <= words
-    desk.keyboard.press("g")
-    desk.keyboard.press("a")
+    press(desk, "g")
+    press(desk, "a")
     expect(dialog).to_be_visible()
 
 
 def test_brackets_step_through_versions_where_one_is_shown_and_where_two_are_compared(
     desk: Page, live_server: LiveServer, memory: Memory
 ) -> None:
-    desk.keyboard.press("y")
+    press(desk, "y")
     heading = desk.get_by_role("heading", level=1)
     expect(heading).to_contain_text("Version 3")
-    desk.keyboard.press("[")
+    press(desk, "[")
     expect(heading).to_contain_text("Version 2")
-    desk.keyboard.press("]")
+    press(desk, "]")
     expect(heading).to_contain_text("Version 3")
     desk.goto(of_memory(live_server, memory, "/compare?from=2&to=3&mode=split"))
-    desk.keyboard.press("[")
+    press(desk, "[")
     expect(heading).to_have_text("Version 1 → version 2")
     expect(desk).to_have_url(re.compile("mode=split"))
-    desk.keyboard.press("[")
-    desk.keyboard.press("]")
+    press(desk, "[")
+    press(desk, "]")
     expect(heading).to_have_text("Version 2 → version 3")
     expect(desk.get_by_role("link", name="Later")).to_have_count(0)
 
 
 def test_j_k_and_enter_move_and_open_in_lists(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     desk.goto(of_memory(live_server, memory, "/versions"))
-    desk.keyboard.press("j")
-    desk.keyboard.press("j")
+    press(desk, "j")
+    press(desk, "j")
     expect(desk.get_by_role("link", name="Version 2", exact=True)).to_be_focused()
-    desk.keyboard.press("k")
-    desk.keyboard.press("Enter")
+    press(desk, "k")
+    press(desk, "Enter")
     expect(desk.get_by_role("heading", level=1)).to_contain_text("Version 3")
 
 
 def test_keys_work_on_a_box_but_not_in_a_field(desk: Page, live_server: LiveServer, memory: Memory) -> None:
     desk.goto(of_memory(live_server, memory, "/versions"))
     desk.get_by_role("radio", name="A version 2").focus()
-    desk.keyboard.press("j")
+    press(desk, "j")
     expect(desk.get_by_role("radio", name="A version 2")).not_to_be_focused()
     desk.goto(of_memory(live_server, memory, "/compare?from=1&to=2"))
     address = desk.url
     desk.get_by_label("From version").focus()
     for key in ("]", "g", "a", "?", "j"):
-        desk.keyboard.press(key)
+        press(desk, key)
     expect(desk).to_have_url(address)
     expect(desk.get_by_role("dialog")).not_to_be_visible()
 
 
 def test_e_opens_the_editor_and_control_s_saves(desk: Page, memory: Memory) -> None:
-    desk.keyboard.press("e")
+    press(desk, "e")
     expect(desk.locator(".cm-content")).to_be_visible()
     desk.locator(".cm-content").focus()
-    desk.keyboard.press("Control+Home")
+    press(desk, "Control+Home")
     desk.keyboard.type("e g s ")
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.locator(".lines")).to_contain_text("e g s three")
 
 
@@ -120,7 +120,7 @@ def test_single_keys_are_off_when_the_person_says_so(
     desk.goto(of_memory(live_server, memory, "/compare?from=1&to=2"))
     address = desk.url
     for key in ("]", "g", "r", "?", "j", "x", "/"):
-        desk.keyboard.press(key)
+        press(desk, key)
     expect(desk.get_by_role("dialog")).not_to_be_visible()
     expect(desk).to_have_url(address)
 
@@ -131,7 +131,7 @@ def test_the_tree_remembers_what_was_open(desk: Page, live_server: LiveServer, s
     desk.wait_for_load_state("load")
     directory = desk.get_by_role("treeitem", name=re.compile("other"))
     directory.focus()
-    desk.keyboard.press("ArrowRight")
+    press(desk, "ArrowRight")
     expect(desk.get_by_role("treeitem", name=re.compile("deep.md"))).to_be_visible()
     desk.goto(f"{live_server.url}/stores/{store.id}/")
     expect(desk.get_by_role("treeitem", name=re.compile("deep.md"))).to_be_visible()

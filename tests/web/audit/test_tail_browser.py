@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import MemoryStore, Session, User
-from tests.browser import Console, axe, sign_in_as
+from tests.browser import Console, axe, press, sign_in_as
 from tests.web.memories.pages import write
 
 pytestmark = pytest.mark.browser
@@ -72,7 +72,7 @@ def test_nothing_moves_under_somebody_who_has_scrolled(tail: Page, store: Memory
 
 def test_the_focus_stays_where_it_is(tail: Page, store: MemoryStore) -> None:
     for _ in range(3):
-        tail.keyboard.press("j")
+        press(tail, "j")
     chosen = tail.locator("#audit-list tbody .row-link").nth(2)
     expect(chosen).to_be_focused()
     write(store, "/new/a.md")

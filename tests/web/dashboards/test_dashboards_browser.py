@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions import figures
 from memoryhub.models import MemoryStore, User
-from tests.browser import axe, fits, sign_in_as
+from tests.browser import axe, fits, press, sign_in_as
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.browser
@@ -63,11 +63,11 @@ def test_the_table_and_what_it_links_to_are_reached_without_a_mouse(
     sign_in_as(page.context, alice, live_server.url)
     page.goto(live_server.url + f"/stores/{worked.id}/overview")
     page.locator("#operations summary").focus()
-    page.keyboard.press("Enter")
+    press(page, "Enter")
     expect(page.locator("#operations table")).to_be_visible()
     for _ in range(3):
-        page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+        press(page, "Tab")
+    press(page, "Enter")
     expect(page).to_have_url(re.compile(r"/audit\?from="))
     expect(page.locator("tbody tr").first).to_be_visible()
 

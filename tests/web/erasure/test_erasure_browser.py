@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.core.holds import place, release
 from memoryhub.actions.findings import scans
 from memoryhub.models import HoldKind, Memory, MemoryStore, Scan, User
-from tests.browser import axe, fits, sign_in_as
+from tests.browser import axe, fits, press, sign_in_as
 from tests.fixtures import AT
 from tests.web.erasure.erasing import SUBJECT, everywhere, of_two_versions, text_of, version, write
 from tests.web.memories.pages import act
@@ -32,7 +32,7 @@ def desk(page: Page, live_server: LiveServer, alice: User, store: MemoryStore) -
 def tab_to(page: Page, name: str) -> None:
     """Presses Tab until something with this name has the focus."""
     for _ in range(120):
-        page.keyboard.press("Tab")
+        press(page, "Tab")
         focused = "document.activeElement.innerText || document.activeElement.labels?.[0]?.innerText || ''"
         if re.search(name, str(page.evaluate(focused))):
             return
@@ -45,7 +45,7 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     desk.get_by_label("Texts to erase, one per line").focus()
     desk.keyboard.type(f"{SUBJECT}")
     tab_to(desk, "Find every place")
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.get_by_role("heading", name="1 legal hold protects some of these places")).to_be_visible()
     fits(desk)
     axe(desk)
@@ -53,13 +53,13 @@ def test_a_subject_is_erased_by_keys_alone(desk: Page, store: MemoryStore, alice
     expect(desk.get_by_label(re.compile(SUBJECT.upper()))).to_be_checked()
     desk.get_by_label(re.compile(SUBJECT.upper())).focus()
     tab_to(desk, "Search again as ticked")
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.locator("mark", has_text=SUBJECT.upper()).first).to_be_visible()
     fits(desk)
     desk.get_by_label("Type the name of the memory store").focus()
     desk.keyboard.type(store.name)
     tab_to(desk, r"^Erase \d+ places permanently")
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.get_by_role("heading", level=1)).to_have_text("Receipt of an erasure")
     fits(desk)
     axe(desk)
@@ -84,14 +84,14 @@ def test_what_was_unticked_stays_when_erase_is_pressed_at_once(desk: Page, store
     desk.get_by_label(re.compile(SUBJECT.upper())).uncheck()
     desk.get_by_label("Why").fill("request 9")
     desk.get_by_label("Type the name of the memory store").fill(store.name)
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.get_by_text("Nothing was erased, because you changed the ticks.")).to_be_visible()
     expect(desk.get_by_label(re.compile(SUBJECT.upper()))).not_to_be_checked()
     expect(desk.get_by_label("Why")).to_have_value("request 9")
     fits(desk)
     axe(desk)
     desk.get_by_label("Type the name of the memory store").fill(store.name)
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.get_by_role("heading", level=1)).to_have_text("Receipt of an erasure")
     assert everywhere(SUBJECT) == [] and everywhere(SUBJECT.upper()) != []
 

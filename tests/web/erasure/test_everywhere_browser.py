@@ -23,7 +23,7 @@ def test_three_spellings_over_two_stores_take_ten_actions_at_most(
     page.goto(live_server.url)
     actions = 0
 
-    def press(role: Literal["button", "option", "checkbox"], name: str) -> None:
+    def choose(role: Literal["button", "option", "checkbox"], name: str) -> None:
         nonlocal actions
         actions += 1
         page.get_by_role(role, name=name).click()
@@ -33,17 +33,17 @@ def test_three_spellings_over_two_stores_take_ten_actions_at_most(
         actions += 1
         page.get_by_role(role, name=label).fill(text)
 
-    page.keyboard.press("Control+k")
+    press(page, "Control+k")
     actions += 1
     type_into("combobox", "Search or go to a page, store, agent, session or path", "Quellenberg")
-    press("option", "Erase “Quellenberg” everywhere…")
-    press("checkbox", "Quellenburg in 1 place")
-    press("button", "Search again as ticked")
+    choose("option", "Erase “Quellenberg” everywhere…")
+    choose("checkbox", "Quellenburg in 1 place")
+    choose("button", "Search again as ticked")
     expect(page.get_by_role("checkbox", checked=True)).to_have_count(5)
     fits(page)
     axe(page)
     type_into("textbox", "Confirmation", "Quellenberg")
-    press("button", "places permanently")
+    choose("button", "places permanently")
     expect(page.get_by_role("heading", level=1)).to_have_text("Erased from 2 memory stores")
     assert actions <= 10
     fits(page)

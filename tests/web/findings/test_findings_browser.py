@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import AuditEntry, Finding, FindingState, MemoryStore, User
-from tests.browser import Console, axe, fits, sign_in_as
+from tests.browser import Console, axe, fits, press, sign_in_as
 from tests.web.findings.flagged import CARD, POISON, with_card
 from tests.web.history.versions import Caller
 
@@ -32,22 +32,22 @@ def test_findings_are_decided_about_with_the_keyboard(
     axe(page)
     fits(page)
     for key in ("j", "x", "j", "x"):
-        page.keyboard.press(key)
+        press(page, key)
     expect(page.locator("[data-selection-count]")).to_have_text("2 selected")
     axe(page, only=("dark",))
-    page.keyboard.press("d")
+    press(page, "d")
     expect(page.get_by_role("heading", name="Dismiss 2 findings?")).to_be_visible()
     axe(page)
     fits(page)
     page.get_by_label("Why are they harmless?").fill("Test data")
-    page.keyboard.press("Enter")
+    press(page, "Enter")
     expect(page.get_by_text("Dismissed 2 findings.")).to_be_visible()
     assert states(store_with_findings) == [FindingState.DISMISSED, FindingState.DISMISSED, FindingState.OPEN]
     page.goto(f"{live_server.url}/stores/{store_with_findings.pk}/findings?state=dismissed")
     axe(page)
     fits(page)
     for key in ("j", "x", "r"):
-        page.keyboard.press(key)
+        press(page, key)
     expect(page.get_by_text("1 finding is open again.")).to_be_visible()
     assert not console.unexpected()
 
@@ -60,13 +60,13 @@ def test_a_value_is_revealed_and_masked_again(
     page.goto(f"{live_server.url}/stores/{store_with_findings.pk}/memories/{memory.pk}")
     expect(page.locator(".lines .masked-value")).to_have_text("[redacted:card]")
     axe(page)
-    page.keyboard.press("v")
+    press(page, "v")
     expect(page.locator(".lines mark")).to_have_text(CARD)
     axe(page)
     fits(page)
     page.get_by_role("link", name="Mask again").click()
     expect(page.locator(".lines .masked-value")).to_be_visible()
-    page.keyboard.press("e")
+    press(page, "e")
     expect(page.get_by_role("button", name="Reveal and edit")).to_be_visible()
     axe(page)
     page.get_by_role("button", name="Reveal and edit").click()
@@ -83,7 +83,7 @@ def test_rules_are_chosen_with_the_arrow_keys_and_tried(
     page.goto(f"{live_server.url}/stores/{store.pk}/rules")
     page.locator("[name=rule-card]:checked").focus()
     for _ in range(3):
-        page.keyboard.press("ArrowRight")
+        press(page, "ArrowRight")
     expect(page.locator("[name=rule-card]:checked")).to_have_value("mask")
     axe(page)
     fits(page)

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import Memory, MemoryStore, Session, User
-from tests.browser import axe, fits, sign_in_as
+from tests.browser import axe, fits, press, sign_in_as
 from tests.web.history.versions import Caller
 
 pytestmark = pytest.mark.browser
@@ -43,23 +43,23 @@ def addresses(here: str, server: LiveServer) -> Iterator[str]:
 
 def test_from_the_text_to_who_has_seen_a_line_without_the_mouse(page: Page, here: str) -> None:
     page.goto(here)
-    page.keyboard.press("b")
+    press(page, "b")
     expect(page.get_by_role("heading", name="Blame of policies.md")).to_be_visible()
-    page.keyboard.press("j")
-    page.keyboard.press("j")
+    press(page, "j")
+    press(page, "j")
     expect(page.locator("#L3 > a")).to_be_focused()
-    page.keyboard.press("ArrowDown")
+    press(page, "ArrowDown")
     expect(page.locator("#L4 > a")).to_be_focused()
-    page.keyboard.press("Tab")
+    press(page, "Tab")
     expect(page.locator("#L4 .blame-seen a")).to_be_focused()
-    page.keyboard.press("Enter")
+    press(page, "Enter")
     expect(page.get_by_role("heading", name="Who has seen this line")).to_be_visible()
     expect(page.locator(".readers-text")).to_have_text("- Pay at once")
     first = page.locator(".readers-group").first
     expect(first).to_contain_text("victim")
     expect(first).to_contain_text("/paid.md")
     first.get_by_role("link", name="victim").focus()
-    page.keyboard.press("Enter")
+    press(page, "Enter")
     expect(page.get_by_role("heading", name="Session victim")).to_be_visible()
     expect(page.locator(".story-call")).to_have_count(2)
 
@@ -67,10 +67,10 @@ def test_from_the_text_to_who_has_seen_a_line_without_the_mouse(page: Page, here
 def test_versions_are_stepped_through_and_a_line_is_kept(page: Page, here: str) -> None:
     page.goto(here + "/blame#L3")
     expect(page.locator("#L3")).to_have_class(re.compile("line-marked"))
-    page.keyboard.press("[")
+    press(page, "[")
     expect(page.locator("#L3 code")).to_have_text("- Ask first")
     assert page.url.endswith("/blame?version=1#L3")
-    page.keyboard.press("]")
+    press(page, "]")
     expect(page.locator("#L3 code")).to_have_text("- Never ask")
     page.locator("#L3 .blame-back").click()
     expect(page.locator("#L3 code")).to_have_text("- Ask first")

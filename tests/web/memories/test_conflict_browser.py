@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, MemoryVersion, Role, User
-from tests.browser import PATIENCE, Console, axe, sign_in_as
+from tests.browser import PATIENCE, Console, axe, press, sign_in_as
 from tests.fixtures import BY
 from tests.web.memories.pages import act, text_of, write
 
@@ -60,7 +60,7 @@ def other(browser: Browser, browser_context_args: dict[str, object], console: Co
 def type_text(page: Page, text: str) -> None:
     """Replaces what the editor holds, as a person would."""
     page.locator(".cm-content").click()
-    page.keyboard.press("Control+a")
+    press(page, "Control+a")
     page.keyboard.insert_text(text)
 
 
@@ -103,7 +103,7 @@ def test_both_change_one_line_and_choose_without_the_mouse(
     save(bobs)
     expect(bobs.locator(".lines")).to_contain_text("200 EUR")
     type_text(alices, TEXT.replace("120", "150").replace("no refund", "ask Alice"))
-    alices.keyboard.press("Control+s")
+    press(alices, "Control+s")
     left = alices.locator("[data-room-left]")
     expect(left).to_have_text("Conflicts left: 2 of 2")
     axe(alices)
@@ -112,31 +112,31 @@ def test_both_change_one_line_and_choose_without_the_mouse(
     expect(blocks.first.locator(".room-base")).to_contain_text("120")
     expect(blocks.first.locator(".room-mine")).to_contain_text("150")
 
-    alices.keyboard.press("n")
+    press(alices, "n")
     expect(alices.locator(".cm-content")).to_be_focused()
-    alices.keyboard.press("F7")
+    press(alices, "F7")
     alices.keyboard.type("!")
     expect(alices.locator("textarea[name=text]")).to_have_value(re.compile("\n!<<<<<<< yours\n- Gifts: ask Alice"))
     expect(left).to_have_text("Conflicts left: 1 of 2")
-    alices.keyboard.press("Control+z")
+    press(alices, "Control+z")
     expect(left).to_have_text("Conflicts left: 2 of 2")
 
-    alices.keyboard.press("Control+s")
+    press(alices, "Control+s")
     expect(alices.get_by_role("dialog", name="There are conflicts left")).to_be_visible()
     axe(alices)
-    alices.keyboard.press("Escape")
+    press(alices, "Escape")
     take = blocks.first.get_by_role("button", name="Take theirs")
     take.focus()
-    alices.keyboard.press("Enter")
+    press(alices, "Enter")
     expect(left).to_have_text("Conflicts left: 1 of 2")
     expect(blocks.first.get_by_text("theirs taken")).to_be_visible()
     expect(blocks.nth(1).get_by_role("button", name="Take theirs")).to_be_focused()
-    alices.keyboard.press("Tab")
-    alices.keyboard.press("Tab")
-    alices.keyboard.press("Enter")
+    press(alices, "Tab")
+    press(alices, "Tab")
+    press(alices, "Enter")
     expect(left).to_have_text("Every conflict is settled")
     expect(blocks.nth(1).get_by_text("both taken")).to_be_visible()
-    alices.keyboard.press("Control+s")
+    press(alices, "Control+s")
     expect(alices.locator(".lines")).to_contain_text("200 EUR")
     both = "- Gifts: ask Bob\n- Gifts: ask Alice\n"
     assert text_of(memory) == TEXT.replace("120", "200").replace("- Gifts: no refund\n", both)
@@ -155,7 +155,7 @@ def test_a_settled_conflict_comes_back_when_it_is_undone_in_the_text(
     alices.locator(".cm-conflict-bar").first.get_by_text("Take mine").click()
     expect(blocks.first.get_by_text("yours taken")).to_be_visible()
     alices.locator(".cm-content").click()
-    alices.keyboard.press("Control+z")
+    press(alices, "Control+z")
     expect(left).to_have_text("Conflicts left: 2 of 2")
     expect(blocks.first.get_by_text("yours taken")).not_to_be_visible()
     alices.get_by_role("button", name="Take all mine").click()

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import axe, sign_in_as
+from tests.browser import axe, press, sign_in_as
 from tests.web.memories.pages import act, text_of, write
 
 pytestmark = pytest.mark.browser
@@ -39,7 +39,7 @@ def desk(page: Page, live_server: LiveServer, alice: User) -> Page:
 
 def type_text(page: Page, text: str) -> None:
     page.locator(".cm-content").click()
-    page.keyboard.press("Control+a")
+    press(page, "Control+a")
     page.keyboard.insert_text(text)
 
 
@@ -66,7 +66,7 @@ def test_a_draft_is_offered_on_return_and_restored_when_asked_for(desk: Page, ed
     expect(desk.locator("textarea[name=text]")).to_have_value("typed\n")
     expect(desk.locator(".cm-content")).to_be_focused()
     expect(banner).not_to_be_visible()
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.locator(".lines")).to_contain_text("typed")
     expect_no_drafts(desk)
     assert text_of(memory) == "typed\n"
@@ -105,10 +105,10 @@ def test_a_draft_of_an_older_version_says_so_and_leads_to_both_texts(
     desk.goto(edit_url)
     expect(desk.locator(".draft-offer")).to_contain_text("you opened version 1, and now it is version 2")
     desk.get_by_role("button", name="Restore").click()
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.get_by_text("You opened version 1. Since then, version 2 was saved.")).to_be_visible()
     expect(desk.locator(".cm-content")).to_be_visible()
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.locator(".lines")).to_be_visible()
     assert text_of(memory) == "ONE\ntwo\nTHREE\n"
     expect_no_drafts(desk)
@@ -135,7 +135,7 @@ def test_a_new_memory_has_drafts_too(desk: Page, live_server: LiveServer, store:
     desk.get_by_role("button", name="Restore").click()
     expect(desk.get_by_role("textbox", name="Path")).to_have_value("/new.md")
     expect(desk.locator("textarea[name=text]")).to_have_value("new\n")
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.get_by_role("heading", level=1)).to_have_text("new.md")
     expect_no_drafts(desk)
 
@@ -144,16 +144,16 @@ def test_a_merge_that_was_left_is_taken_up_again(desk: Page, edit_url: str, memo
     desk.goto(edit_url)
     type_text(desk, "one\nMINE\nthree\n")
     curation.edit(memory.store_id, memory.id, "one\nTHEIRS\nthree\n", memory.sha256, act(superuser))
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.locator("[data-room-left]")).to_be_visible()
     desk.locator(".cm-content").focus()
-    desk.keyboard.press("Control+End")
+    press(desk, "Control+End")
     desk.keyboard.insert_text("four\n")
     desk.goto("about:blank")
     desk.goto(edit_url)
     expect(desk.locator(".draft-offer")).to_contain_text("You were merging two texts.")
     desk.get_by_role("button", name="Restore").click()
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.get_by_text("There is 1 conflict left in the text.")).to_be_visible()
     desk.get_by_role("button", name="Take mine").first.click()
     desk.get_by_role("button", name="Save the merged text").click()
@@ -168,7 +168,7 @@ def test_a_refused_text_stays_in_the_form_and_in_the_draft(
     desk.goto(url)
     desk.get_by_role("textbox", name="Path").fill("/a.md")
     type_text(desk, "refused\n")
-    desk.keyboard.press("Control+s")
+    press(desk, "Control+s")
     expect(desk.get_by_text("is already at")).to_be_visible()
     expect(desk.locator("textarea[name=text]")).to_have_value("refused\n")
     desk.goto("about:blank")

@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import axe, sign_in_as
+from tests.browser import axe, press, sign_in_as
 from tests.fixtures import new_person
 from tests.web.memories.pages import act, write
 from tests.write_guard import tampering
@@ -31,18 +31,13 @@ def live(store: MemoryStore) -> set[str]:
     return set(Memory.objects.live().filter(store=store).values_list("path", flat=True))
 
 
-def press(page: Page, keys: str) -> None:
-    for key in keys.split():
-        page.keyboard.press(key)
-
-
 def bar(page: Page) -> str:
     return page.get_by_role("region", name="Selection").inner_text()
 
 
 def test_two_are_selected_moved_and_taken_back_by_keys_alone(desk: Page, store: MemoryStore) -> None:
     expect(desk.get_by_role("region", name="Selection")).to_be_hidden()
-    press(desk, "j j x j x")
+    press(desk, "j", "j", "x", "j", "x")
     expect(desk.get_by_role("status").filter(has_text="2 selected")).to_have_text("2 selected · 2 KB")
     press(desk, "m")
     expect(desk.get_by_label("Directory to move into")).to_be_focused()
@@ -69,14 +64,14 @@ def test_two_are_selected_moved_and_taken_back_by_keys_alone(desk: Page, store: 
 
 
 def test_two_are_deleted_and_restored_by_keys_alone(desk: Page, store: MemoryStore, live_server: LiveServer) -> None:
-    press(desk, "j x j j x Delete")
+    press(desk, "j", "x", "j", "j", "x", "Delete")
     expect(desk.get_by_role("heading", level=1)).to_have_text("Delete 2 memories")
     expect(desk.get_by_role("button", name="Delete 2 memories")).to_be_focused()
     press(desk, "Enter")
     expect(desk.get_by_text("2 memories are in the trash now.")).to_be_visible()
     assert live(store) == {"/1.md", "/3.md"}
     desk.goto(f"{live_server.url}/stores/{store.id}/trash")
-    press(desk, "j x j x r")
+    press(desk, "j", "x", "j", "x", "r")
     expect(desk.get_by_text("2 memories were restored.")).to_be_visible()
     assert live(store) == {"/1.md", "/2.md", "/3.md", "/dir/4.md"}
 
@@ -95,12 +90,12 @@ def test_a_range_and_all_of_a_page_are_ticked_by_mouse(desk: Page) -> None:
     desk.get_by_label("Select 1.md").focus()
     press(desk, "x")
     assert bar(desk).startswith("1 selected")
-    press(desk, "j Shift+X")
+    press(desk, "j", "Shift+X")
     assert bar(desk).startswith("2 selected")
 
 
 def test_x_is_only_a_letter_in_a_field_and_where_keys_are_off(desk: Page, alice: User) -> None:
-    press(desk, "j x m")
+    press(desk, "j", "x", "m")
     expect(desk.get_by_label("Directory to move into")).to_be_focused()
     desk.keyboard.type("/xx")
     expect(desk.get_by_label("Directory to move into")).to_have_value("/xx")
@@ -108,7 +103,7 @@ def test_x_is_only_a_letter_in_a_field_and_where_keys_are_off(desk: Page, alice:
         User.objects.filter(pk=alice.pk).update(single_keys=False)
     desk.get_by_label("Breadcrumbs").get_by_role("link", name="Support").click()
     desk.locator("[data-list-item] .row-link").first.focus()
-    press(desk, "x m")
+    press(desk, "x", "m")
     expect(desk.get_by_role("region", name="Selection")).to_be_hidden()
     desk.get_by_label("Select 1.md").focus()
     press(desk, "Space")
@@ -132,7 +127,7 @@ def test_all_of_a_directory_is_offered_once_the_page_is_ticked(
 
 
 def test_an_export_is_downloaded(desk: Page) -> None:
-    press(desk, "j x")
+    press(desk, "j", "x")
     desk.locator(".selection-bar summary").click()
     with desk.expect_download() as download:
         desk.get_by_role("button", name="Texts in a ZIP archive").click()
@@ -174,7 +169,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_selection(desk: Page, store: Memory
         desk.set_viewport_size({"width": width, "height": 800})
         for into in ("", "/archive", "/new"):
             desk.goto(f"{base}/")
-            press(desk, "j j x j x")
+            press(desk, "j", "j", "x", "j", "x")
             axe(desk)
             for box in desk.locator("[data-select]").all():
                 box.check()
@@ -186,11 +181,11 @@ def test_axe_finds_nothing_on_the_pages_of_a_selection(desk: Page, store: Memory
                 expect(desk.get_by_role("button", name="Show again")).to_be_visible()
             axe(desk)
         desk.goto(f"{base}/")
-        press(desk, "j x Delete")
+        press(desk, "j", "x", "Delete")
         expect(desk.get_by_role("button", name="Delete 1 ")).to_be_visible()
         axe(desk)
         desk.goto(f"{base}/trash")
-        press(desk, "j x")
+        press(desk, "j", "x")
         axe(desk)
         desk.get_by_role("button", name="Restore all that were deleted together").click()
         expect(desk.get_by_text("Another memory or directory is at")).to_be_visible()

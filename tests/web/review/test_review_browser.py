@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.models import AuditEntry, Claim, Memory, MemoryStore, MemoryVersion, Review, Role, User
 from memoryhub.web.review import queries
-from tests.browser import PATIENCE, axe, sign_in_as
+from tests.browser import PATIENCE, axe, press, sign_in_as
 from tests.fixtures import BY
 from tests.patience import wait_until
 from tests.web.history.versions import Caller
@@ -51,11 +51,6 @@ def has_focus(page: Page, path: str) -> None:
 
 def version_of(memory: Memory) -> str:
     return f"/stores/{memory.store_id}/versions/{memory.head_id}"
-
-
-def press(page: Page, *keys: str) -> None:
-    for key in keys:
-        page.keyboard.press(key)
 
 
 def settled(page: Page, words: str) -> None:
@@ -124,7 +119,7 @@ def test_the_keys_go_through_the_inbox(inbox: Page, made: list[Memory], alice: U
     has_focus(inbox, "/notes/c.md")
     press(inbox, "e")
     inbox.wait_for_url("**/edit?review=*")
-    inbox.keyboard.press("ControlOrMeta+s")
+    press(inbox, "ControlOrMeta+s")
     inbox.wait_for_url("**/review")
     assert states(made)[2] == "approved"
     expect(inbox.get_by_role("heading", name="Nothing awaits review")).to_be_visible()

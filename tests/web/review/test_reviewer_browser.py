@@ -16,7 +16,7 @@ from memoryhub.actions.memories import curation
 from memoryhub.actions.verification import verify
 from memoryhub.demo import load, story, texts
 from memoryhub.models import AuditChain, AuditEntry, Door, Memory, MemoryStore, MemoryVersion, Role, Session, User
-from tests.browser import PATIENCE, axe, sign_in_as
+from tests.browser import PATIENCE, axe, press, sign_in_as
 from tests.fixtures import PASSWORD
 from tests.web.memories.pages import act, text_of
 
@@ -71,11 +71,6 @@ def plain(browser: Browser, live_server: LiveServer, carol: User) -> Iterator[Pa
     context.close()
 
 
-def press(page: Page, *keys: str) -> None:
-    for key in keys:
-        page.keyboard.press(key)
-
-
 def has_focus(target: Locator) -> bool:
     return bool(target.evaluate("element => element.contains(document.activeElement)"))
 
@@ -83,7 +78,7 @@ def has_focus(target: Locator) -> bool:
 def press_until(page: Page, key: str, target: Locator, most: int = CLOSE) -> None:
     """Presses a key until the target, or something in it, has the focus."""
     for _ in range(most):
-        page.keyboard.press(key)
+        press(page, key)
         if has_focus(target):
             return
     raise AssertionError(f"{most} times {key} do not lead to {target}")

@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 from memoryhub.actions.memories import curation
 from memoryhub.models import Memory, MemoryStore, User
 from memoryhub.web.search import finder_cache, search as search
-from tests.browser import Console, axe, fits, sign_in_as
+from tests.browser import Console, axe, fits, press, sign_in_as
 from tests.web.memories.pages import act, write
 
 pytestmark = pytest.mark.browser
@@ -42,57 +42,57 @@ def desk(page: Page, live_server: LiveServer, alice: User, memory: Memory) -> Pa
 
 
 def test_a_memory_is_opened_through_the_palette_by_keys_alone(desk: Page, memory: Memory) -> None:
-    desk.keyboard.press("Control+k")
+    press(desk, "Control+k")
     field = desk.get_by_role("combobox")
     expect(field).to_be_focused()
     desk.keyboard.type("pol refu")
     option = desk.get_by_role("option", name="/policies/refunds.md")
     expect(option).to_have_attribute("aria-selected", "true")
     expect(field).to_have_attribute("aria-activedescendant", str(option.get_attribute("id")))
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     desk.wait_for_url(re.compile(f"/memories/{memory.id}$"))
 
 
 def test_the_palette_moves_closes_and_gives_the_focus_back(desk: Page) -> None:
     before = desk.get_by_role("link", name="New memory")
     before.focus()
-    desk.keyboard.press("Control+k")
+    press(desk, "Control+k")
     desk.keyboard.type("1")
     options = desk.get_by_role("option")
     expect(options.nth(2)).to_be_visible()
-    desk.keyboard.press("ArrowDown")
+    press(desk, "ArrowDown")
     expect(options.nth(1)).to_have_attribute("aria-selected", "true")
-    desk.keyboard.press("ArrowUp")
-    desk.keyboard.press("ArrowUp")
+    press(desk, "ArrowUp")
+    press(desk, "ArrowUp")
     expect(options.last).to_have_attribute("aria-selected", "true")
-    desk.keyboard.press("Escape")
+    press(desk, "Escape")
     expect(desk.locator("#palette")).not_to_be_visible()
     expect(before).to_be_focused()
 
 
 def test_actions_of_the_page_are_in_the_palette(desk: Page, memory: Memory) -> None:
     desk.goto(desk.url.rsplit("/", 1)[0] + f"/memories/{memory.id}")
-    desk.keyboard.press("Control+k")
+    press(desk, "Control+k")
     desk.keyboard.type("edit")
     desk.get_by_role("group", name="Actions").get_by_role("option", name="Edit").wait_for()
-    desk.keyboard.press("ArrowUp")
+    press(desk, "ArrowUp")
     desk.get_by_role("group", name="Actions").get_by_role("option", name="Edit").click()
     desk.wait_for_url(re.compile("/edit$"))
 
 
 def test_t_finds_paths_alone(desk: Page, memory: Memory) -> None:
-    desk.keyboard.press("t")
+    press(desk, "t")
     expect(desk.get_by_role("combobox", name="Find a path")).to_be_focused()
     desk.keyboard.type("ticket 11")
     expect(desk.get_by_role("option")).to_have_count(1)
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.locator("h1")).to_have_text("11.md")
 
 
 def test_an_answer_that_comes_too_late_is_dropped(desk: Page) -> None:
     held: list[Route] = []
     desk.route(re.compile(r"q=tic$"), lambda route: held.append(route))  # noqa: PLW0108 (Playwright cannot wrap a built-in)
-    desk.keyboard.press("t")
+    press(desk, "t")
     desk.keyboard.type("tic")
     desk.wait_for_timeout(200)
     desk.keyboard.type("kets 7")
@@ -110,22 +110,22 @@ def test_the_finders_page_follows_what_is_typed(desk: Page, memory: Memory, live
     link = desk.get_by_role("link", name="/policies/refunds.md")
     expect(link).to_be_visible()
     expect(desk).to_have_url(re.compile(r"q=REFUNDS$"))
-    desk.keyboard.press("ArrowDown")
+    press(desk, "ArrowDown")
     expect(link).to_be_focused()
-    desk.keyboard.press("ArrowUp")
-    desk.keyboard.press("Enter")
+    press(desk, "ArrowUp")
+    press(desk, "Enter")
     desk.wait_for_url(re.compile(f"/memories/{memory.id}$"))
 
 
 def test_a_search_from_the_one_box_leads_to_the_line(desk: Page, memory: Memory) -> None:
-    desk.keyboard.press("/")
+    press(desk, "/")
     expect(desk.get_by_role("combobox", name="Search or go to")).to_be_focused()
     desk.keyboard.type("within 14")
     expect(desk.get_by_role("option", name="Search memories of Support for “within 14”")).to_be_visible()
-    desk.keyboard.press("Control+Enter")
+    press(desk, "Control+Enter")
     expect(desk.get_by_text("1 memory found.")).to_be_visible()
     desk.locator(".excerpt-found a").focus()
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     desk.wait_for_url(re.compile(f"/memories/{memory.id}#L3$"))
 
 
@@ -167,7 +167,7 @@ def test_searching_works_without_script(
     page.goto(live_server.url)
     page.get_by_role("link", name="Search or go to…").click()
     page.get_by_role("searchbox", name="Parts of a name").fill("refund")
-    page.keyboard.press("Enter")
+    press(page, "Enter")
     page.get_by_role("link", name="Search memories for “refund”").click()
     expect(page.locator(".found-memory")).to_have_count(5)
     page.get_by_role("link", name="Go on").click()
@@ -197,7 +197,7 @@ def test_axe_finds_nothing_where_one_finds_things(desk: Page, live_server: LiveS
 
 
 def test_axe_finds_nothing_in_the_palette(desk: Page) -> None:
-    desk.keyboard.press("Control+k")
+    press(desk, "Control+k")
     axe(desk)
     desk.keyboard.type("t")
     expect(desk.get_by_role("option").nth(3)).to_be_visible()
@@ -216,22 +216,22 @@ def test_a_filter_is_typed_completed_negated_and_removed_by_keys_alone(
     desk.keyboard.type("refund in /po")
     option = desk.get_by_role("option", name="/policies")
     expect(option).to_be_visible()
-    desk.keyboard.press("ArrowDown")
+    press(desk, "ArrowDown")
     expect(option).to_have_attribute("aria-selected", "true")
     expect(field).to_have_attribute("aria-activedescendant", str(option.get_attribute("id")))
     axe(desk)
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(field).to_have_value("refund in /policies ")
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.get_by_text("1 memory found.")).to_be_visible()
     expect(desk.get_by_role("list", name="Active filters")).to_be_focused()
-    desk.keyboard.press("Tab")
-    desk.keyboard.press("Enter")
+    press(desk, "Tab")
+    press(desk, "Enter")
     expect(desk.get_by_text("12 memories found.")).to_be_visible()
     expect(field).to_have_value("refund")
     axe(desk)
     desk.get_by_role("link", name="Remove the filter Path: /policies").focus()
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.get_by_text("13 memories found.")).to_be_visible()
-    desk.keyboard.press("F")
+    press(desk, "F")
     expect(field).to_be_focused()

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.demo.load import load
 from memoryhub.models import Memory, MemoryStore, User
-from tests.browser import axe, fits, sign_in_as
+from tests.browser import axe, fits, press, sign_in_as
 from tests.fixtures import PASSWORD
 from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
@@ -41,15 +41,15 @@ def test_it_is_sound_at_every_width_in_both_themes(desk: Page) -> None:
 def test_rows_are_walked_and_decided_about_by_keys(desk: Page, live_server: LiveServer) -> None:
     row = desk.locator("[data-review-item]", has_text="run-8")
     for _ in range(3):
-        desk.keyboard.press("j")
+        press(desk, "j")
     expect(row.get_by_role("link").first).to_be_focused()
-    desk.keyboard.press("g")
-    desk.keyboard.press("a")
+    press(desk, "g")
+    press(desk, "a")
     expect(desk).to_have_url(f"{live_server.url}/audit")
     assert state(Memory.objects.at("/fine.md").get().head) == "unreviewed", "a place was meant and no decision"
     desk.goto(live_server.url)
     row.get_by_role("link").first.focus()
-    desk.keyboard.press("a")
+    press(desk, "a")
     expect(desk.get_by_text("Approved 1 version.")).to_be_visible()
     expect(row).to_have_count(0)
     assert state(Memory.objects.at("/fine.md").get().head) == "approved"

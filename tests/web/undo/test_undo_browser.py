@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.actions.memories import curation
 from memoryhub.models import AuditEntry, Memory, MemoryStore, Session, User
-from tests.browser import axe, fits, sign_in_as
+from tests.browser import axe, fits, press, sign_in_as
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act, text_of
 
@@ -44,7 +44,7 @@ def tab_to(page: Page, name: str, role: str = "link") -> None:
     """Presses Tab until something of that name has the focus."""
     target = page.get_by_role(role, name=name, exact=True).first  # type: ignore[arg-type]
     for _ in range(80):
-        page.keyboard.press("Tab")
+        press(page, "Tab")
         if target.evaluate("element => element === document.activeElement"):
             return
     raise AssertionError(f"Tab does not reach {name}")
@@ -56,10 +56,10 @@ def test_a_session_is_undone_by_keys_alone(
     preview = reverse("undo_session", args=[store.id, bad.pk])
     desk.goto(live_server.url + reverse("session", args=[bad.pk]))
     for _ in range(120):
-        desk.keyboard.press("Tab")
+        press(desk, "Tab")
         if (desk.evaluate("document.activeElement.getAttribute('href')") or "").startswith(preview):
             break
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk).to_have_url(live_server.url + preview)
     expect(desk.get_by_role("button", name="Undo 2 changes")).to_be_visible()
     expect(desk.locator(".undo-counts")).to_contain_text("1 memory changes")
@@ -70,17 +70,17 @@ def test_a_session_is_undone_by_keys_alone(
 
     keep = desk.get_by_role("radio", name=re.compile("Keep it as it is now"))
     for _ in range(40):
-        desk.keyboard.press("Tab")
+        press(desk, "Tab")
         if keep.evaluate("element => element === document.activeElement"):
             break
     expect(keep).to_be_checked()
-    desk.keyboard.press("ArrowDown")
+    press(desk, "ArrowDown")
     expect(desk.get_by_role("radio", name=re.compile("Make it as it was before"))).to_be_checked()
     expect(desk.get_by_role("button", name="Undo 3 changes")).to_be_visible()
     expect(desk.locator(".undo-counts")).to_contain_text("2 memories change")
     expect(desk.locator("[data-undo-as]")).to_have_text("As chosen:")
     tab_to(desk, "Leave it as it is", "checkbox")
-    desk.keyboard.press("Space")
+    press(desk, "Space")
     expect(desk.get_by_role("button", name="Undo 2 changes")).to_be_visible()
     for box in desk.get_by_role("checkbox", name="Leave it as it is").all():
         box.check()
@@ -92,7 +92,7 @@ def test_a_session_is_undone_by_keys_alone(
     tab_to(desk, "Note optional", "textbox")
     desk.keyboard.type("poisoned")
     tab_to(desk, "Undo 3 changes", "button")
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
 
     expect(desk.get_by_role("status")).to_contain_text("Undid 3 changes.")
     entry = AuditEntry.objects.of_chain(store.id).newest()[0]
@@ -103,7 +103,7 @@ def test_a_session_is_undone_by_keys_alone(
     assert not Memory.objects.at("/stray.md").exists()
 
     tab_to(desk, "Undo")
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk.get_by_role("heading", level=1)).to_contain_text(f"Undo entry {entry.seq}")
 
 
@@ -115,18 +115,18 @@ def test_sliding_says_the_moment_and_enter_goes_there(
     newest = AuditEntry.objects.of_chain(store.id).newest()[0].seq
     slider = desk.get_by_role("slider", name="Moment")
     slider.focus()
-    desk.keyboard.press("ArrowLeft")
-    desk.keyboard.press("ArrowLeft")
+    press(desk, "ArrowLeft")
+    press(desk, "ArrowLeft")
     expect(desk.locator("#moment-hint")).to_contain_text(f"Entry {newest - 2}")
     expect(desk.locator("#moment-hint")).to_contain_text("replaced text in /team/plan.md")
-    desk.keyboard.press("Enter")
+    press(desk, "Enter")
     expect(desk).to_have_url(live_server.url + reverse("moment", args=[store.id, newest - 2]))
     expect(desk.locator(".listing")).not_to_contain_text("stray.md")
     axe(desk)
-    desk.keyboard.press("]")
+    press(desk, "]")
     expect(desk).to_have_url(live_server.url + reverse("moment", args=[store.id, newest - 1]))
     expect(desk.locator(".listing")).to_contain_text("stray.md")
-    desk.keyboard.press("[")
+    press(desk, "[")
     expect(desk).to_have_url(live_server.url + reverse("moment", args=[store.id, newest - 2]))
 
 
