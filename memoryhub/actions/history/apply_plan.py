@@ -84,9 +84,10 @@ def undo(
 ) -> Done:
     """Undo versions by the plan with this digest. Undone versions that awaited review become reverted.
 
-    The memories of the versions `flagged` are flagged by the same entry. If an undo is undone, its flags are removed,
-    and the versions that it reverted await review again; a second entry says so, unless `reopens` is False. `told` is
-    added to the entry's input and names what is undone (a session, an entry). Raises the same errors as `restore`.
+    So do later ones, if a choice drops them. The memories of the versions `flagged` are flagged by the same entry. If
+    an undo is undone, its flags are removed, and the versions that it reverted await review again; a second entry says
+    so, unless `reopens` is False. `told` is added to the entry's input and names what is undone (a session, an entry).
+    Raises the same errors as `restore`.
     """
     with tree.locked(store_id, act) as store:
         plan = undo_plan(store_id, versions)
@@ -107,16 +108,22 @@ def carry_out(
     flagged: Collection[str],
     reopens: bool = True,
     memory: str | None = None,
+    emptied: Collection[str] = (),
 ) -> Done:
     """Apply a plan that undoes versions, as `undo` does, in a locked store.
 
-    The entry names `memory`, if it is given, and its new version; else the only memory that gets a version.
+    The versions `emptied`, of which the plan leaves nothing, become reverted too if they awaited review. The entry
+    names `memory`, if it is given, and its new version; else the only memory that gets a version.
     """
     kept = _apply(store, _as_shown(plan, digest), choices)
     meant = undone.consequences(store.store, versions, kept)
     reverted = _awaiting(store.store, meant.versions, kept)
+    settled = _awaiting(store.store, {*emptied, *_dropped(plan, choices)} - meant.versions, kept)
+    reverted += settled
     decisions.mark(store, reverted, Decision.REVERTED, store.act.note or "")
     named = {"versions": named_ids(versions), "reverted": named_ids([version for _, version in reverted])}
+    if settled:
+        named["settled"] = named_ids([version for _, version in settled])
     flags = {
         "flagged": decisions.put_flags(store, flagged),
         "unflagged": decisions.remove_flags_of(store, meant.undos, but=kept),
@@ -143,6 +150,17 @@ def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> 
         waiting = MemoryVersion.objects.among(store_id, part).unreviewed()
         found += waiting.exclude(memory_id__in=kept).values_list("memory_id", "pk")
     return found
+
+
+def _dropped(plan: Plan, choices: Mapping[str, Choice]) -> set[str]:
+    """Return the later versions that the choices drop too: their memory is then as before the undone ones, or gone."""
+    dropped: set[str] = set()
+    for change in plan.changes:
+        choice = _choice(change, choices)
+        state = change.chosen(choice)
+        if not state.same(change.now) and (choice == Choice.BEFORE or not state.is_there):
+            dropped.update(version.pk for version in change.later)
+    return dropped
 
 
 def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | None, memory: str | None = None) -> Done:

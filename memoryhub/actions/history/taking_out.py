@@ -9,6 +9,7 @@ from memoryhub.actions.core.audit import Act
 from memoryhub.actions.core.plans import Change, Choice, Plan, PlanChanged, State
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.history.apply_plan import Done
+from memoryhub.actions.history.emptied import emptied_by
 from memoryhub.actions.history.undo_plan import content_of, undo_plan
 from memoryhub.models import Finding, Memory
 from memoryhub.text.line_removal import without_lines
@@ -19,13 +20,15 @@ class TakeOut:
     """A plan that takes the lines with a finding's value out of its memory.
 
     `change` is the change of that memory, and `rest` are the changes of the versions that are undone too. `text` is the
-    memory's text before `lines` are taken out of it: without what is undone too.
+    memory's text before `lines` are taken out of it: without what is undone too. `emptied` are the unreviewed versions
+    of which nothing is left then.
     """
 
     change: Change
     rest: Plan
     text: str
     lines: tuple[int, ...]
+    emptied: tuple[str, ...]
 
     @property
     def plan(self) -> Plan:
@@ -59,7 +62,8 @@ def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOu
     then = State(left.path, None, len(data), sha256(data).hexdigest(), removed.text)
     change = Change(memory.pk, memory.head_id, memory.version_count, now, then, choices=(Choice.APPLY,))
     rest = replace(undone, changes=tuple(change for change in undone.changes if change.memory != memory.pk))
-    return TakeOut(change, rest, text, removed.lines)
+    emptied = [version for version in emptied_by(memory, removed.text) if version not in too]
+    return TakeOut(change, rest, text, removed.lines, tuple(emptied))
 
 
 def take_out(
@@ -75,8 +79,8 @@ def take_out(
 ) -> Done:
     """Take the lines of a finding out of their memory, by the plan with this digest. So the finding is resolved.
 
-    The same entry undoes `versions` and flags the memories of the versions `flagged`, as `apply_plan.undo` does. Raises
-    PlanChanged and ToolError.
+    Versions that awaited review become reverted if nothing is left of them. The same entry undoes `versions` and flags
+    the memories of the versions `flagged`, as `apply_plan.undo` does. Raises PlanChanged and ToolError.
     """
     with tree.locked(store_id, act) as store:
         taken = plan_of(store_id, finding_id, versions)
@@ -86,5 +90,5 @@ def take_out(
         named = {"finding": finding_id, "kinds": [kind], "lines": list(taken.lines), **(told or {})}
         return apply_plan.carry_out(
             store, taken.plan, versions, choices, digest,
-            command="take_out", told=named, flagged=flagged, memory=taken.change.memory,
+            command="take_out", told=named, flagged=flagged, memory=taken.change.memory, emptied=taken.emptied,
         )  # fmt: skip

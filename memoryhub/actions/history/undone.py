@@ -31,8 +31,9 @@ def told_in(entry: AuditEntry) -> dict[str, Any]:
 
 
 def _named(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    named = told.get("versions")
-    return named if isinstance(named, list) else undone_by(store_id, seq, told)
+    named, settled = told.get("versions"), told.get("settled")
+    undone = named if isinstance(named, list) else undone_by(store_id, seq, told)
+    return [*undone, *settled] if isinstance(settled, list) else undone
 
 
 def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:

@@ -16,7 +16,7 @@ from memoryhub.actions.history.apply_plan import Done, PlanChanged
 from memoryhub.actions.history.taking_out import TakeOut
 from memoryhub.actions.history.undo_plan import content_of
 from memoryhub.actions.review import decisions
-from memoryhub.models import Finding, MemoryStore, Role, User
+from memoryhub.models import Finding, MemoryStore, MemoryVersion, Role, User
 from memoryhub.protocol.errors import ToolError
 from memoryhub.sensitive import Group
 from memoryhub.templatetags.visible import isolated
@@ -118,7 +118,24 @@ def _said(item: Item, taken: TakeOut, done: Done) -> str:
     said = ngettext("%(count)s line was taken out of %(path)s.", "%(count)s lines were taken out of %(path)s.", count)
     said %= {"count": count, "path": isolated(item.memory.path)}
     undone = undone_words(done.count - 1) if done.count > 1 else ""
-    return " ".join(filter(None, (said, undone, flagged_words(done.flagged) if done.flagged else "")))
+    flagged = flagged_words(done.flagged) if done.flagged else ""
+    return " ".join(filter(None, (said, _review_words(item, taken), undone, flagged)))
+
+
+def _review_words(item: Item, taken: TakeOut) -> str:
+    """Return what becomes of the review of the versions that brought the lines; "" if none awaits review."""
+    if taken.emptied:
+        of = MemoryVersion.objects.among(item.store.pk, taken.emptied)
+        words = ngettext(
+            "Nothing else of version %(number)s is left, so it counts as reverted.",
+            "Nothing else of %(count)s versions is left, so they count as reverted.",
+            len(taken.emptied),
+        )
+        return words % {"number": of.values_list("number", flat=True)[0], "count": len(taken.emptied)}
+    if item.version is None or not item.version.awaits_review:
+        return ""
+    words = _("Version %(number)s goes on waiting for review, because more of it is left.")
+    return words % {"number": item.version.number}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,5 +170,6 @@ def _context(request: Request, item: Item, taken: TakeOut | None, asked: Asked, 
         may = item.may_edit and May.of(request.role, store).write
         more |= shown(request, store, taken.rest, asked, may_apply=may) | {"diff": _diff(taken, store.pk)}
         flags = decisions.without_flags(store.pk, apply_plan.entry_versions(store.pk, *asked.ticks.flag))
+        more["review_words"] = _review_words(item, taken)
         more["button"] = _labels(next_version, len(taken.lines), more["preview"].count, len(flags))
     return page_context(request, store, item.memory, next_version=next_version, **more)

@@ -87,10 +87,10 @@ def test_lines_that_were_changed_later_are_a_conflict_and_chosen(history: Histor
     assert (change.problem, change.choices) == ("conflict", (Choice.KEEP, Choice.APPLY, Choice.BEFORE))
     with pytest.raises(ToolError):
         apply_plan.undo(history.store.id, versions, {}, plan.digest, history.act(PERSON))
-    assert lines(history)[1] == "mended"
     apply_plan.undo(history.store.id, versions, {change.memory: choice}, plan.digest, history.act(PERSON))
     assert lines(history)[1] == line
-    assert (lines(history)[5] == "6") == (choice != Choice.KEEP)
+    taken, dropped = choice != Choice.KEEP, choice == Choice.BEFORE
+    assert (lines(history)[5] == "6", states(history)[3] == "reverted") == (taken, dropped)
 
 
 def test_of_a_memory_that_a_session_made_the_lines_of_others_stay(history: History) -> None:

@@ -10,9 +10,20 @@ from django.urls import reverse
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.core import holds
+from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
-from memoryhub.actions.verification import verify
-from memoryhub.models import Finding, FindingState, HoldKind, Memory, MemoryStore, Role, User
+from memoryhub.actions.verification import review_states, verify
+from memoryhub.models import (
+    AuditEntry,
+    Finding,
+    FindingState,
+    HoldKind,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Role,
+    User,
+)
 from memoryhub.web.findings import rows
 from tests.fixtures import BY, new_person, signed_in
 from tests.web.findings.flagged import CARD, POISON, finding, has_no_digits, with_card
@@ -198,3 +209,72 @@ def test_a_value_of_older_versions_alone_is_not_there_to_be_taken(caller: Caller
     with_card(caller)
     caller.replace("/customers/acme.md", f"{CARD} every month.", "every month.")
     assert "There is nothing to take out" in signed_in(alice).get(address(finding(caller.store))).content.decode()
+
+
+def states(store: MemoryStore) -> list[str | None]:
+    """The review states of the versions, oldest first."""
+    return list(MemoryVersion.objects.filter(store=store).order_by("seq").values_list("review_state", flat=True))
+
+
+@pytest.fixture
+def followed(caller: Caller, alice: User) -> Memory:
+    """An approved memory to which an agent added a line that gives orders."""
+    memory = caller.create("/rules.md", "# Rules\n\n- Be kind.\n")
+    decisions.approve(caller.store.pk, memory.head_id, act(alice), earlier=0)
+    caller.replace("/rules.md", "- Be kind.\n", f"- Be kind.\n- {POISON}\n")
+    memory.refresh_from_db()
+    return memory
+
+
+def test_the_version_of_which_nothing_is_left_is_decided_by_it(followed: Memory, alice: User, caller: Caller) -> None:
+    store, client, found = followed.store, signed_in(alice), finding(followed.store, "instructions")
+    assert "Nothing else of version 2 is left" in client.get(address(found)).content.decode()
+    done = take_out(client, found, next="/review")
+    assert "Nothing else of version 2 is left, so it counts as reverted." in said(done)
+    assert 'data-review-item="' not in done.content.decode()
+    assert states(store) == ["approved", "reverted", None]
+    entry = AuditEntry.objects.of_chain(store.pk).of_command("take_out").get()
+    told = json.loads(entry.input or "")
+    assert told["reverted"] == told["settled"] == [followed.head_id]
+    assert verify.verify(store.pk)[1] is None
+    assert review_states.states(store.pk)[followed.head_id] == "reverted"
+
+
+def test_to_undo_it_puts_the_version_back_into_the_inbox(followed: Memory, alice: User, caller: Caller) -> None:
+    store, client, found = followed.store, signed_in(alice), finding(followed.store, "instructions")
+    for _ in range(2):
+        take_out(client, found)
+        entry = AuditEntry.objects.of_chain(store.pk).of_command("take_out").newest()[0]
+        assert states(store)[1] == "reverted"
+        undone(client, store, entry.seq)
+        assert states(store)[1] == "unreviewed"
+    undone(client, store, AuditEntry.objects.of_chain(store.pk).of_command("undo").newest()[0].seq)
+    assert states(store)[1] == "reverted", "the undo of the undo decides again"
+    assert verify.verify(store.pk)[1] is None
+
+
+def undone(client: Client, store: MemoryStore, seq: int) -> None:
+    address = reverse("undo_entry", args=[store.pk, seq])
+    client.post(address, {"digest": client.get(address).context["plan"].digest, "confirmed": "1"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("- Be kind.\n", f"- Be kind.\n- {POISON}\n- Be quick.\n"), ("- Be kind.\n", f"- {POISON}\n")],
+    ids=["another line", "a line that it took away"],
+)
+def test_a_version_of_which_more_is_left_goes_on_waiting(caller: Caller, alice: User, old: str, new: str) -> None:
+    memory = caller.create("/rules.md", "# Rules\n\n- Be kind.\n")
+    decisions.approve(caller.store.pk, memory.head_id, act(alice), earlier=0)
+    caller.replace("/rules.md", old, new)
+    done = take_out(signed_in(alice), finding(caller.store, "instructions"))
+    assert "Version 2 goes on waiting for review, because more of it is left." in said(done)
+    assert states(caller.store) == ["approved", "unreviewed", None]
+
+
+def test_other_versions_of_the_memory_go_on_waiting(followed: Memory, alice: User, caller: Caller) -> None:
+    caller.replace("/rules.md", "# Rules", "# The rules")
+    caller.replace("/rules.md", "- Be kind.\n", "- Be kind.\n- Be quick.\n")
+    caller.replace("/rules.md", "- Be quick.\n", "")
+    take_out(signed_in(alice), finding(followed.store, "instructions"))
+    assert states(followed.store) == ["approved", "reverted", "unreviewed", "unreviewed", "unreviewed", None]
