@@ -3,22 +3,36 @@
 from django.contrib import messages
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from memoryhub.web.common.request import Request
 
 
-def tell_done(request: Request, store_id: str, said: str, seq: int, back: str = "") -> None:
+def flag_link(store_id: str, memory_id: str = "") -> SafeString:
+    """Return a link to the flag of a memory or, if it is empty, to what is flagged in the memory store."""
+    if memory_id:
+        url, words = reverse("memory", args=[store_id, memory_id]) + "#flag", _("See the flag")
+    else:
+        url, words = reverse("search", query={"is": "flagged", "store": store_id}), _("See what is flagged")
+    return format_html('<a href="{}">{}</a>', url, words)
+
+
+def tell_done(
+    request: Request, store_id: str, said: str, seq: int, back: str = "", *, has_flagged: bool = False
+) -> None:
     """Add a success message for the next page that the person opens; `seq` is the audit entry of the act.
 
-    `back` is the address of the page that the person came from; it gets a link.
+    `back` is the address of the page that the person came from; it gets a link. If the act `has_flagged` memories,
+    there is a link to what is flagged.
     """
     words = _("Back to Today") if back.partition("?")[0] == reverse("today") else _("Back")
     messages.success(
         request,
         format_html(
-            '{} <a href="{}">{}</a> {}<a class="button button-small banner-undo" href="{}">{}</a>',
+            '{} {} <a href="{}">{}</a> {}<a class="button button-small banner-undo" href="{}">{}</a>',
             said,
+            flag_link(store_id) if has_flagged else "",
             reverse("entry", args=[store_id, seq]),
             _("Audit entry"),
             format_html('<a href="{}">{}</a> ', back, words) if back else "",

@@ -56,7 +56,7 @@ def take_out(request: Request, store: MemoryStore, finding_id: str) -> HttpRespo
             except ToolError as error:
                 problem = for_people(error)
             else:
-                tell_done(request, store.pk, _said(item, taken, done), done.seq)
+                tell_done(request, store.pk, _said(item, taken, done), done.seq, has_flagged=done.flagged > 0)
                 return see_other(next_of(request, "findings"))
     elif request.method == "POST" and taken is None:
         messages.info(request, _("Nothing was done, because there is nothing to take out any more."))

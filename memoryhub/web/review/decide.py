@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memoryhub.actions.history import revert
 from memoryhub.actions.review import decisions
-from memoryhub.actions.review.verbs import VERBS, WHO, Verb
+from memoryhub.actions.review.verbs import FLAG, VERBS, WHO, Verb
 from memoryhub.models import MemoryStore, MemoryVersion
 from memoryhub.models.audit import LAST_SEQ
 from memoryhub.protocol.errors import ToolError
@@ -26,6 +26,7 @@ from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import for_people, in_words
+from memoryhub.web.common.undo_banner import flag_link
 from memoryhub.web.common.versions import version_of
 from memoryhub.web.review import acts
 from memoryhub.web.review.items import Item, items_of
@@ -225,7 +226,8 @@ def _done(request: Request, version: MemoryVersion, given: Given, done: decision
     if done is None:
         messages.info(request, said)
     else:
-        messages.success(request, with_links(version.store_id, said, done.seq, given.verb, next_of(request, "review")))
+        back = next_of(request, "review")
+        messages.success(request, with_links(version.store_id, said, done.seq, given.verb, back, version.memory_id))
     return see_other(next_of(request, "review"))
 
 
@@ -244,11 +246,14 @@ def words_of(verb: Verb, version: MemoryVersion, done: decisions.Done | None) ->
     return str(verb.done) % named
 
 
-def with_links(store_id: str, said: str, seq: int, verb: Verb, back: str) -> str:
-    """Return a message with links to the audit entry and, if possible, to undo the decision."""
-    entry = format_html(
-        '{} <a href="{}">{}</a>', visible(said), reverse("entry", args=[store_id, seq]), _("Audit entry")
-    )
+def with_links(store_id: str, said: str, seq: int, verb: Verb, back: str, memory_id: str = "") -> str:
+    """Return a message with links to the audit entry and, if possible, to undo the decision.
+
+    After a flag there is a link to the flag of `memory_id`, or if it is empty, to what is flagged in the store.
+    """
+    flag = flag_link(store_id, memory_id) if verb == FLAG else ""
+    url = reverse("entry", args=[store_id, seq])
+    entry = format_html('{} {} <a href="{}">{}</a>', visible(said), flag, url, _("Audit entry"))
     if not verb.is_answer:
         return entry
     undo = reverse("undo_decision", args=[store_id, seq], query={"next": back})

@@ -65,8 +65,9 @@ def flag(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
                 assignments.assign(store.pk, memory.pk, to, doing)
             except assignments.NoReviewer:
                 messages.warning(request, _("This person no longer reviews in this memory store."))
-        said = words_of(FLAG if sets else UNFLAG, memory.head, done)
-        messages.success(request, said if done is None else with_links(store.pk, said, done.seq, FLAG, ""))
+        verb = FLAG if sets else UNFLAG
+        said = words_of(verb, memory.head, done)
+        messages.success(request, said if done is None else with_links(store.pk, said, done.seq, verb, "", memory.pk))
         return see_other("memory", store.pk, memory.pk)
     reviews = Review.objects.of_memory(store.pk, memory.pk).newest().select_related("by", "version")[:MOST_SHOWN]
     return render(request, "review/flag.html", page_context(request, store, memory, form=form, reviews=reviews))

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.html import format_html
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods
 
@@ -86,7 +87,8 @@ def _apply(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Ht
         return _page(request, store, task, changed.plan, asked, since_opened())
     except ToolError as error:
         return _page(request, store, task, task.plan(asked.ticks), asked, in_words(error))
-    undo_banner.tell_done(request, store.id, _said(task, done), done.seq, pages.came_from(request))
+    back = pages.came_from(request)
+    undo_banner.tell_done(request, store.id, _said(task, done), done.seq, back, has_flagged=done.flagged > 0)
     if done.memory:
         return see_other("memory", store.id, done.memory)
     return see_other("entry", store.id, str(done.seq))
@@ -98,7 +100,8 @@ def _flag(request: Request, store: MemoryStore, task: Task, asked: Asked) -> Htt
     done = decisions.flag(store.pk, versions, act(request, asked.given.note))
     if done is None:
         return redirect(task.back_url)
-    messages.success(request, flagged_words(len(done.versions)))
+    link = undo_banner.flag_link(store.pk)
+    messages.success(request, format_html("{} {}", flagged_words(len(done.versions)), link))
     return see_other("entry", store.id, str(done.seq))
 
 

@@ -1,6 +1,8 @@
 """Deciding about several versions at once: selected ones, and all that match a filter."""
 
+import re
 from collections.abc import Sequence
+from html import unescape
 from typing import Any
 
 import pytest
@@ -102,8 +104,12 @@ def test_flagging_several_asks_for_a_note(caller: Caller, alice: User) -> None:
     assert "Flag 3 memories?" in page.content.decode()
     again = post(client, decision="flag", these=page.context["fields"]["these"], confirmed="1", note=" ")
     assert "Say in the note what is wrong." in again.content.decode()
-    post(client, decision="flag", these=page.context["fields"]["these"], confirmed="1", note="Ask the shop")
+    done = post(client, decision="flag", these=page.context["fields"]["these"], confirmed="1", note="Ask the shop")
     assert Memory.objects.filter(flagged=True).count() == 3
+    link = re.search(r'href="([^"]+)">See what is flagged', said(done))
+    assert link is not None
+    html = client.get(unescape(link[1])).content.decode()
+    assert any(reverse("memory", args=[memory.store_id, memory.pk]) in html for memory in made)
 
 
 def test_what_somebody_has_decided_meanwhile_is_left_out_and_told(caller: Caller, alice: User, bob: User) -> None:

@@ -207,6 +207,8 @@ def test_a_flag_needs_a_note_and_leaves_the_version_waiting(caller: Caller, alic
     html = response.content.decode()
     assert "Flagged /a.md." in html
     assert f'data-review-item="{made[0].pk}"' in html
+    assert "Alice flagged this memory" in html and "“Ask the shop”" in html
+    assert f'{reverse("memory", args=[caller.store.pk, memory.pk])}#flag">See the flag' in html
     memory.refresh_from_db()
     assert (memory.flagged, state(made[0])) == (True, "unreviewed")
     decide(client, made[0], "unflag")
