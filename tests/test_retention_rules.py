@@ -111,6 +111,10 @@ def test_a_pattern_that_cannot_be_meant_is_refused(pattern: str, code: str) -> N
     assert raised.value.code == code
 
 
+def test_a_pattern_is_composed_as_every_path_is() -> None:
+    assert rules.cleaned("/Cafe\u0301/*.md") == "/Caf\u00e9/*.md"
+
+
 def test_blanks_and_a_slash_alone_are_every_path() -> None:
     assert [rules.cleaned(pattern) for pattern in ("", "  ", "/", " /a/ ")] == ["", "", "", "/a/"]
 

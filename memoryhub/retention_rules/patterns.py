@@ -1,5 +1,7 @@
 """Path patterns of retention policies, matched with bounded work for any pattern and path."""
 
+import unicodedata
+
 
 class BadPattern(ValueError):
     """A pattern that cannot be used; `code` is `start`, `empty`, `stars`, `dots`, `unseen`, `long` or `deep`."""
@@ -15,13 +17,19 @@ MOST_NAMES = 20
 
 
 def cleaned(pattern: str) -> str:
-    """Return a pattern in its stored form: "" for `/` and for blanks, which match every path. Raises BadPattern."""
+    """Return a pattern in its stored form: "" for `/` and for blanks, which match every path. Raises BadPattern.
+
+    It is composed (NFC), as every path is, because a decomposed letter would match none of them.
+    """
     pattern = pattern.strip()
     if pattern in ("", "/"):
         return ""
     if not pattern.startswith("/"):
         raise BadPattern("start")
-    if len(pattern) > MOST_BYTES or len(pattern.encode(errors="replace")) > MOST_BYTES:
+    if len(pattern) > MOST_BYTES:
+        raise BadPattern("long")
+    pattern = unicodedata.normalize("NFC", pattern)
+    if len(pattern.encode(errors="replace")) > MOST_BYTES:
         raise BadPattern("long")
     if any(not (character.isprintable() or character == " ") for character in pattern):
         raise BadPattern("unseen")

@@ -119,15 +119,13 @@ def place(
     A legal hold with `freezes` also keeps texts and paths as they are. Raises ValidationError (by field),
     Memory.DoesNotExist and NoSuchStore.
     """
-    _check(act, reason, memory, path, ends_at)
+    path = _checked(act, reason, memory, path, ends_at)
     if freezes and kind != HoldKind.HOLD:
         raise ValidationError({"freezes": _("Only a legal hold can freeze the text.")})
     with tree.locked(store_id, act) as store:
+        at = path
         if memory is not None:
-            path = None
             at = Memory.objects.values_list("path", flat=True).get(store_id=store_id, pk=memory)
-        else:
-            path = at = (path or "").rstrip("/")
         hold = Hold(
             id=ids.new_id(ids.HOLD, act.at), store_id=store_id, kind=kind, memory=memory, path=path,
             reason=reason.strip(), owner_id=_person(act), created_at=act.at, ends_at=ends_at, seq=store.seq,
@@ -153,21 +151,23 @@ def release(store_id: str, hold_id: str, act: Act) -> None:
         _tell(store, "release", hold, at, {name: [value, None] for name, value in _told(hold).items()})
 
 
-def _check(act: Act, reason: str, memory: str | None, path: str | None, ends_at: datetime | None) -> None:
+def _checked(act: Act, reason: str, memory: str | None, path: str | None, ends_at: datetime | None) -> str | None:
+    """Return the path as memories have it, None if a memory is named. Any other spelling would hold nothing."""
     errors: dict[str, str] = {}
     if not 0 < len(reason.strip()) <= LONGEST_REASON or "\0" in reason:
         errors["reason"] = _("Say why, in at most %(most)s characters.") % {"most": LONGEST_REASON}
     if ends_at is not None and ends_at <= act.at:
         errors["ends_at"] = _("The end must be in the future.")
-    if memory is None and path is not None and path.rstrip("/"):
+    if memory is None:
         try:
-            paths.from_tool(paths.to_tool(path.rstrip("/")))
+            path = None if path is None else paths.from_tool(paths.to_tool(path))
         except ToolError:
             errors["path"] = _("This is not a path.")
-    if memory is None and path is None:
-        errors["path"] = _("Choose a memory or a path.")
+        if path is None:
+            errors["path"] = _("Choose a memory or a path.")
     if errors:
         raise ValidationError(errors)
+    return path if memory is None else None
 
 
 def _person(act: Act) -> str | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
+from unicodedata import normalize
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
@@ -58,6 +59,7 @@ class KeyValues:
         for key, value in values.items():
             if len(value) > LONGEST or "\0" in value:
                 raise Malformed(_("The filter cannot search for this value of “%(key)s”.") % {"key": key})
+            values[key] = _as_stored(key, value)
         cls.check(values)
         ordered = {key: values[key] for key in cls.every_key() if key in values}
         return cls(ordered, typed, **cls.layout(parameters))
@@ -165,7 +167,8 @@ class KeyValues:
         """
         words = [word for word in words_in(written) if word.key or word.text.strip()]
         parts = understood(words, frozenset(cls.KEYS), names_for(user))
-        return [cls.meant(part) if isinstance(part, Term) else cls._term(part) for part in parts]
+        terms = (cls.meant(part) if isinstance(part, Term) else cls._term(part) for part in parts)
+        return [replace(term, value=_as_stored(term.key, term.value)) for term in terms]
 
     @classmethod
     def meant(cls, term: Term) -> Term:
@@ -200,6 +203,11 @@ class KeyValues:
             return None
         example = cls.EXAMPLE % {"word": word.text}
         raise Malformed(_("“%(word)s” needs a key, as in %(example)s.") % {"word": word.text, "example": example})
+
+
+def _as_stored(key: str, value: str) -> str:
+    """Return a value of a filter; a path is composed (NFC), as all paths are."""
+    return normalize("NFC", value) if base(key) == "path" else value
 
 
 def _together(terms: Sequence[Term]) -> dict[str, str]:

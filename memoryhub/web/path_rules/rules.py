@@ -1,6 +1,7 @@
 """The path rules of a memory store: the list, which rule decides about a path and why, and the earlier lists."""
 
 import json
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -118,7 +119,7 @@ def _change(entry: AuditEntry) -> Change | None:
 
 
 def _asked(request: Request) -> Asked | None:
-    path = request.GET.get("path", "").strip().replace("\0", "")[:LONGEST]
+    path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
     if not path:
         return None
     verb = request.GET.get("verb", "")

@@ -1,5 +1,6 @@
 """Which policy applies to a path and why, when a rule is due, and what a pattern matches."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,7 +66,7 @@ class Examples:
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
     """Explain which policy applies to a path, whether or not a memory exists there."""
-    path = request.GET.get("path", "").strip().replace("\0", "")[:LONGEST]
+    path = unicodedata.normalize("NFC", request.GET.get("path", "").strip().replace("\0", "")[:LONGEST])
     problem = _("A path begins with a slash: /customers/acme.md") if path and not path.startswith("/") else ""
     shown = {} if problem or not path else _explained(request, store, path)
     return render(request, "retention/explain.html", pages.context(request, store, path=path, problem=problem, **shown))
@@ -75,7 +76,7 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 @in_store(Role.ADMIN)
 def pattern(request: Request, store: MemoryStore) -> HttpResponse:
     """Answer with the fragment of the form that explains a pattern and shows examples."""
-    given = request.GET.get("pattern", "").strip().replace("\0", "")[:LONGEST]
+    given = unicodedata.normalize("NFC", request.GET.get("pattern", "").strip().replace("\0", "")[:LONGEST])
     return render(request, "retention/_pattern.html", {"store": store, **about_pattern(store, given)})
 
 

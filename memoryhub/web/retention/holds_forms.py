@@ -8,6 +8,9 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.models import Directory, Hold, HoldKind, Memory, MemoryStore
+from memoryhub.protocol import paths
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common.tool_errors import for_people
 
 MOST_REASON = 1000
 WHOLE_STORE = "/"
@@ -55,20 +58,25 @@ class HoldForm(forms.Form):
         place = str(self.cleaned_data["place"]).strip()
         if "\0" in place or not place.startswith("/"):
             raise forms.ValidationError(gettext("A path begins with a slash: /customers/acme.md"))
-        path = place.rstrip("/")
-        self.memory = Memory.objects.filter(store=self.store).at(place).values_list("pk", flat=True).first()
+        try:
+            path = paths.from_tool(paths.to_tool(place))
+        except ToolError as error:
+            raise forms.ValidationError(for_people(error)) from None
+        is_directory = place.endswith("/")
+        if path and not is_directory:
+            self.memory = Memory.objects.filter(store=self.store).at(path).values_list("pk", flat=True).first()
         if self.memory:
-            return place
-        if path and place == path and not Directory.objects.filter(store=self.store).at(path).exists():
+            return path
+        if path and not is_directory and not Directory.objects.filter(store=self.store).at(path).exists():
             raise forms.ValidationError(
                 gettext(
                     "There is nothing at %(path)s. To hold a directory that does not exist yet, end its path with "
                     "a slash."
                 )
-                % {"path": place}
+                % {"path": path}
             )
         self.path = path
-        return place
+        return f"{path}/" if is_directory else path
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}

@@ -30,6 +30,13 @@ def test_a_path_is_found_where_a_directory_was_moved_or_deleted(bob: User, calle
         assert sorted(without + seqs(page(client, caller.store, q=path)), reverse=True) == every, path
 
 
+@pytest.mark.parametrize("written", ["q=/Cafe\u0301/a.md", "q=path:/Cafe\u0301/a.md", "path=/Cafe\u0301/a.md"])
+def test_a_path_in_decomposed_letters_is_the_same_path(bob: User, caller: Caller, written: str) -> None:
+    caller.call("create", path="/memories/Caf\u00e9/a.md", file_text="a\n")
+    key, _, value = written.partition("=")
+    assert commands(page(signed_in(bob), caller.store, **{key: value})) == ["create"]
+
+
 @pytest.mark.both_databases
 def test_the_first_days_of_all_are_answered_in_every_time_zone(bob: User) -> None:
     client = signed_in(bob)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from django.http import QueryDict
@@ -194,6 +195,17 @@ def test_a_question_says_which_rule_decides_and_why_the_others_do_not(
     assert "A path begins with a slash" in client.get(listed(store), {"path": "b.md"}).content.decode()
     for hostile in ({"path": "/x", "verb": "burn", "who": "é"}, {"path": "/" + "x" * 9000}, {"path": "/a\u202eb"}):
         assert client.get(listed(store), hostile).status_code == 200
+
+
+def test_a_rule_typed_in_decomposed_letters_protects_its_directory(hub: Hub, alice: User) -> None:
+    """Some systems write names like this; the paths of memories are composed."""
+    client, directory = signed_in(alice), normalize("NFD", "/Café/")
+    hub.call(command="create", path="/memories/Café/menu.md", file_text="Soup\n")
+    assert tried_and_saved(client, hub.store, row(directory)).status_code == 303
+    assert rules_of(hub.store)[0]["pattern"] == "/Café/"
+    assert hub.call(command="delete", path="/memories/Café/menu.md")[0] == "err"
+    asked = client.get(listed(hub.store), {"path": f"{directory}menu.md", "verb": "delete"})
+    assert asked.context["decision"].number == 1
 
 
 def test_earlier_rules_are_compared_and_can_be_used_again(store: MemoryStore, alice: User) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from unicodedata import normalize
 
 import pytest
 from django.test import Client
@@ -10,6 +11,7 @@ from django.utils import timezone
 from memoryhub.actions.core import holds
 from memoryhub.actions.memories import curation
 from memoryhub.models import Hold, HoldKind, Memory, MemoryStore, User
+from memoryhub.protocol.errors import ToolError
 from tests.fixtures import signed_in
 from tests.web.memories.pages import HOSTILE, act, new_curator, newest, page, write
 from tests.web.retention.pages import policy, url
@@ -46,6 +48,23 @@ def test_a_directory_that_is_not_there_yet_needs_its_slash(client: Client, store
     assert Hold.objects.get().path == "/later"
 
 
+@pytest.mark.parametrize(
+    "typed", ["/guests//Café/", normalize("NFD", "/guests/Café/"), normalize("NFD", "/guests/Café")]
+)
+def test_a_legal_hold_holds_however_its_path_is_spelled(client: Client, store: MemoryStore, typed: str) -> None:
+    memory = write(store, "/guests/Café/ada.md")
+    assert "is on legal hold" in place(client, store, typed, "hold")
+    assert Hold.objects.get().path == "/guests/Café"
+    with pytest.raises(ToolError, match="legal hold"):
+        curation.delete(store.pk, memory.path, act())
+
+
+def test_a_memory_is_pinned_by_a_decomposed_path(client: Client, store: MemoryStore) -> None:
+    memory = write(store, "/Café.md")
+    assert "/Café.md is pinned." in place(client, store, normalize("NFD", "/Café.md"))
+    assert Hold.objects.get().memory == memory.pk
+
+
 def test_malformed_values_are_said(client: Client, store: MemoryStore) -> None:
     write(store, "/a.md")
     yesterday = (timezone.now() - timedelta(days=2)).date().isoformat()
@@ -55,7 +74,7 @@ def test_malformed_values_are_said(client: Client, store: MemoryStore) -> None:
         ("/a.md", {"until": yesterday}, "is in the past"),
         ("/a.md", {"until": "soon"}, "valid date"), ("/a.md", {"until": "9999-12-31"}, "too far away"),
         ("/a.md", {"reason": "x" * 1001}, "at most 1000"), ("/" + "x" * 3000, {}, "at most 2000"),
-        ("/../x/", {}, "not a path"),
+        ("/../x/", {}, "would lead out of the memory store"),
     )  # fmt: skip
     for where, changes, words in cases:
         assert words in place(client, store, where, **changes), (where, changes)
