@@ -44,7 +44,7 @@ STORE = (
 )  # fmt: skip
 
 ERASURE = (
-    page("erase_everywhere", who=ADA), store("erase", who=ADA), store("receipts", who=ADA), store("scans", who=ADA),
+    page("erase_everywhere", who=ADA), store("receipts", who=ADA), store("scans", who=ADA),
     version("redact_version", "typical_middle", who=ADA), version("redact_version", "handbook_middle", who=ADA),
 )  # fmt: skip
 RETENTION = (
@@ -207,7 +207,7 @@ LINES: tuple[Line, ...] = (
 
 NOT_PAGES = {
     "invitation": "the page of a secret link, which has no store", "receipt": "one row by its id",
-    "erasure_letter": "the receipts of one act by their ids",
+    "erase": "leads to erase_everywhere", "erasure_letter": "the receipts of one act by their ids",
     "scan": "one row by its id", "save_view": "a form about one filter",
     "rename_view": "a form about one filter", "delete_view": "a form about one filter",
     "policy": "one row by its id", "delete_policy": "reads every memory, as the rehearsal does",

@@ -174,7 +174,8 @@ def _of_finding(store: MemoryStore) -> Iterator[Page]:
 
 def _of_erasure(store: MemoryStore, memory: Memory) -> Iterator[Page]:
     yield page("erase_everywhere")
-    for name in ("erase", "receipts", "scans"):
+    yield page("erase_everywhere", f"?store={store.id}", called="erase-from-one")
+    for name in ("receipts", "scans"):
         yield page(name, store_id=store.id)
     versions = MemoryVersion.objects.of_memory(memory).order_by("number")
     yield page("redact_version", store_id=store.id, version_id=versions[0].pk)

@@ -110,6 +110,10 @@ class Asked:
         named = tuple(store for store in self.stores if store in stores)
         return replace(self, stores=named, searched=kept, large=tuple(store for store in self.large if store in stores))
 
+    def without_held(self) -> Asked:
+        """Return what is asked, with the stores of which a hold protects a part to be searched again."""
+        return replace(self, searched={store: result for store, result in self.searched.items() if not result.held})
+
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
         """Return what is asked after a person has changed the ticks.
 

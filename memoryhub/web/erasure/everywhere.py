@@ -1,8 +1,9 @@
-"""Erasing texts about one person from all stores that somebody administers: a search, one confirmation, and a letter.
+"""Erasing texts about one person from one, some or all stores that somebody administers: a search and a confirmation.
 
 The texts are passed between pages only in request bodies, and responses must not be cached by the browser.
 """
 
+import math
 import time
 from dataclasses import replace
 from functools import partial
@@ -20,9 +21,10 @@ from django.views.decorators.http import require_http_methods
 from memoryhub.actions.erasure import erasure, several
 from memoryhub.actions.erasure.elsewhere import TooLong
 from memoryhub.actions.erasure.several import Planned
-from memoryhub.models import MemoryStore
+from memoryhub.models import MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
 from memoryhub.web.common.access import act, person, signed_in
+from memoryhub.web.common.pages import May
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.erasure import everywhere_rows, forms, letter
@@ -65,14 +67,19 @@ def erase_everywhere(request: Request) -> HttpResponse:
 
 def _ask(request: Request, stores: Stores, problem: str = "") -> HttpResponse:
     """Show the form for the texts and the stores, with an error if what was sent is not valid."""
-    chosen = request.POST.getlist("store") or (list(stores) if len(stores) <= MOST_TICKED else [])
-    shown = {
+    asked = [store for store in request.GET.getlist("store") if store in stores]
+    chosen = request.POST.getlist("store") or asked or (list(stores) if len(stores) <= MOST_TICKED else [])
+    alone = stores[asked[0]] if len(asked) == 1 else None
+    shown: dict[str, Any] = {
+        "alone": alone,
         "is_long": len(stores) > MOST_TICKED,
         "typed": request.POST.get("terms", ""),
         "choices": [(store, store.id in chosen) for store in stores.values()],
         "problem": problem,
         "shortest": forms.SHORTEST,
     }
+    if alone:
+        shown |= {"store": alone, "role": Role.ADMIN, "may": May.of(Role.ADMIN, alone)}
     return render(request, "erasure/everywhere.html", shown)
 
 
@@ -99,7 +106,7 @@ def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
         )
         return _list(request, stores, asked, problem=said) if asked.stores else _ask(request, stores, said)
     if form.get("step") != "erase":
-        return _list(request, stores, asked)
+        return _list(request, stores, asked.without_held())
     if asked.subject != before.subject or asked.searched.keys() != before.searched.keys():
         said = _("Nothing was erased, because you changed the ticks. This is the new list. Check it, then erase.")
         return _list(request, stores, asked, problem=said)
@@ -113,8 +120,11 @@ def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
 
 
 def _searched(asked: Asked, stores: Stores) -> Asked:
-    """Search stores for at most SECONDS, small ones first. A store that would take longer alone is `large`."""
-    until, at = time.monotonic() + SECONDS, timezone.now()
+    """Search stores for at most SECONDS, small ones first. A store that would take longer alone is `large`.
+
+    If only one store is asked for, it is searched to its end.
+    """
+    until, at = math.inf if len(asked.stores) == 1 else time.monotonic() + SECONDS, timezone.now()
     found, large = dict(asked.searched), list(asked.large)
     order = sorted(asked.unsearched, key=lambda store: stores[store].memory_count)
     for number, store in enumerate(order):
@@ -147,6 +157,7 @@ def _list(
         "subject": asked.subject,
         "form": form,
         "problem": problem,
+        "only": stores[asked.stores[0]] if len(asked.stores) == 1 else None,
     }
     return render(request, "erasure/everywhere_found.html", shown)
 

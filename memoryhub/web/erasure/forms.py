@@ -11,9 +11,8 @@ from django.http import QueryDict
 from django.utils.translation import gettext, gettext_lazy as _
 
 from memoryhub.actions.erasure.places import REDACTED
-from memoryhub.models import MemoryStore
 from memoryhub.text.folding import fold
-from memoryhub.web.common.forms import LONGEST_NOTE, NameTypedForm
+from memoryhub.web.common.forms import LONGEST_NOTE
 
 MOST, SHORTEST, LONGEST = 20, 3, 500
 
@@ -59,43 +58,18 @@ def checked(texts: Iterable[str], most: int = MOST) -> list[str]:
     return terms
 
 
-def _note() -> forms.CharField:
-    return forms.CharField(
-        label=_("Why"), required=False, max_length=LONGEST_NOTE, widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=_("The audit keeps this note. Write for example the number of the "
-                    "request, never the name of the person."),
-    )  # fmt: skip
-
-
-def _checked_note(note: str, terms: Iterable[str]) -> str:
-    """Return a note. Raise ValidationError if it contains a text to be erased."""
-    if any(fold(term) in fold(note) for term in terms):
-        raise forms.ValidationError(gettext("The note contains a text to be erased. Leave it out."))
-    return note
-
-
-class EraseForm(NameTypedForm):
-    """A confirmation with the store's name, and a note that must not contain any of `terms`."""
-
-    note = _note()
-
-    def __init__(self, store: MemoryStore, terms: Sequence[str], data: Any = None, note: str = "") -> None:
-        super().__init__(store, data)
-        self.initial["note"] = note
-        self.terms = terms
-
-    def clean_note(self) -> str:
-        return _checked_note(self.cleaned_data["note"], self.terms)
-
-
 class ConfirmForm(forms.Form):
-    """A confirmation of an erasure from several stores with the first text, and a note without any of the texts."""
+    """A confirmation of an erasure with the first text, and a note without any of the texts."""
 
     confirm = forms.CharField(
         label=_("Confirmation"), required=True, strip=False,
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )  # fmt: skip
-    note = _note()
+    note = forms.CharField(
+        label=_("Why"), required=False, max_length=LONGEST_NOTE, widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=_("The audit keeps this note. Write for example the number of the "
+                    "request, never the name of the person."),
+    )  # fmt: skip
 
     def __init__(self, terms: Sequence[str], data: Any = None, note: str = "") -> None:
         super().__init__(data, initial={"note": note})
@@ -108,4 +82,7 @@ class ConfirmForm(forms.Form):
         return typed
 
     def clean_note(self) -> str:
-        return _checked_note(self.cleaned_data["note"], self.terms)
+        note: str = self.cleaned_data["note"]
+        if any(fold(term) in fold(note) for term in self.terms):
+            raise forms.ValidationError(gettext("The note contains a text to be erased. Leave it out."))
+        return note

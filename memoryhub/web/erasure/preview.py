@@ -11,7 +11,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub.actions.core.plans import in_parts
-from memoryhub.actions.erasure.elsewhere import MOST_SPELLINGS, Spelling
 from memoryhub.actions.erasure.erasure import Found, Hit
 from memoryhub.models import (
     AuditEntry,
@@ -148,20 +147,6 @@ def _heads(store_id: str, found: Found) -> set[str]:
     for part in in_parts(list(found.memories)):
         heads.update(Memory.objects.among(store_id, part).live().values_list("text_id", flat=True))
     return heads
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A spelling with its checkbox."""
-
-    spelling: Spelling
-    is_chosen: bool
-
-
-def spellings(found: Found, terms: Sequence[str]) -> list[Choice]:
-    """Return the spellings to choose from; those that differ only in their spaces come last."""
-    chosen = frozenset(terms)
-    return [Choice(one, one.text in chosen) for one in found.spellings[:MOST_SPELLINGS]]
 
 
 @dataclass(frozen=True, slots=True)

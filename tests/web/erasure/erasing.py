@@ -1,6 +1,8 @@
 """What the tests of redaction and erasure share: a memory of several versions, and what stands anywhere."""
 
+import re
 from collections.abc import Iterator
+from html import unescape
 
 from django.apps import apps
 from django.db import models
@@ -10,6 +12,7 @@ from memoryhub.models import Memory, MemoryStore, MemoryVersion
 from tests.web.memories.pages import act, text_of, write
 
 SUBJECT = "Zacharias Quellenberg"
+WHERE = "/erase"
 
 
 def of_two_versions(store: MemoryStore, path: str = "/people/zq.md", *, first: str = f"{SUBJECT} called\n") -> Memory:
@@ -40,4 +43,18 @@ def _values() -> Iterator[tuple[str, str]]:
                 yield f"{model.__name__}.{column}", str(value)
 
 
-__all__ = ["SUBJECT", "everywhere", "of_two_versions", "text_of", "version", "write"]
+def fields(html: str, step: str) -> dict[str, object]:
+    """The fields of the form with this step, with what is ticked."""
+    at = html.index(f'name="step" value="{step}"')
+    part = html[html.rindex("<form", 0, at) : html.index("</form>", at)]
+    found: dict[str, list[str]] = {"step": [step]}
+    for tag in re.findall(r"<input [^>]*>", part):
+        if 'type="checkbox"' in tag and " checked" not in tag:
+            continue
+        name, value = re.search(r'name="([^"]*)"', tag), re.search(r'value="([^"]*)"', tag)
+        if name and name[1] != "csrfmiddlewaretoken":
+            found.setdefault(name[1], []).append(unescape(value[1]) if value else "")
+    return dict(found)
+
+
+__all__ = ["SUBJECT", "WHERE", "everywhere", "fields", "of_two_versions", "text_of", "version", "write"]

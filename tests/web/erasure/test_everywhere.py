@@ -1,7 +1,6 @@
 """Erasing a person from several stores: what is found and said before, one confirmation, and the letter."""
 
 import re
-from html import unescape
 
 import pytest
 from django.core import signing
@@ -9,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.actions.accounts.keys_and_roles import set_role
-from memoryhub.actions.core.holds import place
+from memoryhub.actions.core.holds import place, release
 from memoryhub.actions.erasure import elsewhere, erasure
 from memoryhub.actions.stores.stores import StoreSettings, create_store
 from memoryhub.actions.verification import verify
@@ -17,12 +16,10 @@ from memoryhub.models import AuditEntry, HoldKind, Memory, MemoryStore, Receipt,
 from memoryhub.web.erasure import asked, everywhere as view
 from tests.api.harness import BY
 from tests.fixtures import signed_in
-from tests.web.erasure.erasing import everywhere, text_of, write
+from tests.web.erasure.erasing import WHERE, everywhere, fields, text_of, write
 from tests.web.memories.pages import act, page
 
 pytestmark = pytest.mark.django_db
-
-WHERE = "/erase"
 
 
 @pytest.fixture
@@ -36,20 +33,6 @@ def other(store: MemoryStore, alice: User) -> MemoryStore:
     write(other, "/deal.md", "a deal with Quellenberg\n")
     write(foreign, "/secret.md", "Quellenberg\n")
     return other
-
-
-def fields(html: str, step: str) -> dict[str, object]:
-    """The fields of the form with this step, with what is ticked."""
-    at = html.index(f'name="step" value="{step}"')
-    part = html[html.rindex("<form", 0, at) : html.index("</form>", at)]
-    found: dict[str, list[str]] = {"step": [step]}
-    for tag in re.findall(r"<input [^>]*>", part):
-        if 'type="checkbox"' in tag and " checked" not in tag:
-            continue
-        name, value = re.search(r'name="([^"]*)"', tag), re.search(r'value="([^"]*)"', tag)
-        if name and name[1] != "csrfmiddlewaretoken":
-            found.setdefault(name[1], []).append(unescape(value[1]) if value else "")
-    return dict(found)
 
 
 def find(client: Client, *texts: str) -> str:
@@ -116,10 +99,13 @@ def test_a_store_that_is_not_ticked_keeps_everything(store: MemoryStore, other: 
 
 
 def test_a_held_store_is_named_before_and_the_others_go_on(store: MemoryStore, other: MemoryStore, alice: User) -> None:
-    place(store.id, act(alice), kind=HoldKind.HOLD, reason="case 77", path="")
+    hold = place(store.id, act(alice), kind=HoldKind.HOLD, reason="case 77", path="")
     client = signed_in(alice)
     html = find(client, "quellenberg")
     assert "case 77" in html and "held: nothing is erased here" in html
+    release(store.id, hold.pk, act(alice))
+    assert "case 77" not in client.post(WHERE, fields(html, "look")).content.decode(), "it is searched again"
+    place(store.id, act(alice), kind=HoldKind.HOLD, reason="case 77", path="")
     letter = erase(client, html)
     assert Receipt.objects.get().store == other.id and "a legal hold protects it" in letter
 
@@ -230,7 +216,11 @@ def test_a_store_that_is_too_large_leads_to_its_own_search(
     monkeypatch.setattr(view, "SECONDS", -1.0)
     html = find(signed_in(alice), "quellenberg")
     assert "is too large to be searched with the others" in html
-    assert 'formaction="/stores/' in html and 'value="erase"' not in html
+    assert 'value="erase"' not in html
+    large = re.search(r'form="alone" name="store" value="([^"]*)"', html)
+    assert large is not None
+    answer = signed_in(alice).post(WHERE, {"term": "quellenberg", "store": large[1]}).content.decode()
+    assert "too large" not in answer and "found in 1 memory store" in answer
 
 
 def test_changed_ticks_and_a_wrong_confirmation_erase_nothing(
@@ -313,7 +303,17 @@ def fields_of_the_form(html: str) -> dict[str, str]:
 
 def test_what_cannot_be_searched_is_refused_with_a_reason(store: MemoryStore, other: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
-    for form in ({"terms": "ab"}, {"terms": ""}, {"terms": "redact"}, {"terms": "Quellenberg", "choose": "1"}):
+    for form in (
+        {"terms": "ab"},
+        {"terms": ""},
+        {"terms": "redact"},
+        {"terms": "Quellenberg", "choose": "1"},
+        {"term": "  "},
+        {"term": "a\0bc"},
+        {"terms": "x" * 501},
+        {"terms": "\n".join(f"name {n}" for n in range(21))},
+        {},
+    ):
         assert 'id="terms_error"' in client.post(WHERE, form).content.decode()
 
 

@@ -72,7 +72,7 @@ def test_only_admins_are_offered_it_and_only_where_it_can_be_done(memory: Memory
 def test_the_newest_version_is_refused_with_what_to_do_instead(memory: Memory, alice: User) -> None:
     client = signed_in(alice)
     html = page(client, address(memory, 2))
-    assert "newest version cannot be redacted" in html and reverse("erase", args=[memory.store_id]) in html
+    assert "newest version cannot be redacted" in html and f"/erase?store={memory.store_id}" in html
     assert client.post(address(memory, 2), {"name": "zq.md"}).status_code == 200
     assert version(memory, 2).content == "nothing any more\n"
     curation.delete(memory.store_id, memory.path, act())
