@@ -13,7 +13,7 @@ from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.findings import findings
 from memoryhub.actions.memories import calls, curation
-from memoryhub.actions.review import decisions
+from memoryhub.actions.review import assignments, decisions
 from memoryhub.actions.stores import stores
 from memoryhub.demo import doors, governing, story, texts
 from memoryhub.models import (
@@ -123,6 +123,7 @@ def _acts_of_mina(
     reviews = [(now - timedelta(days=days, hours=3), partial(_review, made, mina)) for days in (18, 14, 11, 7, 3)]
     curated = (now - timedelta(days=6, hours=2), partial(_curate, made[story.SERVICE], mina))
     flagged = (now - timedelta(days=3, hours=2), partial(_flag, made[story.SERVICE], mina))
+    assigned = (now - timedelta(hours=6), partial(_assign, made[story.SERVICE], mina))
     known = (now - timedelta(days=7, hours=2), partial(_dismiss, made[story.SERVICE], mina))
     service, workshop = made[story.SERVICE], made[story.WORKSHOP]
     governed = [
@@ -142,7 +143,7 @@ def _acts_of_mina(
         (now - timedelta(hours=4), partial(doors.tell, service, mina)),
         (now - timedelta(hours=3), partial(doors.pause, service, mina)),
     ]
-    return sorted([*reviews, curated, flagged, known, *governed, *through_doors], key=lambda act: act[0])
+    return sorted([*reviews, curated, flagged, assigned, known, *governed, *through_doors], key=lambda act: act[0])
 
 
 def _review(made: dict[str, MemoryStore], mina: User, at: datetime) -> None:
@@ -156,6 +157,12 @@ def _flag(store: MemoryStore, mina: User, at: datetime) -> None:
     memory = Memory.objects.filter(store=store).at("/known_problems.md").get()
     note = "The row about Tuesday is out of date: ask logistics before somebody promises it"
     decisions.flag(store.id, [memory.head_id], Act(Actor.person(mina), Door.WEB, at, note=note))
+
+
+def _assign(store: MemoryStore, mina: User, at: datetime) -> None:
+    """Ask Mina to review what an agent wrote about a customer."""
+    memory = Memory.objects.filter(store=store).at("/customers/northwind.md").get()
+    assignments.assign(store.id, memory.pk, mina.pk, Act(Actor.person(mina), Door.WEB, at, note="I know this customer"))
 
 
 def _dismiss(store: MemoryStore, mina: User, at: datetime) -> None:

@@ -67,11 +67,19 @@ class TestTimeline:
         assert response.context["restorable"].number == 1
         assert reverse("restore_version", args=[memory.store_id, memory.head_id]) in response.content.decode()
 
+    def test_each_earlier_version_with_a_text_can_be_restored_from_its_row(self, caller: Caller, alice: User) -> None:
+        memory = caller.create("/a.md", "one\n")
+        first, second = memory.head, caller.replace("/a.md", "one", "two")
+        page = timeline(alice, memory).content.decode()
+        assert reverse("restore_version", args=[memory.store_id, first.pk]) in page
+        assert reverse("restore_version", args=[memory.store_id, second.pk]) not in page, "it is the current one"
+        assert '<span class="visually-hidden"> version 1</span>' in page
+
     def test_a_viewer_is_offered_no_restoring(self, caller: Caller, bob: User) -> None:
         memory = caller.create("/a.md", "one\n")
         first = memory.head
         caller.replace("/a.md", "one", "1")
-        assert "/restore" not in version_page(bob, first).content.decode()
+        assert "/restore" not in version_page(bob, first).content.decode() + timeline(bob, memory).content.decode()
         caller.delete("/a.md")
         assert "/restore" not in timeline(bob, memory).content.decode()
 
