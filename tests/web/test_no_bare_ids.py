@@ -1,13 +1,19 @@
 """Pages show names: an id is in the visible text only where it is the point."""
 
+import csv
+import io
 import re
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from memoryhub.demo.load import load
-from memoryhub.models import User
+from memoryhub.demo.story import SERVICE
+from memoryhub.models import Memory, MemoryStore, User
 from tests.fixtures import signed_in
+from tests.web.erasure.erasing import fields
 from tests.web.every_page import pages
 
 pytestmark = pytest.mark.django_db
@@ -20,8 +26,21 @@ NAMED_BY_ID = frozenset(("edit-store", "delete-store"))
 """Pages that give the id of a memory store to copy or to keep."""
 
 
+NAMES_OF = {
+    "chain": "store", "actor": "label", "agent": "label", "session": "session_name", "memory": "path",
+    "version": "version_number",
+}  # fmt: skip
+"""The columns of tables that have ids, and those beside them that have the names."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def demo(rows_of_module: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The demo, once for all tests of this module."""
+    with django_db_blocker.unblock():
+        load(timezone.now())
+
+
 def test_no_page_of_the_demo_shows_a_bare_id(superuser: User) -> None:
-    load(timezone.now())
     client, bare = signed_in(superuser), {}
     for name, address in pages():
         response = client.get(address)
@@ -31,3 +50,28 @@ def test_no_page_of_the_demo_shows_a_bare_id(superuser: User) -> None:
         if found := BARE.findall(shown):
             bare[name] = found[:3]
     assert bare == {}
+
+
+def test_tables_and_letters_of_the_demo_have_names_beside_the_ids(superuser: User) -> None:
+    client, store = signed_in(superuser), MemoryStore.objects.get(name=SERVICE)
+    memory = Memory.objects.at("/refund_policies.xml").get(store=store)
+    found = client.post("/erase", {"terms": "Luis", "store": store.pk}).content.decode()
+    letter = client.post("/erase", fields(found, "erase") | {"confirm": "Luis"}).content.decode()
+    assert not BARE.findall(re.sub(r"<[^>]*>", " ", THE_POINT.sub(" ", letter.partition("<main")[2])))
+    tables = {
+        "export_audit": {"q": ""}, "export_trash": {"store_id": store.pk},
+        "export_versions": {"store_id": store.pk, "memory_id": memory.pk}, "export_agents": {},
+    }  # fmt: skip
+    for table, parts in tables.items():
+        address = reverse(table, kwargs={name: part for name, part in parts.items() if name != "q"})
+        rows = list(csv.DictReader(io.StringIO(client.post(address, {"format": "csv"}).getvalue().decode("utf-8-sig"))))
+        assert rows, table
+        for row in rows:
+            names = NAMES_OF | ({"version": "number", "agent": "name"} if table != "export_audit" else {})
+            for column in row.keys() & names.keys():
+                assert bool(row[names[column]]) >= bool(BARE.search(row[column] or "")), (table, column, row)
+
+
+def test_the_demo_has_a_memory_whose_review_is_assigned() -> None:
+    mina = User.objects.get(email="mina@example.com")
+    assert "/customers/northwind.md" in signed_in(mina).get("/review?q=is:mine").content.decode()

@@ -317,8 +317,8 @@ _ALL = (
     Command(
         "invite",
         (
-            _("created the invitation %(invitation)s for %(email)s"),
-            _("created the invitation %(invitation)s for the first person who opens it"),
+            _("created an invitation for %(email)s"),
+            _("created an invitation for the first person who opens it"),
         ),
         scope=Scope.BOTH,
     ),
@@ -326,8 +326,8 @@ _ALL = (
     Command(
         "withdraw_invitation",
         (
-            _("withdrew the invitation %(invitation)s of %(email_of_maker)s, who may no longer invite"),
-            _("withdrew the invitation %(invitation)s"),
+            _("withdrew an invitation of %(email_of_maker)s, who may no longer invite"),
+            _("withdrew the invitation for %(email)s"), _("withdrew an invitation"),
         ),
         scope=Scope.BOTH,
     ),

@@ -97,7 +97,7 @@ def entry(request: Request, chain: str, seq: int) -> HttpResponse:
         "entry": found,
         "store": MemoryStore.objects.filter(pk=chain).first(),
         "place": rows.chain_names([chain])[chain],
-        "words": words_of(found, told, names_in([told])),
+        "words": words_of(found, told, names_in([told], [chain], versions=[found.version])),
         "is_call": found.actor_kind == ActorKind.KEY,
         "call": call_of(found, entries),
         "answer": answer_of(found, entries),

@@ -1,6 +1,7 @@
 """The audit as CSV or JSON with the filters of the page, streamed after the export itself has been audited."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
@@ -11,21 +12,22 @@ from django.views.decorators.http import require_POST
 
 from memoryhub import chain
 from memoryhub.actions.transfer.export_entries import export_audit as note_export
-from memoryhub.models import AuditEntry
+from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.models.audit import ActorKind
 from memoryhub.web.audit.answer import answers_of
 from memoryhub.web.audit.filters import Filter, resolved
 from memoryhub.web.audit.masking import Entries, not_curated
 from memoryhub.web.audit.queries import Search, all_entries, heads
-from memoryhub.web.audit.rows import visible_chains
+from memoryhub.web.audit.rows import chain_names, visible_chains
 from memoryhub.web.common.access import by, person, signed_in
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tables import FORMATS, download
+from memoryhub.web.common.tables import FORMATS, download, session_names
 
 COLUMNS = (
-    "chain", "seq", "at", "actor_kind", "actor", "label", "agent", "session", "door", "command", "path", "new_path",
-    "memory", "version", "ok", "answer", "input", "duration_microseconds", "note", "token", "replay_of", "hash",
+    "store", "chain", "seq", "at", "actor_kind", "actor", "label", "agent", "session_name", "session", "door",
+    "command", "path", "new_path", "memory", "version_number", "version", "ok", "answer", "input",
+    "duration_microseconds", "note", "token", "replay_of", "hash",
 )  # fmt: skip
 
 
@@ -57,10 +59,10 @@ def _records(search: Search, bounds: dict[str, int], masked: frozenset[str]) -> 
     for entries in all_entries(search, bounds):
         whole = _whole(entries)
         seen = Entries(whole, masked)
-        answers = answers_of(whole, seen)
+        answers, names = answers_of(whole, seen), Names.of(whole)
         for entry in whole:
             entry.input = seen.json(entry, entry.input)
-            yield _record(entry, answers.get((entry.chain, entry.seq)))
+            yield _record(entry, answers.get((entry.chain, entry.seq)), names)
 
 
 def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
@@ -73,10 +75,29 @@ def _whole(entries: Iterable[AuditEntry]) -> list[AuditEntry]:
     return [found[key] for key in order if key in found]
 
 
-def _record(entry: AuditEntry, answer: str | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of what some entries name by ids: their stores, sessions, and the numbers of versions."""
+
+    stores: Mapping[str, str]
+    sessions: Mapping[str, str]
+    versions: Mapping[str, int]
+
+    @classmethod
+    def of(cls, entries: Sequence[AuditEntry]) -> "Names":
+        chains = {entry.chain for entry in entries}
+        versions = {entry.version for entry in entries if entry.version}
+        numbers = MemoryVersion.objects.filter(store_id__in=chains, pk__in=versions).values_list("pk", "number")
+        return cls(chain_names(chains), session_names(entry.session for entry in entries), dict(numbers))
+
+
+def _record(entry: AuditEntry, answer: str | None, names: Names) -> dict[str, Any]:
     """Return an entry as a record: `actor` is the key or the person, `agent` the agent that owns the key."""
     same = {name: getattr(entry, name) for name in COLUMNS if hasattr(entry, name)}
     others = {
+        "store": names.stores[entry.chain],
+        "session_name": names.sessions.get(entry.session or ""),
+        "version_number": names.versions.get(entry.version or ""),
         "at": chain.moment(entry.at),
         "actor": entry.actor_id,
         "agent": entry.author_id if entry.actor_kind == ActorKind.KEY else None,

@@ -49,7 +49,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
     places = chain_names({entry.chain for entry in entries})
     sessions = dict(Session.objects.filter(pk__in={e.session for e in entries if e.session}).values_list("id", "name"))
     told = _told([entry for entry in entries if entry.path is None and _is_short(entry)])
-    names = names_in(told.values())
+    names = names_in(told.values(), list(places))
     there, seen = memories_there(entries), Entries([entry for entry in entries if not entry.ok])
     return [
         Row(

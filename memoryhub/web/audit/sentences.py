@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from django.db.models import Model
@@ -10,7 +10,19 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub import ids as ids_of
 from memoryhub.actions.core.commands import COMMANDS, Command
-from memoryhub.models import Agent, AuditEntry, Door, Import, Key, MemoryStore, Pause, Session, User
+from memoryhub.models import (
+    Agent,
+    AuditEntry,
+    Door,
+    Import,
+    Key,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Pause,
+    Session,
+    User,
+)
 from memoryhub.text import keeping
 from memoryhub.web.audit import settings_changed as changed
 from memoryhub.web.common import kinds
@@ -31,16 +43,40 @@ def told_of(input: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def names_in(inputs: Iterable[Told]) -> dict[str, str]:
-    """Return the names of what is named by its id in some inputs, with a query for each kind of thing."""
-    values = [value for told in inputs for value in told.values()]
+def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Iterable[str | None] = ()) -> dict[str, str]:
+    """Return the names of what is named by its id in some inputs, with a query for each kind of thing.
+
+    A memory's name is its path, and a version's its number; they are looked for in the stores of the `chains`. Of a
+    list of several versions, none is named. `versions` are further ones.
+    """
+    told = list(inputs)
+    values = [value for one in told for value in one.values()]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    names: dict[str, str] = {}
+    names = _numbers({*_said(told, ids_of.MEMORY_VERSION), *filter(None, versions)}, chains)
+    if memories := _said(told, ids_of.MEMORY):
+        found = Memory.objects.filter(store_id__in=chains, pk__in=memories)
+        names |= dict(found.values_list("pk", "path"))
     for start, (model, name_of) in _NAMED_BY_ID.items():
         ids = {item for item in flat if isinstance(item, str) and item.startswith(start)}
         if ids:
             names |= {row.pk: name for row in model._default_manager.filter(pk__in=ids) if (name := name_of(row))}
     return names
+
+
+def _said(inputs: Iterable[Told], start: str) -> set[str]:
+    """Return the ids with this prefix that sentences say: values, and lists of one."""
+    values = (
+        value[0] if isinstance(value, list) and len(value) == 1 else value for told in inputs for value in told.values()
+    )
+    return {value for value in values if isinstance(value, str) and value.startswith(start)}
+
+
+def _numbers(versions: Collection[str], chains: Collection[str]) -> dict[str, str]:
+    """Return the numbers of versions by id."""
+    if not versions:
+        return {}
+    found = MemoryVersion.objects.filter(store_id__in=chains, pk__in=versions)
+    return {pk: str(number) for pk, number in found.values_list("pk", "number")}
 
 
 _NAMED_BY_ID: dict[str, tuple[type[Model], Callable[[Any], str]]] = {
@@ -87,7 +123,9 @@ class Values(dict[str, str]):
             return _("yes") if value else _("no")
         if isinstance(value, list):
             return ", ".join(map(self.in_words, value))
-        return self.names.get(str(value), str(value))
+        text = str(value)
+        is_gone = text.startswith((ids_of.MEMORY, ids_of.MEMORY_VERSION)) and text not in self.names
+        return _("(removed)") if is_gone else self.names.get(text, text)
 
     def side(self, name: str, at: int) -> object:
         """Return a value before a change (`at` is 0) or after it (`at` is 1).
@@ -251,7 +289,7 @@ def _undone(values: Values) -> str:
         return _("undid entry %(entry)s") % values
     versions = told.get("versions")
     if isinstance(versions, list) and len(versions) == 1:
-        return _("undid the version %(versions)s of %(path)s") % values
+        return _("undid version %(versions)s of %(path)s") % values
     count = values.number("versions") or 0
     return ngettext("undid %(count)s version", "undid %(count)s versions", count) % {"count": count}
 
@@ -267,7 +305,8 @@ def _restore_moment(values: Values, command: Command) -> str:
 
 def _hold(values: Values, command: Command) -> str:
     told, is_hold = values.told, values.told.get("what") == "hold"
-    where = values.entry.path or told.get("path") or told.get("memory") or _("the whole memory store")
+    memory = values["memory"] if told.get("memory") else ""
+    where = values.entry.path or told.get("path") or memory or _("the whole memory store")
     if command.name == "release":
         words = _("released the legal hold on %(where)s") if is_hold else _("removed the pin from %(where)s")
         return words % {"where": where}

@@ -8,6 +8,8 @@ from typing import Any
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 
+from memoryhub.models import Session
+
 Record = Mapping[str, Any]
 
 FORMATS = ("csv", "json")
@@ -28,6 +30,11 @@ def attachment(body: Iterable[bytes], name: str, content_type: str) -> HttpRespo
     kept = f"{stem}-{timezone.now():%Y%m%d-%H%M%S}.{ending}"
     response.headers["Content-Disposition"] = f'attachment; filename="{kept}"'
     return response  # type: ignore[return-value]
+
+
+def session_names(ids: Iterable[str | None]) -> dict[str, str]:
+    """Return the names of sessions by id, for a column beside that of the ids."""
+    return dict(Session.objects.filter(pk__in={id for id in ids if id}).values_list("id", "name"))
 
 
 class _Line:

@@ -159,7 +159,7 @@ def told(store: MemoryStore, seq: int) -> dict[str, Any]:
     if entry is None:
         return {"hint": None, "words": ""}
     input = {} if entry.actor_kind == ActorKind.KEY else told_of(entry.input)  # the input of a call may hold a text
-    return {"hint": entry, "words": words_of(entry, input, names_in([input]))}
+    return {"hint": entry, "words": words_of(entry, input, names_in([input], [store.pk], versions=[entry.version]))}
 
 
 def steps(store: MemoryStore, seq: int, scope: Scope) -> dict[str, str]:

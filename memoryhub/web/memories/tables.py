@@ -1,6 +1,6 @@
 """Tables of the trash, of a memory's versions and life line, and of the agents; each download is audited first."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST
 
 from memoryhub.actions.accounts.keys_and_roles import fold_name
 from memoryhub.actions.core.holds import holds_of
+from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.retention import policies
 from memoryhub.actions.transfer.export_entries import export_table
 from memoryhub.chain import moment
@@ -17,17 +18,20 @@ from memoryhub.models import Agent, AuditEntry, Memory, MemoryStore, MemoryVersi
 from memoryhub.web.common.access import act, in_store, person, signed_in
 from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tables import FORMATS, download
+from memoryhub.web.common.tables import FORMATS, download, session_names
 from memoryhub.web.memories import life_line, trash as trash_page
 from memoryhub.web.retention import due
 from memoryhub.web.retention.due import Kept
 
 Told = dict[str, Any]
 
-_TRASH = ("path", "memory", "size", "deleted_at", "entry", "deleted_by", "actor_kind", "session", "kept_until")
+_TRASH = (
+    "path", "memory", "size", "deleted_at", "entry", "deleted_by", "actor_kind", "session_name", "session",
+    "kept_until",
+)  # fmt: skip
 _VERSIONS = (
-    "number", "version", "operation", "path", "size", "sha256", "created_at", "entry", "by", "actor_kind", "session",
-    "note", "review_state", "redacted_at",
+    "number", "version", "operation", "path", "size", "sha256", "created_at", "entry", "by", "actor_kind",
+    "session_name", "session", "note", "review_state", "redacted_at",
 )  # fmt: skip
 _AGENTS = ("agent", "name", "description", "created_at")
 _PART = 200
@@ -44,10 +48,12 @@ def trash(request: Request, store: MemoryStore) -> HttpResponse:
         return HttpResponseBadRequest(str(malformed), content_type="text/plain; charset=utf-8")
     now = timezone.now()
     saved, held = policies.concerning(store.pk), holds_of(store.pk, now)
+    matching = (row for row in trash_page.every(store, wanted.search) if trash_page.matches(row, wanted))
     rows = (
-        _of_trash(row, due.kept_by(row.memory, saved, held, now))
-        for row in trash_page.every(store, wanted.search)
-        if trash_page.matches(row, wanted)
+        _of_trash(row, due.kept_by(row.memory, saved, held, now), names)
+        for part in in_parts(matching, _PART)
+        for names in (session_names(row.entry.session for row in part if row.entry),)
+        for row in part
     )
     return _answer(request, store.pk, "trash", _TRASH, rows, filter=typed.words)
 
@@ -100,7 +106,7 @@ def _filters(request: Request) -> dict[str, str]:
     return {key: str(request.POST.get(key, "")) for key in ("q", *trash_page.Filter.every_key())}
 
 
-def _of_trash(row: trash_page.Row, kept: Kept) -> Told:
+def _of_trash(row: trash_page.Row, kept: Kept, names: Mapping[str, str]) -> Told:
     """Return a row of the table; `kept_until` is empty if no policy will remove the memory as things are."""
     memory, entry = row.memory, row.entry
     return {
@@ -111,6 +117,7 @@ def _of_trash(row: trash_page.Row, kept: Kept) -> Told:
         "entry": row.seq,
         "deleted_by": entry and entry.label,
         "actor_kind": entry and entry.actor_kind,
+        "session_name": entry and names.get(entry.session or ""),
         "session": entry and entry.session,
         "kept_until": moment(kept.until) if kept.until else None,
     }
@@ -122,11 +129,12 @@ def _of_versions(memory: Memory) -> Iterator[Told]:
     while part := list(MemoryVersion.objects.of_memory(memory).filter(number__lt=below).newest()[:_PART]):
         seqs = [version.seq for version in part]
         entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(memory.store_id).of_seqs(seqs)}
-        yield from (_of_version(version, entries.get(version.seq)) for version in part)
+        names = session_names(entry.session for entry in entries.values())
+        yield from (_of_version(version, entries.get(version.seq), names) for version in part)
         below = part[-1].number
 
 
-def _of_version(version: MemoryVersion, entry: AuditEntry | None) -> Told:
+def _of_version(version: MemoryVersion, entry: AuditEntry | None, names: Mapping[str, str]) -> Told:
     return {
         "number": version.number,
         "version": version.pk,
@@ -138,6 +146,7 @@ def _of_version(version: MemoryVersion, entry: AuditEntry | None) -> Told:
         "entry": version.seq,
         "by": entry and entry.label,
         "actor_kind": entry and entry.actor_kind,
+        "session_name": entry and names.get(entry.session or ""),
         "session": entry and entry.session,
         "note": entry and entry.note,
         "review_state": version.review_state,

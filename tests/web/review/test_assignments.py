@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles, people
-from memoryhub.demo.load import load
 from memoryhub.models import Assignment, AuditEntry, MemoryStore, MemoryVersion, Role, User
 from tests.fixtures import BY, signed_in
 from tests.web.history.versions import Caller
@@ -126,9 +124,3 @@ def test_a_flag_can_name_a_colleague(caller: Caller, alice: User, bob: User) -> 
     assert (flagged.command, assigned.command) == ("flag", "assign") and flagged.group == assigned.group is not None
     decide(client, made[1], "approve", earlier="1")
     assert "Assign the review to" not in client.get(url).content.decode(), "nothing of it awaits review"
-
-
-def test_the_demo_has_a_memory_that_is_assigned() -> None:
-    load(timezone.now())
-    mina = User.objects.get(email="mina@example.com")
-    assert "/customers/northwind.md" in signed_in(mina).get("/review?q=is:mine").content.decode()
