@@ -63,7 +63,7 @@ def execute(
     the result.
 
     An error of the tool is a result too. `session` is the agent's name for its run. `elapsed` returns the microseconds
-    since the call arrived. `counts` is as in `calls.call`. Raises `calls.TokenReused`, `calls.TooManyCalls` and
+    since the call arrived. `counts` is as in `calls.call`. Raises `calls.TokenReused`, `calls.NotRun` and
     `tree.NoSuchStore`.
     """
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)

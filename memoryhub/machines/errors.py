@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.log import log_response
 
-from memoryhub.actions.memories.calls import NotRun, TooManyCalls
+from memoryhub.actions.memories.calls import KeyRevoked, NotRun, TooManyCalls
 
 _NO_RETRY = {"x-should-retry": "false"}
 """A header that stops clients from repeating a 409 by themselves, which would fail again."""
@@ -54,7 +54,10 @@ class Problem(Exception):
 
     @classmethod
     def not_run(cls, error: NotRun) -> "Problem":
-        """Return the error for a call that was not run: the key made too many calls, or the audit is full."""
+        """Return the error for a call that was not run: the key is revoked or made too many calls, or the audit is
+        full."""
+        if isinstance(error, KeyRevoked):
+            return cls.no_key()
         if isinstance(error, TooManyCalls):
             return cls.too_many_calls(error.limit, error.wait)
         return cls.audit_full(error.limit)

@@ -181,7 +181,10 @@ ADD_IDEMPOTENT_CALL = Statement(
     'insert into memoryhub_idempotentcall (store_id, "key", token, digest, seq, at) values (%s, %s, %s, %s, %s, %s)'
     ' on conflict (store_id, "key", token) do nothing'
 )
-CALLS = Statement('select seconds from memoryhub_callwindow where store_id = %s and "key" = %s')
+CALLS = Statement(
+    'select w.seconds from memoryhub_key k left join memoryhub_callwindow w on w.store_id = %s and w."key" = k.id'
+    " where k.id = %s and k.revoked_at is null"
+)
 SET_CALLS = Statement(
     'insert into memoryhub_callwindow (store_id, "key", seconds) values (%s, %s, %s)'
     ' on conflict (store_id, "key") do update set seconds = excluded.seconds'

@@ -36,7 +36,7 @@ def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tup
 
     If the result is an exception, it is raised after the commit, with the entry or without. If `do` itself raises
     ToolError (it must, then, not have written), the entry is `told` with the error's message; the error is raised after
-    the commit. Also raises calls.TooManyCalls, calls.AuditFull and tree.NoSuchStore.
+    the commit. Also raises calls.NotRun and tree.NoSuchStore.
     """
     outcome = together(lambda: _piece(store_id, asked, told, do), asked.caller.key)
     if isinstance(outcome, Exception):

@@ -33,9 +33,9 @@ class TokenReused(Exception):
 
 
 class NotRun(Exception):
-    """A limit of the store forbids the call. Nothing was run and nothing was recorded."""
+    """A limit of the store forbids the call, or its key was revoked. Nothing was run and nothing was recorded."""
 
-    def __init__(self, message: str, limit: int) -> None:
+    def __init__(self, message: str, limit: int = 0) -> None:
         super().__init__(message)
         self.limit = limit
 
@@ -53,6 +53,13 @@ class AuditFull(NotRun):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the audit has reached {limit} bytes", limit)
+
+
+class KeyRevoked(NotRun):
+    """The key was revoked since the request arrived: while the call waited, or an earlier call of its message ran."""
+
+    def __init__(self) -> None:
+        super().__init__("the key was revoked")
 
 
 class Caller(NamedTuple):
@@ -141,7 +148,7 @@ def call(
 
     `session` is the agent's own name for its session. `counts` is as how many calls it counts where calls are limited.
     If a request has several blocks, the first one counts as all of them, and the others as none. Raises TokenReused,
-    TooManyCalls, AuditFull, and tree.NoSuchStore if the store was deleted.
+    TooManyCalls, AuditFull, KeyRevoked, and tree.NoSuchStore if the store was deleted.
     """
     command = _parsed(input)
     text = audit.to_json(input)
@@ -199,16 +206,18 @@ def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
     """Return the count of a key's last minute with these calls, or a refusal; None without a limit.
 
-    Nothing is written.
+    Nothing is written. A revoked key is refused here, too, because no call passes by: the store is locked by now.
     """
+    row = sql.one(sql.CALLS, store.store, key)
+    if row is None:
+        return KeyRevoked()
     most = store.limits.audit_bytes
     if most is not None and store.head.bytes >= most:
         return AuditFull(most)
     limit = store.limits.calls
     if limit is None or not counts:
         return None
-    row = sql.one(sql.CALLS, store.store, key)
-    window = limits.count_calls(json.loads(row[0]) if row else (), store.at, counts, limit)
+    window = limits.count_calls(json.loads(row[0]) if row[0] else (), store.at, counts, limit)
     return TooManyCalls(limit, window.wait) if window.seconds is None else window
 
 
