@@ -96,7 +96,7 @@ def arrive(page: Page, heading: str | re.Pattern[str]) -> None:
 
 
 def see(page: Page, heading: str | re.Pattern[str]) -> None:
-    """The page has come and is sound in both themes."""
+    """A page that `test_browser_pages` does not open has come, and is sound in both themes."""
     arrive(page, heading)
     axe(page)
 
@@ -135,17 +135,17 @@ def finds_the_line(desk: Page) -> None:
     """From the inbox to the item, its version, and the line in the blame of the memory."""
     arrive(desk, "Today")
     press(desk, "g", "r")
-    see(desk, "Review")
+    arrive(desk, "Review")
     item = item_of(desk, PATH)
     expect(item).to_contain_text(POISON)
     expect(item).to_contain_text("ticket-4498")
     press_until(desk, "j", item)
     press(desk, "Enter")
-    see(desk, re.compile("^Version 3 of refund_policies.xml"))
+    arrive(desk, re.compile("^Version 3 of refund_policies.xml"))
     press(desk, "m")
-    see(desk, "refund_policies.xml")
+    arrive(desk, "refund_policies.xml")
     press(desk, "b")
-    see(desk, "Blame of refund_policies.xml")
+    arrive(desk, "Blame of refund_policies.xml")
     line = desk.locator("#L13")
     expect(line.locator("code")).to_have_text(POISON)
     expect(line.locator(".blame-meta")).to_contain_text(story.SUPPORT)
@@ -156,7 +156,7 @@ def finds_the_line(desk: Page) -> None:
 def learns_who_has_seen_it(desk: Page) -> None:
     """From the line to the sessions that saw it, and to the one that wrote it."""
     press(desk, "w")
-    see(desk, "Who has seen this line")
+    arrive(desk, "Who has seen this line")
     expect(desk.locator(".readers-text")).to_have_text(POISON)
     expect(desk.locator(".readers-facts")).to_contain_text("in session ticket-4498")
     victim = desk.locator(".readers-group", has=desk.get_by_role("link", name="ticket-4503", exact=True))
@@ -164,14 +164,14 @@ def learns_who_has_seen_it(desk: Page) -> None:
     expect(victim.locator(".readers-writes")).to_contain_text("/tickets/4503.md")
     press_until(desk, "j", victim)
     press(desk, "s")
-    see(desk, "Session ticket-4498")
+    arrive(desk, "Session ticket-4498")
 
 
 def undoes_the_session(desk: Page, service: MemoryStore) -> AuditEntry:
     """From the session to the preview, and through it to the entry."""
     before = AuditEntry.objects.of_chain(service.pk).newest()[0].seq
     press(desk, "u")
-    see(desk, re.compile("^Undo .*ticket-4498"))
+    arrive(desk, re.compile("^Undo .*ticket-4498"))
     expect(desk.get_by_label("What will change")).to_have_text(re.compile("2 memories change"))
     changes = desk.locator(".undo-change")
     expect(changes.locator("h2")).to_have_text([NOTES, PATH])
@@ -189,7 +189,7 @@ def undoes_the_session(desk: Page, service: MemoryStore) -> AuditEntry:
     press_until(desk, "Tab", banner.get_by_role("link", name="Audit entry"))
     press(desk, "Enter")
     expect(banner).to_have_count(0)  # it is the page again, where the entry speaks for itself
-    see(desk, f"Entry {entry}")
+    arrive(desk, f"Entry {entry}")
     expect(desk.locator("main")).to_contain_text("Nobody agreed to this")
     return AuditEntry.objects.of_chain(service.pk).get(seq=entry)
 
@@ -197,7 +197,7 @@ def undoes_the_session(desk: Page, service: MemoryStore) -> AuditEntry:
 def finds_the_entry_again(desk: Page, entry: AuditEntry) -> None:
     """In the audit of all stores, by a filter."""
     press(desk, "g", "a")
-    see(desk, "Audit")
+    arrive(desk, "Audit")
     press(desk, "F")
     desk.keyboard.type("command:undo person:carol@example.com from:24h")
     press(desk, "Enter")
@@ -207,7 +207,7 @@ def finds_the_entry_again(desk: Page, entry: AuditEntry) -> None:
     expect(row).to_have_count(1)
     press_until(desk, "j", row, 1)
     press(desk, "Enter")
-    see(desk, f"Entry {entry.seq}")
+    arrive(desk, f"Entry {entry.seq}")
     expect(desk.locator("main")).to_contain_text("Nobody agreed to this")
 
 
@@ -217,12 +217,12 @@ def sees_that_the_line_is_gone(desk: Page, memory: Memory) -> None:
     desk.keyboard.type("refund_pol")
     expect(desk.get_by_role("option")).to_have_count(1)
     press(desk, "Enter")
-    see(desk, "refund_policies.xml")
+    arrive(desk, "refund_policies.xml")
     expect(desk.locator(".lines")).to_contain_text("Up to 150 EUR")
     expect(desk.locator(".lines")).not_to_contain_text("IMPORTANT")
     assert POISON not in text_of(memory)
     press(desk, "g", "r")
-    see(desk, "Review")
+    arrive(desk, "Review")
     expect(desk.locator("#review-list")).to_contain_text("ticket-4503")
     expect(desk.locator("#review-list")).not_to_contain_text("ticket-4498")
 
