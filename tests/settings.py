@@ -36,5 +36,5 @@ if _database == "sqlite":
 MEMORYHUB_LIMITS = MEMORYHUB_LIMITS | {"calls": None}  # noqa: F405  (tests call as quickly as they can; those of the limit set one)
 
 STATIC_ROOT.mkdir(exist_ok=True)  # noqa: F405
-STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}  # noqa: F405
+STORAGES["staticfiles"] = {"BACKEND": "tests.static_files.NotCollected"}  # noqa: F405
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # quick; its strength is Django's to test
