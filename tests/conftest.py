@@ -50,8 +50,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded by now stays: the collector need not look at it again after each few hundred objects."""
-    gc.collect()
+    """What is loaded by now stays: the collector need not look at it at all, nor after each few hundred objects."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
 

@@ -4,6 +4,7 @@ import ast
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PURE, DATA, WRITERS, TOOL, DOORS, SHELL = range(6)
@@ -81,9 +82,14 @@ class Module:
         """The package or module directly beneath memoryhub that it belongs to; "" for the package itself."""
         return part_of(self.name)
 
-    def imports(self) -> Iterator[Import]:
+    def imports(self) -> tuple[Import, ...]:
         """Every import statement, wherever it stands."""
-        yield from _imports(ast.parse(self.source), self.known, at_top=True, for_types=False)
+        return _imports_of(self)
+
+
+@cache
+def _imports_of(module: Module) -> tuple[Import, ...]:
+    return tuple(_imports(ast.parse(module.source), module.known, at_top=True, for_types=False))
 
 
 def read(package: Path) -> dict[str, Module]:

@@ -15,6 +15,7 @@ from memoryhub.templatetags.visible import isolated, visible
 from memoryhub.web.search.highlight import marked_path
 from tests.browser import sign_in_as
 from tests.fixtures import signed_in
+from tests.web.bare_ids import bare_ids
 from tests.web.history.versions import Caller
 from tests.web.memories.pages import act
 from tests.web.right_to_left import renamed_demo, wrong_in
@@ -91,13 +92,16 @@ def test_the_finder_the_palette_and_the_names_of_boxes_isolate_too(memory: Memor
 
 
 @pytest.mark.django_db
-def test_every_page_isolates_every_name_that_is_written_from_right_to_left(superuser: User) -> None:
+def test_every_page_isolates_every_name_that_is_written_from_right_to_left_and_shows_no_bare_id(
+    superuser: User,
+) -> None:
     """Paths, stores, agents, people, sessions, keys, policies, webhooks: by an element, in titles by characters."""
     client, wrong = signed_in(superuser), {}
     for name, address in renamed_demo():
         answer = client.get(address)
         assert answer.status_code == 200, (name, address)
-        if found := list(wrong_in(answer.content.decode())):
+        html = answer.content.decode()
+        if found := [*wrong_in(html), *bare_ids(name, html)]:
             wrong[name] = found
     assert not wrong, "\n".join(f"{name}: {line}" for name, found in wrong.items() for line in found)
 
