@@ -15,6 +15,7 @@ from memoryhub import ids
 from memoryhub.actions.core.availability import is_unavailable
 from memoryhub.actions.core.disk_space import DiskFull
 from memoryhub.actions.core.transactions import require_own_thread
+from memoryhub.api import audit
 from memoryhub.api.app import find
 from memoryhub.machines.errors import Problem, log_refusal
 
@@ -39,7 +40,7 @@ def answer(request: HttpRequest) -> HttpResponseBase:
     except Problem as problem:
         response = envelope(problem, request_id)
     except Http404:
-        response = envelope(Problem(404, "not_found_error", "There is nothing at this address."), request_id)
+        response = envelope(Problem(404, "not_found_error", _nothing_at(request.path_info)), request_id)
     except RequestDataTooBig:
         response = envelope(Problem.too_large(), request_id)
     except DiskFull:
@@ -51,6 +52,16 @@ def answer(request: HttpRequest) -> HttpResponseBase:
         log_refusal(request, response, request_id)
         response.headers["Content-Length"] = str(len(response.content))
     return response
+
+
+def _nothing_at(path: str) -> str:
+    """Return the sentence for an address with nothing; one that ends with `audit` says where the audit is."""
+    if path.rstrip("/").rpartition("/")[2] == "audit":
+        address = PREFIX.rstrip("/") + audit.ENTRIES
+        return (
+            f"There is nothing at this address. The audit of a memory store is at {address}, for keys that manage it."
+        )
+    return "There is nothing at this address."
 
 
 def _failure(error: Exception, request_id: str) -> Problem:

@@ -96,6 +96,17 @@ def exact_time(moment: datetime | None) -> SafeString | str:
     return "" if moment is None else _time_element(moment, exactly(moment))
 
 
+@register.simple_tag
+def exact_and_ago(moment: datetime | None) -> SafeString | str:
+    """Return the moment in the person's zone, to the second, and if it is near, how long ago it is; empty for None."""
+    if moment is None:
+        return ""
+    now = timezone.now()
+    if abs(now - moment).total_seconds() >= RELATIVE_DAYS * DAY:
+        return _time_element(moment, exactly(moment))
+    return _time_element(moment, f"{exactly(moment)} ({ago(moment, now)})")
+
+
 @register.simple_tag(takes_context=True)
 def current(context: template.Context, url: str, section: str = "") -> SafeString | str:
     """Return `aria-current` for a link to the current page, or to a section that contains the page; else an empty text.

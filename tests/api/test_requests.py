@@ -264,6 +264,13 @@ def test_another_address_is_not_found_in_json(hub: Hub, url: str, method: str) -
     assert_envelope(hub.send(BLOCK, url=url, method=method), 404)
 
 
+@pytest.mark.parametrize("url", ["/v1/audit", "/v1/memory_stores/x/audit"])
+def test_who_looks_for_the_audit_is_told_where_it_is(hub: Hub, url: str) -> None:
+    answer = hub.send(BLOCK, url=url, method="GET")
+    assert_envelope(answer, 404)
+    assert "/v1/memory_stores/{memory_store_id}/audit_entries" in answer.value["error"]["message"]
+
+
 def test_a_key_for_all_stores_reaches_each(hub: Hub) -> None:
     agent = keys_and_roles.create_agent("Everywhere", **BY)
     _, hub.secret = keys_and_roles.issue_key(agent, all_stores=True, **BY)

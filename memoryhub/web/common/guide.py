@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -160,6 +161,8 @@ def _text(node: SyntaxTreeNode) -> str:
 
 
 def _html(node: SyntaxTreeNode) -> str:
+    if node.type == "fence":
+        return _snippet(node.info.strip(), node.content)
     tokens = node.to_tokens()
     if node.type == "heading":
         tokens[0].attrSet("id", slugify(_text(node)))
@@ -167,6 +170,20 @@ def _html(node: SyntaxTreeNode) -> str:
         if token.children:
             token.children = list(_linked(token.children))
     return str(_PARSER.renderer.render(tokens, _PARSER.options, {}))
+
+
+def _snippet(language: str, code: str) -> str:
+    """Return code with a button that copies it."""
+    return format_html(
+        '<figure class="snippet"><figcaption><span>{}</span>'
+        '<button class="button button-quiet button-small needs-script" type="button" data-copy-text="{}" '
+        'data-copied="{}"><span>{}</span></button></figcaption><pre tabindex="0"><code>{}</code></pre></figure>',
+        language,
+        code.strip(),
+        _("Copied"),
+        _("Copy"),
+        code,
+    )
 
 
 def _linked(tokens: Sequence[Token]) -> Iterator[Token]:

@@ -99,3 +99,9 @@ def test_every_place_exists_and_every_room_has_one_or_the_beginning() -> None:
 
 def test_it_is_for_people_with_an_account() -> None:
     assert Client().get(reverse("guide")).status_code == 302
+
+
+def test_a_command_of_the_guide_can_be_copied(bob: User) -> None:
+    page = text(bob)
+    section = page[page.index('id="is-the-audit-true"') :]
+    assert 'data-copy-text=".venv/bin/python manage.py verify_audit"' in section.partition("<h2")[0]

@@ -74,6 +74,16 @@ def test_the_banner_says_when_it_was_and_what_now_is(caller: Caller, look: Clien
     assert "how it is now" in get(look, at(caller.store, caller.last.seq)).content.decode()
 
 
+def test_a_near_moment_says_how_long_ago_it_is(caller: Caller, look: Client) -> None:
+    caller.at = timezone.now() - timedelta(days=2, hours=1)
+    caller.create("/near.md", "one\n")
+    seq = caller.last.seq
+    caller.create("/later.md", "two\n")
+    assert "(2 days ago)" in get(look, at(caller.store, seq)).content.decode()
+    url = reverse("moments", args=[caller.store.id]) + f"?seq={seq}"
+    assert "(2 days ago)" in get(look, url, hx_request="true").content.decode()
+
+
 def test_only_curators_are_offered_to_restore(caller: Caller, look: Client, alice: User) -> None:
     url = at(caller.store, seq_of(caller.store, "create"))
     restore = reverse("restore_moment", args=[caller.store.id, seq_of(caller.store, "create")])
