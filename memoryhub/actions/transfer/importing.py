@@ -23,9 +23,10 @@ from memoryhub.actions.transfer import (
     writes,
 )
 from memoryhub.actions.transfer.preview import BESIDE, CHOICES, REFUSED, SKIP
+from memoryhub.actions.transfer.stopping import reason_to_stop
 from memoryhub.models import Door, Import, ImportItem, ImportState, MemoryVersion
 from memoryhub.models.audit import ActorKind
-from memoryhub.protocol import paths, results
+from memoryhub.protocol import paths
 from memoryhub.transfer.bundle import Refused
 from memoryhub.transfer.reading import Bounds, Read
 
@@ -314,9 +315,9 @@ def _save(items: Sequence[ImportItem], fields: list[str]) -> None:
 
 
 def _run(store: tree.Tree, job: Import) -> None:
-    """Import the next memories. For an archived store, end the import as failed."""
-    if store.archived:
-        job.problem = results.store_archived()
+    """Import the next memories. End the import as failed if there is a reason to stop."""
+    if problem := reason_to_stop(store):
+        job.problem = problem
         _end(job, ImportState.FAILED, store.at)
         return
     items = _few(job)

@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.accounts import keys_and_roles, people
 from memoryhub.actions.transfer import importing
-from memoryhub.models import AuditEntry, Import, ImportItem, Memory, MemoryStore, Role, User
+from memoryhub.models import AuditEntry, Import, ImportItem, ImportState, Memory, MemoryStore, Role, User
+from tests.api.harness import assert_audit_is_right, contents
 from tests.fixtures import BY, new_person, signed_in
 from tests.transfer.hostile import archive
 from tests.web.memories.pages import write
@@ -180,3 +181,23 @@ def test_a_superuser_is_told_why_an_address_is_not_asked(store: MemoryStore, sup
         answer = browser.post(new, given).content.decode()
         assert said in answer and "KEY-777" not in answer
     assert not Import.objects.exists()
+
+
+@pytest.mark.parametrize("lost", ["role", "account"])
+def test_an_import_ends_when_whoever_started_it_may_no_longer_write(
+    store: MemoryStore, carol: User, superuser: User, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "MOST_ITEMS", 1)
+    browser = signed_in(carol)
+    job = brought(browser, store)
+    finished(job)
+    act_on(browser, job, "start_import")
+    assert importing.step(job.pk, timezone.now())
+    there = contents(store)
+    if lost == "role":
+        keys_and_roles.set_role(store, carol, Role.VIEWER, **BY)
+    else:
+        people.set_active(carol, False, **BY)
+    assert finished(job).state == ImportState.FAILED and len(there) == 1 and contents(store) == there
+    assert "Who started it may no longer change memories here." in text_of(signed_in(superuser), job)
+    assert_audit_is_right(store)

@@ -1,0 +1,28 @@
+"""Why a running import must stop."""
+
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import MemoryStore, Role, User
+from memoryhub.models.audit import ActorKind
+from memoryhub.protocol import results
+
+WHO = Role.CURATOR
+"""The role that may import."""
+
+
+def reason_to_stop(store: Tree) -> str:
+    """Return why an import may not go on in a locked store, or "" if it may."""
+    if store.archived:
+        return results.store_archived()
+    return "" if _may_write(store) else _("Who started it may no longer change memories here.")
+
+
+def _may_write(store: Tree) -> bool:
+    """Return whether the person who started the import still may; commands and the hub always may."""
+    actor = store.act.actor
+    if actor.kind != ActorKind.USER:
+        return True
+    user = User.objects.filter(pk=actor.id, is_active=True).first()
+    role = user.role_in(MemoryStore.objects.get(pk=store.store)) if user else None
+    return role is not None and role.includes(WHO)
