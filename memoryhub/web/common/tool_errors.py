@@ -6,6 +6,7 @@ from collections.abc import Callable
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy as _
 
+from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.errors import ToolError
 from memoryhub.protocol.plain import without_root
@@ -16,6 +17,11 @@ from memoryhub.text.visible import without_hidden
 def for_people(error: ToolError) -> str:
     """Return the sentence of a refusal as plain text for a message or a form error, with all characters visible."""
     return _said(error, lambda text: isolated(without_hidden(text)))
+
+
+def why_not(error: ToolError | NoSuchStore) -> str:
+    """Return why nothing was done in one of several memory stores: a refusal, or the store has just been deleted."""
+    return gettext("The memory store was deleted.") if isinstance(error, NoSuchStore) else for_people(error)
 
 
 def in_words(error: ToolError) -> str:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
 from memoryhub import ids
+from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.findings.findings import decide
 from memoryhub.models import Finding, FindingState, MemoryStore, Role
 from memoryhub.protocol.errors import ToolError
@@ -20,7 +21,7 @@ from memoryhub.web.common.access import act, in_store, person, signed_in
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.tool_errors import why_not
 from memoryhub.web.findings.rows import items_of
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
@@ -110,8 +111,8 @@ def _do(request: Request, found: Mapping[str, Sequence[str]], state: FindingStat
     for store, findings in found.items():
         try:
             done += decide(store, findings, state, note, doing)
-        except ToolError as error:
-            messages.error(request, for_people(error))
+        except (ToolError, NoSuchStore) as error:
+            messages.error(request, why_not(error))
     _tell(request, state, done)
 
 

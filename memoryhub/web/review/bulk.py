@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST
 
 from memoryhub import ids
+from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.decisions import MOST
 from memoryhub.actions.review.verbs import OF_SEVERAL, VERBS, Verb
@@ -22,7 +23,7 @@ from memoryhub.web.common.filters import Malformed
 from memoryhub.web.common.forms import LONGEST_NOTE
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.tool_errors import why_not
 from memoryhub.web.review import acts, pieces
 from memoryhub.web.review.decide import with_links
 from memoryhub.web.review.decided import written
@@ -142,8 +143,8 @@ def _done(request: Request, verb: Verb, parts: Sequence[Part], note: str) -> Htt
     for part in parts:
         try:
             done, left = acts.MANY[verb.name](part.store.pk, part.versions, doing)
-        except ToolError as error:
-            messages.error(request, f"{part.store.name}: {for_people(error)}")
+        except (ToolError, NoSuchStore) as error:
+            messages.error(request, f"{part.store.name}: {why_not(error)}")
             continue
         decisions.release(part.store.pk, part.memories, person(request))
         _tell(request, part, verb, done, left)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from memoryhub.actions.core.audit import Act
+from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.history import revert
 from memoryhub.actions.review.verbs import ANSWERS, VERBS, WHO, Verb
 from memoryhub.models import AuditEntry, MemoryStore, Role, User
@@ -28,7 +29,7 @@ from memoryhub.web.audit.sentences import told_of
 from memoryhub.web.common.access import act, person, signed_in
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.tool_errors import why_not
 from memoryhub.web.review.inbox import visible_stores
 from memoryhub.web.review.items import roles_in
 from memoryhub.web.review.progress import group_in, number_in, progress, signed_group
@@ -182,8 +183,8 @@ def _is_undone(request: Request, store: MemoryStore, seq: int, doing: Act) -> bo
         said = _("Entry %(seq)s of %(store)s was not undone, because later edits overlap it.")
         said %= {"seq": seq, "store": store.name}
         messages.warning(request, format_html('{} <a href="{}">{}</a>', said, address, _("Choose what to keep")))
-    except ToolError as error:
-        messages.error(request, f"{store.name}: {for_people(error)}")
+    except (ToolError, NoSuchStore) as error:
+        messages.error(request, f"{store.name}: {why_not(error)}")
     return False
 
 

@@ -20,6 +20,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from memoryhub import ids
+from memoryhub.actions.core.tree import NoSuchStore
 from memoryhub.actions.review import decisions
 from memoryhub.actions.review.decisions import MOST
 from memoryhub.actions.review.verbs import Verb
@@ -29,7 +30,7 @@ from memoryhub.web.common.access import act, person
 from memoryhub.web.common.pages import next_of, see_other
 from memoryhub.web.common.pictures import number
 from memoryhub.web.common.request import Request
-from memoryhub.web.common.tool_errors import for_people
+from memoryhub.web.common.tool_errors import why_not
 from memoryhub.web.review import acts
 from memoryhub.web.review.decided import MOST_ENTRIES, written
 from memoryhub.web.review.filters import Filter, Wanted, resolved
@@ -155,8 +156,11 @@ def _decided(request: Request, work: Work, piece: Page, stores: Mapping[str, Mem
     for part in parts_of_rows(piece.rows, stores):
         try:
             done, _left = acts.MANY[work.verb.name](part.store.pk, part.versions, doing)
+        except NoSuchStore as error:
+            messages.error(request, f"{part.store.name}: {why_not(error)}")
+            continue
         except ToolError as error:
-            return work, f"{part.store.name}: {for_people(error)}"
+            return work, f"{part.store.name}: {why_not(error)}"
         decisions.release(part.store.pk, part.memories, person(request))
         if done is not None:
             entries = (*work.entries, (part.store.pk, done.seq))
