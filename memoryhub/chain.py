@@ -7,10 +7,11 @@ chain still verifies and the commitment reveals nothing about the value.
 
 import hashlib
 import hmac
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+
+from memoryhub import compact_json
 
 FORMAT = 1
 GENESIS = "0" * 64
@@ -25,7 +26,7 @@ PLAIN = (
 )  # fmt: skip
 """The fields of an entry that the canonical form contains as they are, in its order."""
 
-_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+_encode = compact_json.writer()
 
 
 def key_id(key: bytes) -> str:

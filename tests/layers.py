@@ -15,6 +15,7 @@ LAYERS = {
     "protocol": PURE, "text": PURE, "sensitive": PURE, "retention_rules": PURE, "path_rules": PURE,
     "webhook_rules": PURE, "transfer": PURE,
     "chain": PURE, "ids": PURE, "limits": PURE, "strict_json": PURE, "actors": PURE, "charts": PURE, "outgoing": PURE,
+    "compact_json": PURE,
     "models": DATA, "migrations": DATA, "database": DATA,
     "proxies": PURE, "tree_map": PURE, "sessions": SHELL,
     "actions": WRITERS,

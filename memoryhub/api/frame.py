@@ -5,7 +5,6 @@ through Ninja: the checks need another order, and a request takes a third of the
 """
 
 import inspect
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from pydantic import BaseModel, ValidationError
 
-from memoryhub import strict_json
+from memoryhub import compact_json, strict_json
 from memoryhub.actions.accounts import keys_and_roles as access_actions
 from memoryhub.actions.core.transactions import my_turn
 from memoryhub.actions.core.tree import NoSuchStore
@@ -42,7 +41,7 @@ MAY = {
 ALL_STORES = "This needs a key with `manage` access to all memory stores."
 SESSIONS_MAY_NOT = "A request with a session cannot do this."
 
-encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
+encode = compact_json.writer()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """The tool's endpoint: takes a `tool_use` block or an assistant message and returns what to send back to the model."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import Router
 
-from memoryhub import strict_json, tool
+from memoryhub import compact_json, strict_json, tool
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.core.transactions import my_turn, require_own_thread
@@ -29,7 +28,7 @@ MOST_BLOCKS = 100
 LONGEST_SESSION = 128
 LONGEST_IDEMPOTENCY_KEY = 255
 
-_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+_encode = compact_json.writer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ def _reused(token: str) -> Problem:
 def _answer(results: list[ToolResult], is_message: bool) -> HttpResponse:
     blocks = [result.block() for result in results]
     body = {"role": "user", "content": blocks} if is_message else blocks[0]
-    response = HttpResponse(_encode(body), content_type="application/json")
+    response = HttpResponse(_encode(body).encode(), content_type="application/json")  # bytes need no charset
     if any(result.replayed for result in results):
         response.headers["Idempotent-Replay"] = "true"
     response.headers["Memoryhub-Usage"] = _usage(results[-1].usage._replace(calls=results[0].usage.calls))

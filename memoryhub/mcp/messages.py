@@ -1,10 +1,9 @@
 """JSON-RPC messages: parses one request or notification, and writes one result or error."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from memoryhub import strict_json
+from memoryhub import compact_json, strict_json
 
 Json = dict[str, Any]
 
@@ -21,7 +20,7 @@ UNSUPPORTED_VERSION = -32022
 
 LONGEST_METHOD = 128
 
-_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+_encode = compact_json.writer()
 
 
 class Refused(Exception):

@@ -1,6 +1,5 @@
 """Audit entries: each is appended to its chain in the same transaction as the act that it describes."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,13 +7,13 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from memoryhub import chain
+from memoryhub import chain, compact_json
 from memoryhub.actions.core import seals, sql
 from memoryhub.models import HUB, Agent, Door, User
 from memoryhub.models.audit import ENTRY_BYTES, ActorKind
 from memoryhub.models.sealed import changed
 
-to_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+to_json = compact_json.writer()
 """Encode any JSON value as ASCII text. Unpaired surrogates and NUL stay escaped, so every database accepts the text."""
 
 KEY_NAME = chain.key_id(settings.MEMORYHUB_AUDIT_KEY)

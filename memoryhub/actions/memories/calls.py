@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from memoryhub import ids
+from memoryhub import compact_json, ids
 from memoryhub.actions.core import audit, limits, sql, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.limits import Usage
@@ -22,7 +22,7 @@ from memoryhub.protocol.commands import WRITES, Command, View, parse
 from memoryhub.protocol.errors import ToolError
 from memoryhub.text import keeping
 
-_canonical = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode
+_canonical = compact_json.writer(sort_keys=True)
 
 KEY_EXACT_TO = timedelta(minutes=1)
 SESSION_EXACT_TO = timedelta(seconds=1)
