@@ -116,9 +116,10 @@ def find(text: str, kinds: Collection[str] | None = None) -> list[Span]:
     signs: list[Span] = []
     for name, is_sign, gate, detector in _wanted(None if kinds is None else frozenset(kinds)):
         if gate is None or gate(looked_at):
-            spans = signs if is_sign else values
             found = [Span(start, end, name) for start, end in detector(looked_at)]
-            spans += [span for span in found if name not in WORDED or not _gives_orders(text[span.start : span.end])]
+            if found and name in WORDED:
+                found = [span for span in found if not _gives_orders(text[span.start : span.end])]
+            (signs if is_sign else values).extend(found)
     if not signs:
         return _united(values) if values else values
     values = _united(values)

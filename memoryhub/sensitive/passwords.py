@@ -1,7 +1,7 @@
 """Passwords and secrets in prose, `the password is …`, or in settings, `PASSWORD=…`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -39,6 +39,22 @@ _KEYWORDS = tuple(
     )
 )  # fmt: skip
 """For each keyword: its fixed beginning, which is fast to find, the pattern of the keyword, and its sort."""
+
+Pattern = tuple[str, re.Pattern[str], str]
+
+
+def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
+    """Group keywords by the shortest mark that their own mark contains. A text without it has none of the group."""
+    marks = {mark for mark, _, _ in keywords}
+    groups: dict[str, list[Pattern]] = {}
+    for keyword in keywords:
+        least = min((mark for mark in marks if mark in keyword[0]), key=lambda mark: (len(mark), mark))
+        groups.setdefault(least, []).append(keyword)
+    return [*groups.items()]
+
+
+_ALL = _by_least_mark(_KEYWORDS)
+_IN_ASCII = _by_least_mark([keyword for keyword in _KEYWORDS if keyword[0].isascii()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +104,9 @@ def passwords(text: Text) -> Iterator[Place]:
 def _keywords(text: Text) -> list[Keyword]:
     found = [
         Keyword(match.start(), match.end(), sort, match.group() == "passphrase")
-        for mark, pattern, sort in _KEYWORDS
+        for least, keywords in (_IN_ASCII if text.is_ascii else _ALL)
+        if least in text.low
+        for mark, pattern, sort in keywords
         if mark in text.low
         for match in pattern.finditer(text.low)
     ]

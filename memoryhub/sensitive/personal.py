@@ -157,7 +157,7 @@ def _iban_end(text: str, start: int, limit: int) -> int | None:
 def ips(text: Text) -> Iterator[Place]:
     """Yield the places of IP addresses. Loopback addresses, masks, and four numbers after `version` are not yielded."""
     places = [*_ipv6s(text)] if ":" in text.text else []
-    if text.has_digits and text.text.count(".") >= 3:
+    if text.digits and text.text.count(".") >= 3:
         places = sorted([*places, *(place for place in _ipv4s(text) if not _touches(*place, places))])
     return iter(places)
 

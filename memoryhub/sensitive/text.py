@@ -62,25 +62,22 @@ class Text:
         return self.text.isascii()
 
     @cached_property
-    def has_digits(self) -> bool:
-        return _DIGIT.search(self.text) is not None
+    def digits(self) -> int:
+        """The number of digits."""
+        encoded = self.text.encode("utf-8", "replace")
+        return len(encoded) - len(encoded.translate(None, b"0123456789"))
 
     @cached_property
     def digit_lines(self) -> str:
         """The lines that contain digits, in lower case. Only a word on these lines can be near a number."""
-        if not self.has_digits:
+        if not self.digits:
             return ""
         return "\n".join(line for line in self.low.split("\n") if _DIGIT.search(line))
 
     @cached_property
-    def digits(self) -> int:
-        """The number of digits."""
-        return sum(map(self.digit_lines.count, "0123456789"))
-
-    @cached_property
     def long_words(self) -> list[Place]:
         """Stretches of ASCII without white space that are long enough for a key or an encoded text."""
-        if len(max(self.text.split(), key=len, default="")) < SHORTEST_LONG_WORD:
+        if max(map(len, self.text.split()), default=0) < SHORTEST_LONG_WORD:
             return []
         return [match.span() for match in _LONG_WORD.finditer(self.text)]
 

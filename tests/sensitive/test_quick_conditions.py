@@ -1,0 +1,71 @@
+"""The quick conditions, by which most searches are skipped, hide no finding."""
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from random import Random
+
+import pytest
+
+from memoryhub import sensitive
+from memoryhub.sensitive import find
+from memoryhub.sensitive.text import SHORTEST_LONG_WORD, Text
+from tests.long import tried
+from tests.sensitive.test_find import FRESH, FRESH_HARMLESS, HARMLESS, SENSITIVE
+
+passwords = import_module("memoryhub.sensitive.passwords")  # the package has a function of this name
+LINES = [
+    *HARMLESS,
+    *FRESH_HARMLESS,
+    *(one.line for kinds in (SENSITIVE, FRESH) for few in kinds.values() for one in few),
+]
+PIECES = (*"aZ09 .:-_=@/%\\#<\"'\n\t\x01", *"\u212aİßあ\u200b\ud800", "pass", "[redacted:card]")
+
+
+def mutations(count: int) -> Iterator[str]:
+    """Each line, then lines that were changed at a few places, joined, or cut."""
+    yield from LINES
+    chance = Random(7)
+    for _ in range(count):
+        text = chance.choice(("\n", " ", "")).join(chance.choices(LINES, k=chance.choice((1, 1, 1, 2, 5))))
+        for _ in range(chance.choice((0, 1, 1, 2, 4))):
+            start = chance.randrange(len(text) + 1)
+            end = min(len(text), start + chance.choice((0, 0, 1, 1, 8)))
+            new = chance.choice((chance.choice(PIECES), text[start:end].swapcase(), text[start:end] * 2, ""))
+            text = text[:start] + new + text[end:]
+        yield text
+
+
+@pytest.fixture
+def without_conditions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each detector searches each text, and looks for each keyword in it."""
+    every = [("", [("", pattern, sort) for _, pattern, sort in passwords._KEYWORDS])]
+    with monkeypatch.context() as changed:
+        changed.setattr(sensitive, "_GATES", {})
+        changed.setattr(passwords, "_ALL", every)
+        changed.setattr(passwords, "_IN_ASCII", every)
+        sensitive._wanted.cache_clear()
+        yield
+    sensitive._wanted.cache_clear()
+
+
+@pytest.fixture
+def with_conditions() -> list[tuple[str, list[sensitive.Span]]]:
+    return [(text, find(text)) for text in mutations(tried(50_000))]
+
+
+def test_a_text_has_the_same_findings_without_them(
+    with_conditions: list[tuple[str, list[sensitive.Span]]], without_conditions: None
+) -> None:
+    assert sum(bool(found) for _, found in with_conditions) > 500
+    for text, found in with_conditions:
+        assert find(text) == found, text
+
+
+def test_what_they_ask_about_a_text_is_true_of_it() -> None:
+    for text in map(Text, mutations(tried(10_000))):
+        lines = [line for line in text.low.split("\n") if re.search("[0-9]", line)]
+        assert text.digits == len(re.findall("[0-9]", text.text)) == sum(map(text.low.count, "0123456789"))
+        assert text.digit_lines == "\n".join(lines)
+        words = [match.span() for match in re.finditer(r"[!-~]+", text.text)]
+        assert text.long_words == [(start, end) for start, end in words if end - start >= SHORTEST_LONG_WORD]
