@@ -15,7 +15,7 @@ from django.utils.http import escape_leading_slashes
 
 from memoryhub import proxies
 from memoryhub.doors import door_at
-from memoryhub.machines.errors import Problem
+from memoryhub.machines.errors import Problem, log_refusal
 from memoryhub.web.common import errors
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -29,7 +29,9 @@ def machines_door(get_response: GetResponse) -> GetResponse:
         if door is None:
             return get_response(request)
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            return door.refusal(Problem.plain_http())
+            response = door.refusal(Problem.plain_http())
+            log_refusal(request, response, response.headers["request-id"])
+            return response
         return door.answer(request)
 
     return middleware

@@ -22,13 +22,16 @@ def _networks(trusted: tuple[str, ...]) -> tuple[Network, ...]:
 
 def is_trusted(address: str, trusted: Iterable[str]) -> bool:
     """Return whether an address is that of a trusted proxy: it is listed, or in a listed range."""
+    networks = _networks(tuple(trusted))
+    if not networks:
+        return False
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
     if parsed.version == 6 and parsed.ipv4_mapped is not None:
         parsed = parsed.ipv4_mapped
-    return any(parsed in network for network in _networks(tuple(trusted)))
+    return any(parsed in network for network in networks)
 
 
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:

@@ -13,13 +13,14 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.core import signals
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, close_old_connections
 from django.http import HttpRequest, HttpResponseBase, parse_cookie
 from django.urls import set_script_prefix
 from django.utils.functional import cached_property
 
 from memoryhub import proxies
 from memoryhub.actions.core.transactions import NotTogether, answer_together
+from memoryhub.doors import door_at
 from memoryhub.machines import requests
 from memoryhub.middleware import forwarded_headers, machines_door, private_answers
 from memoryhub.serving import refusals
@@ -53,8 +54,9 @@ def _no_page(request: HttpRequest) -> NoReturn:
     raise LookupError(f"{request.path_info} belongs to no door of programs")
 
 
-_answer_program = private_answers(forwarded_headers(machines_door(_no_page)))
-"""What Django's handler does for a program, without its signals, resolver and checks for pages: half of its time."""
+answer_program = private_answers(forwarded_headers(machines_door(_no_page)))
+"""What Django's handler does for a program, without its signals and checks for pages: half of its time. A test compares
+the answers of both."""
 
 
 class DjangoSide:
@@ -74,9 +76,14 @@ class DjangoSide:
             if too_late:
                 refuse(protocol, environ, refusals.BUSY)
                 return
-            self._send(protocol, environ, self._response(_with_body(environ, body)))
+            if door_at(environ["PATH_INFO"]):
+                response = self._response_to_program(_with_body(environ, body))
+            else:
+                response = self._response(_with_body(environ, body))
+            self._send(protocol, environ, response)
         except Exception as error:
             refuse(protocol, environ, _reason(error, environ))
+            close_old_connections()  # without a response, no signal does it
         finally:
             finished()
 
@@ -93,7 +100,7 @@ class DjangoSide:
         def work() -> HttpResponseBase | None:
             if time.monotonic() - offered > pool.longest_wait:
                 return None
-            return _answer_program(ProgramsRequest(_with_body(environ, body)))
+            return answer_program(ProgramsRequest(_with_body(environ, body)))
 
         def done(response: HttpResponseBase | None, error: BaseException | None) -> None:
             answer = partial(self.answer, protocol, environ, body, finished)
@@ -131,6 +138,13 @@ class DjangoSide:
         session = _session_of(environ)
         store = import_module(settings.SESSION_ENGINE).SessionStore
         return session is not None and SESSION_KEY in store(session)
+
+    def _response_to_program(self, environ: dict[str, Any]) -> HttpResponseBase:
+        request = WSGIRequest(environ)
+        response = answer_program(request)
+        if response.status_code < 500:
+            self._note_who_asked(request)
+        return response
 
     def _response(self, environ: dict[str, Any]) -> HttpResponseBase:
         set_script_prefix("/")

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from memoryhub.actions.core.limits import Limits
 
@@ -34,9 +34,16 @@ class Statement:
 
 def connect() -> None:
     """Open this thread's connection if it is not open yet; call this before any other function of this module."""
-    if connection.connection is None:
-        connection.ensure_connection()
-    _thread.driver = connection.connection
+    current = connections[DEFAULT_DB_ALIAS]  # `connection` would look it up for each attribute
+    if current.connection is None:
+        current.ensure_connection()
+    _thread.driver = current.connection
+
+
+def is_transaction_whole() -> bool:
+    """Return whether the open transaction can still be committed. After some errors SQLite ends it."""
+    current = connections[DEFAULT_DB_ALIAS]
+    return not current.needs_rollback and current.connection.in_transaction
 
 
 def _run(statement: Statement, values: Sequence[object]) -> Any:

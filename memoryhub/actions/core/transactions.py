@@ -214,7 +214,7 @@ class _Request(_Job[T]):
             _thread.in_group = False
         if cause or _thread.failure:
             raise cause or _thread.failure  # unwrapped: its __cause__ is SQLite's own error
-        if connection.needs_rollback or not connection.connection.in_transaction:
+        if not sql.is_transaction_whole():
             raise OperationalError("SQLite has ended the transaction")
 
     def run_alone(self) -> BaseException | None:
