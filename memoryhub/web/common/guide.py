@@ -26,6 +26,9 @@ GUIDE, GLOSSARY = "guide", "glossary"
 DOCUMENTS = (GUIDE, "retention", "export", "import", "webhooks", "agents", "security")
 """The documents in `docs` that are pages of the hub."""
 
+LANGUAGES = {"sh": "Shell", "python": "Python", "json": "JSON", "typescript": "TypeScript"}
+"""The names of the languages of code, by how the documents name them."""
+
 _PARSER = MarkdownIt("commonmark").enable("table")
 _FRAMES = {"bullet_list": ("<ul>", "</ul>"), "ordered_list": ("<ol>", "</ol>")}
 
@@ -178,7 +181,7 @@ def _snippet(language: str, code: str) -> str:
         '<figure class="snippet"><figcaption><span>{}</span>'
         '<button class="button button-quiet button-small needs-script" type="button" data-copy-text="{}" '
         'data-copied="{}"><span>{}</span></button></figcaption><pre tabindex="0"><code>{}</code></pre></figure>',
-        language,
+        LANGUAGES.get(language, language),
         code.strip(),
         _("Copied"),
         _("Copy"),
