@@ -1,8 +1,9 @@
 """Which tests run on both databases, and the kinds of statements that only the others send.
 
-A test of a module of `PAGES` runs on PostgreSQL only if it has the mark `both_databases`. A run of all tests on SQLite
-fails if the hub has sent a kind of statement only in the others: give the test that is then named the mark, or test
-what sends the statement in a module that runs on both databases.
+A test of `tests/web` runs on PostgreSQL only if it has the mark `both_databases` or its module is in `ASKING`, a test
+of a module in `OTHERS` only if it has the mark. A run of all tests on SQLite fails if the hub has sent a kind of
+statement only in the tests that are left out: give the test that is then named the mark, or test what sends the
+statement in a module that runs on both databases.
 """
 
 import re
@@ -26,33 +27,25 @@ LOOKS = {
     "test_overrides", "test_page_bounds", "test_right_to_left", "test_sentences_retention", "test_sentences_stores",
     "test_snippets", "test_tables", "test_wrong_methods", "test_browser_hostile",
 }  # fmt: skip
-"""Modules about how pages show what they have read; `test_gaps` and `test_charlie` open all pages on both databases."""
+"""Modules about how pages show what they have read; `test_gaps` opens all pages on both databases."""
 TRANSPORT = {
     "test_answers_on_disk", "test_bodies_in_memory", "test_connections", "test_declared", "test_heavy_work",
     "test_openapi", "test_outgoing", "test_own_answers", "test_pages_served", "test_real_connections", "test_requests",
     "test_scripts_joined", "test_slow_clients", "test_turns", "test_turns_of_threads", "test_waiting",
 }  # fmt: skip
-"""Modules about HTTP and threads; `test_vectors` and `test_concurrency` send requests on both databases."""
+"""Modules about HTTP and threads; `test_concurrency` and `test_sdk` send requests on both databases."""
 FILES = {
     "test_hostile_archives", "test_import_bounds", "test_import_hostile", "test_import_memory", "test_names",
     "test_obeyed_exports",
 }  # fmt: skip
 """Modules about the files of an import or export; `test_round_trip` and `test_import` run on both databases."""
-PAGES = {
-    "accounts/test_leaving", "accounts/test_people", "accounts/test_profile", "accounts/test_sign_in",
-    "accounts/test_sign_in_next", "agents/test_agents", "agents/test_clients", "audit/test_entries",
-    "audit/test_export", "audit/test_tail", "background/test_background", "history/test_restore",
-    "history/test_versions", "memories/test_life_line", "memories/test_memories", "memories/test_selection",
-    "memories/test_trash", "memories/test_tree", "retention/test_frozen_at_doors", "retention/test_holds",
-    "retention/test_policies", "retention/test_retention", "retention/test_runs", "review/test_bulk",
-    "review/test_decide", "review/test_decided", "review/test_inbox", "review/test_waiting_memory",
-    "search/test_saved_views", "sessions/test_readers", "sessions/test_sessions",
-    "stores/test_delete", "stores/test_limits", "today/test_first_steps", "today/test_today",
-    "transfer/test_imports", "undo/test_restore", "undo/test_undo",
+ASKING = {
+    "audit/test_filters", "audit/test_gaps", "audit/test_paging", "review/test_inbox_filters",
+    "search/test_completions", "search/test_finder", "search/test_scan", "search/test_search", "stores/test_members",
 }  # fmt: skip
-"""Modules of `tests/web` whose statements other tests send, too, or those with the mark."""
-BROWSED_ON_BOTH = {"test_browser_day"}
-"""A browser speaks HTTP to the hub: on PostgreSQL one module of what people do with it is enough."""
+"""Modules of `tests/web` about how rows are found (filters, searches, further pages of lists), and about members."""
+OTHERS = {"api/test_vectors", "serving/test_serve", "test_charlie", "test_environment"}
+"""Modules outside `tests/web` of which PostgreSQL runs the tests with the mark alone, too."""
 MARK = "both_databases"
 
 Place = Literal["on both", "replaced", "elsewhere"]
@@ -75,9 +68,10 @@ def place_of(item: pytest.Item) -> Place:
 
 
 def is_replaced(item: pytest.Item) -> bool:
-    """Whether a test of a page is left out because others send the same kinds of statements."""
-    page = item.path.relative_to(TESTS).with_suffix("").as_posix().removeprefix("web/")
-    return page in PAGES and item.get_closest_marker(MARK) is None
+    """Whether a test is left out because others send the same kinds of statements."""
+    module = item.path.relative_to(TESTS).with_suffix("").as_posix()
+    is_page = module.startswith("web/") and module.removeprefix("web/") not in ASKING
+    return (is_page or module in OTHERS) and item.get_closest_marker(MARK) is None
 
 
 def _may_ask_a_database(item: pytest.Item) -> bool:
@@ -86,8 +80,9 @@ def _may_ask_a_database(item: pytest.Item) -> bool:
 
 
 def _is_about_the_browser(item: pytest.Item) -> bool:
+    """A browser speaks HTTP to the hub: on PostgreSQL one module of it is enough, which has the mark."""
     driven = "browser" in getattr(item, "fixturenames", ())
-    return driven and item.path.is_relative_to(TESTS / "web") and item.path.stem not in BROWSED_ON_BOTH
+    return driven and item.path.is_relative_to(TESTS / "web") and item.get_closest_marker(MARK) is None
 
 
 @dataclass

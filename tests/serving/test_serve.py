@@ -32,6 +32,7 @@ def first_refused(clients: ThreadPoolExecutor, count: int, ask: Callable[[], htt
     raise AssertionError("no request was refused")
 
 
+@pytest.mark.both_databases
 def test_a_hub_with_no_thread_left_says_so_at_once_and_is_alive(tmp_path: Path) -> None:
     with served(tmp_path, "--threads", "1") as server, ThreadPoolExecutor(320) as clients:
         desks = [Desk(server, *server.new_store()) for _ in range(2)]  # one key alone leaves half of the places
@@ -114,6 +115,7 @@ def test_a_second_hub_on_the_same_port_is_refused(server: Server, tmp_path: Path
     assert not (tmp_path / "memoryhub.sqlite3").exists()
 
 
+@pytest.mark.both_databases
 @pytest.mark.skipif(sys.platform != "linux", reason="the children of a process are read from /proc")
 def test_a_worker_that_is_killed_is_started_again_and_so_is_one_that_dies_young(tmp_path: Path) -> None:
     with served(tmp_path) as server:
@@ -141,6 +143,7 @@ def test_a_worker_that_is_killed_is_started_again_and_so_is_one_that_dies_young(
             raise AssertionError(server.log.read_text())
 
 
+@pytest.mark.both_databases
 @pytest.mark.skipif(sys.platform != "linux", reason="the children of a process are read from /proc")
 def test_the_workers_of_a_serve_that_was_killed_end_so_that_it_can_be_started_again(tmp_path: Path) -> None:
     with served(tmp_path) as server:

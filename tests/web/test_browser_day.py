@@ -12,7 +12,7 @@ from memoryhub.models import AuditEntry, Door, Memory, MemoryStore, MemoryVersio
 from tests.browser import press, sign_in_as
 from tests.fixtures import AT, PASSWORD
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.both_databases]
 
 TEXT = "# Policies\n\n- Up to 120 EUR: decide alone\n- Above: ask the shift lead\n"
 

@@ -228,6 +228,7 @@ def test_deactivating_somebody_shows_the_keys_that_they_made_and_revokes_those_t
     assert AuditEntry.objects.of_chain(HUB).of_command("revoke_key").get().actor_id == superuser.id
 
 
+@pytest.mark.both_databases
 def test_a_key_that_was_issued_after_the_page_was_opened_is_shown_before_anything_happens(
     store: MemoryStore, superuser: User
 ) -> None:
@@ -265,6 +266,7 @@ def test_removing_an_admin_of_a_store_shows_the_keys_to_it_that_they_made(
     assert [entry["before"] for entry in told(store.id, "set_role")][-1] == "admin"
 
 
+@pytest.mark.both_databases
 def test_keys_beyond_an_admins_own_stores_are_shown_and_left_to_the_administrators_of_the_hub(
     store: MemoryStore, alice: User
 ) -> None:

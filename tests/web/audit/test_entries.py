@@ -245,6 +245,7 @@ class TestRows:
         whole = json.dumps('Error: "é\u202e\\x" is\nnot there')
         assert 'Error: "é\u202e\\x" is'.startswith(first_line(whole[:cut]))
 
+    @pytest.mark.both_databases
     def test_hostile_text_is_inert(self, caller: Caller, agent: Agent, superuser: User) -> None:
         keys_and_roles.edit_agent(agent, name=HOSTILE, description="", **BY)
         caller.session = "<b>run</b>"

@@ -98,6 +98,7 @@ def test_the_table_can_be_downloaded(caller: Caller, alice: User) -> None:
         assert [row["Oldest, in days"] for row in rows[1:]] == ["1.5", "0.5", "", "", "", ""]
 
 
+@pytest.mark.both_databases
 def test_other_stores_do_not_count(caller: Caller, alice: User, charlie: User, superuser: User) -> None:
     create(caller, "/a.md", 2)
     other = stores.create_store(stores.StoreSettings(name="Elsewhere"), **BY)
@@ -106,6 +107,7 @@ def test_other_stores_do_not_count(caller: Caller, alice: User, charlie: User, s
     assert 'id="ages"' not in text_of(signed_in(charlie), "overview")
 
 
+@pytest.mark.both_databases
 def test_a_long_backlog_has_its_oldest_and_no_median(
     caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

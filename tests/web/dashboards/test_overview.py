@@ -40,6 +40,7 @@ class TestOverview:
             "Errors since yesterday": "1",
         }  # fmt: skip
 
+    @pytest.mark.both_databases
     def test_the_last_acts_of_people_are_told_in_words(self, today: Caller, alice: User) -> None:
         today.create("/a.md", "one\n")
         memory = Memory.objects.at("/a.md").get()

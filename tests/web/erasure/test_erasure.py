@@ -108,6 +108,7 @@ def test_after_a_confirmation_it_is_gone_from_everywhere(filled: Memory, alice: 
     assert "erased 1 text from" in page(client, f"/audit/{store.id}/{entry.seq}")
 
 
+@pytest.mark.both_databases
 def test_a_legal_hold_comes_first_and_keeps_everything(filled: Memory, alice: User) -> None:
     client, store = signed_in(alice), filled.store
     before = find(client, store, SUBJECT)
@@ -141,6 +142,7 @@ def test_every_spelling_is_a_row_with_its_count_and_is_ticked(store: MemoryStore
     assert html.count('<span class="small muted">in 1 place</span>') == len(SPELT)
 
 
+@pytest.mark.both_databases
 def test_every_ticked_spelling_is_erased_and_the_receipt_says_what_it_covers(store: MemoryStore, alice: User) -> None:
     spelt(store)
     client = signed_in(alice)
@@ -189,6 +191,7 @@ def test_other_spellings_alone_are_said_to_be_found_and_not_ticked(store: Memory
     assert everywhere("lovelace") == []
 
 
+@pytest.mark.both_databases
 def test_a_spelling_that_came_meanwhile_stops_the_erasure(store: MemoryStore, alice: User) -> None:
     spelt(store)
     client = signed_in(alice)

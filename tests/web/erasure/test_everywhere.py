@@ -45,6 +45,7 @@ def erase(client: Client, html: str, **more: object) -> str:
     return client.post(WHERE, fields(html, "erase") | {"confirm": "quellenberg"} | more).content.decode()
 
 
+@pytest.mark.both_databases
 def test_three_spellings_over_two_stores_are_gone_after_one_confirmation(
     store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_store_that_is_not_ticked_keeps_everything(store: MemoryStore, other: 
     assert Receipt.objects.get().store == other.id
 
 
+@pytest.mark.both_databases
 def test_a_held_store_is_named_before_and_the_others_go_on(store: MemoryStore, other: MemoryStore, alice: User) -> None:
     hold = place(store.id, act(alice), kind=HoldKind.HOLD, reason="case 77", path="")
     client = signed_in(alice)
@@ -178,6 +180,7 @@ def test_sending_the_confirmation_again_erases_nothing_twice(
     assert "Erased from 2 memory stores" in first and "Erased from 2 memory stores" in second
 
 
+@pytest.mark.both_databases
 def test_stores_that_share_a_name_of_a_session_are_all_erased(
     store: MemoryStore, other: MemoryStore, alice: User
 ) -> None:

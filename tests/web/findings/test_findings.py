@@ -74,6 +74,7 @@ def test_signs_of_poisoning_are_shown_and_not_masked(caller: Caller, bob: User) 
     assert 'badge-poison">poison<' in html
 
 
+@pytest.mark.both_databases
 def test_the_filter_finds_by_kind_group_store_and_path(caller: Caller, bob: User) -> None:
     with_card(caller)
     caller.create("/notes/a.md", POISON)
@@ -100,6 +101,7 @@ def test_a_filter_that_cannot_be_read_gets_a_sentence(caller: Caller, bob: User)
         assert client.get(reverse("findings"), {"before": place}).context["problem"]
 
 
+@pytest.mark.both_databases
 def test_pages_go_on_by_key_over_several_stores(caller: Caller, bob: User) -> None:
     others = [stores.create_store(stores.StoreSettings(name=f"Store {n}"), **BY) for n in range(2)]
     memory = caller.create("/a.md", "a\n")

@@ -91,6 +91,7 @@ def test_who_read_a_line_that_gives_no_orders_is_not_to_be_flagged(
     assert [each.path for each in spread.readers[0].written] == ["/paid.md"] and not spread.ticks.flag
 
 
+@pytest.mark.both_databases
 def test_one_press_takes_the_line_out_and_undoes_and_flags_what_is_ticked(
     caller: Caller, store: MemoryStore, curator: Client
 ) -> None:

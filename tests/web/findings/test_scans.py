@@ -40,6 +40,7 @@ def test_what_the_rules_look_for_is_chosen_at_first(store: MemoryStore, alice: U
     assert "The history has not been scanned yet" in html
 
 
+@pytest.mark.both_databases
 def test_it_is_started_with_what_was_chosen_and_watched(store: MemoryStore, alice: User) -> None:
     client, url = signed_in(alice), reverse("scans", args=[store.id])
     answer = client.post(url, {"kind": ["email", "card", "nonsense"]})

@@ -50,6 +50,7 @@ def found(rows: list[Difference]) -> dict[str, tuple[str | None, str | None, boo
     return told
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(tried(10)))
 @pytest.mark.parametrize("limits", [{}, {"SIZE": 1, "FEW": 1, "MANY": 2}, {"FEW": 2, "MANY": 3, "MOST_ROWS": 4}])
 def test_any_two_moments_differ_as_a_replay_says(
@@ -116,6 +117,7 @@ def test_a_place_that_is_none_is_the_beginning(place: str, caller: Caller) -> No
     assert [row.path for row in page(Wanted(caller.store.id, 0, caller.last.seq), place).rows] == ["/a.md"]
 
 
+@pytest.mark.both_databases
 def test_the_version_at_a_moment_is_found_among_many_by_halving(
     caller: Caller, django_assert_max_num_queries: object
 ) -> None:

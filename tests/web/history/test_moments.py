@@ -112,6 +112,7 @@ def test_the_path_that_a_memory_had_leads_to_it(caller: Caller, look: Client) ->
     assert response["Location"] == at(caller.store, seq, f"memories/{memory.pk}")
 
 
+@pytest.mark.both_databases
 def test_a_memory_that_was_not_there_is_said_to_be_in_the_trash_or_not_yet_there(caller: Caller, look: Client) -> None:
     memory = Memory.objects.get(path="/b.md")
     deleted = get(look, at(caller.store, caller.last.seq, f"memories/{memory.pk}"))
@@ -122,6 +123,7 @@ def test_a_memory_that_was_not_there_is_said_to_be_in_the_trash_or_not_yet_there
     assert set(before.context["steps"]) == {"next"}
 
 
+@pytest.mark.both_databases
 def test_a_redacted_text_is_not_there_at_any_moment(caller: Caller, look: Client) -> None:
     memory = Memory.objects.get(path="/old/a.md")
     with tampering():
@@ -211,6 +213,7 @@ def test_a_moment_that_cannot_be_shown_is_said(query: str, sentence: str, caller
     assert 'type="range"' in page
 
 
+@pytest.mark.both_databases
 def test_shortcuts_lead_before_a_session_and_to_the_newest_changes(caller: Caller, look: Client) -> None:
     page = get(look, reverse("moments", args=[caller.store.id]))
     first = AuditEntry.objects.of_chain(caller.store.id).filter(session__isnull=False).order_by("seq")[0]
@@ -258,6 +261,7 @@ def test_a_memory_of_another_store_is_not_found(caller: Caller, bob: User, look:
     assert get(look, url, 302)["Location"] == at(other, 1)
 
 
+@pytest.mark.both_databases
 def test_hostile_names_and_texts_are_shown_as_text(store: MemoryStore, key: str, look: Client) -> None:
     caller = Caller(store, key)
     memory = caller.create("/<b>&'\".md", HOSTILE)

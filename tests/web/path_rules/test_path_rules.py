@@ -210,6 +210,7 @@ def test_a_rule_typed_in_decomposed_letters_protects_its_directory(hub: Hub, ali
     assert asked.context["decision"].number == 1
 
 
+@pytest.mark.both_databases
 def test_earlier_rules_are_compared_and_can_be_used_again(store: MemoryStore, alice: User) -> None:
     client = signed_in(alice)
     tried_and_saved(client, store, row("/a/", reason="first"))
@@ -300,6 +301,7 @@ def test_a_replay_agrees_with_what_then_happens_call_by_call(hub: Hub, alice: Us
         assert outcome.refused == refused > 0, rule
 
 
+@pytest.mark.both_databases
 def test_a_replay_is_bounded_and_says_so(hub: Hub, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         hub.call(command="create", path=f"/memories/{number}.md", file_text="")

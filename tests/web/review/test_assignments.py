@@ -99,6 +99,7 @@ def test_it_ends_with_the_last_decision_and_with_the_role(
     assert shown(inbox(signed_in(alice), q="is:unassigned")) == [("/a.md", 3)]
 
 
+@pytest.mark.both_databases
 def test_who_is_deactivated_has_nothing_to_review(caller: Caller, alice: User, bob: User, superuser: User) -> None:
     _, made = two(caller)
     assign(signed_in(alice), made[0], "other", to=bob.pk)
@@ -106,6 +107,7 @@ def test_who_is_deactivated_has_nothing_to_review(caller: Caller, alice: User, b
     assert shown(inbox(signed_in(alice), q="is:unassigned")) == [("/a.md", 1), ("/a.md", 2)]
 
 
+@pytest.mark.both_databases
 def test_links_above_the_list_keep_the_other_filters(caller: Caller, alice: User) -> None:
     two(caller)
     page = inbox(signed_in(alice), q="is:mine is:unreviewed")

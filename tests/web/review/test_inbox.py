@@ -179,6 +179,7 @@ def test_the_pages_together_are_everything_once(
     assert sorted(found) == sorted([(f"/notes/{n}.md", v) for n in range(5) for v in (1, 1, 2)])
 
 
+@pytest.mark.both_databases
 def test_a_script_gets_only_the_next_versions_to_put_in_place_of_the_link(
     caller: Caller, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,7 @@ def test_stores_in_which_a_person_only_looks_are_left_out(
     assert "out of date" in viewer.post(ADDRESS, strange, follow=True).content.decode()
 
 
+@pytest.mark.both_databases
 def test_earlier_versions_that_do_not_match_are_said_before_they_are_approved_too(
     store: MemoryStore, agent: Agent, caller: Caller, alice: User
 ) -> None:

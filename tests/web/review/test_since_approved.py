@@ -81,6 +81,7 @@ def test_an_approval_that_was_undone_does_not_count(caller: Caller, alice: User)
     assert "2 changes, none of them approved yet" in heading(since(client, memory))
 
 
+@pytest.mark.both_databases
 def test_after_an_edit_the_text_of_the_editor_is_what_was_approved(caller: Caller, alice: User) -> None:
     memory, made = two(caller)
     client = signed_in(alice)

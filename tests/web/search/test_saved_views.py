@@ -68,6 +68,7 @@ class TestSaving:
         assert "shared the view “Refused”" in page(signed_in(bob), reverse("store_audit", args=[store.id]))
         assert names(charlie) == [] and "Refused" not in page(signed_in(charlie), VIEWS)
 
+    @pytest.mark.both_databases
     def test_a_view_of_a_stores_page_stays_in_that_store(self, carol: User, store: MemoryStore) -> None:
         other = stores.create_store(stores.StoreSettings(name="Other"), **BY)
         keys_and_roles.set_role(other, carol, Role.CURATOR, **BY)

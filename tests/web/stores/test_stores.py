@@ -43,6 +43,7 @@ def test_the_list_tells_the_last_change_and_by_whom(alice: User, store: MemorySt
     assert "Alice" in html
 
 
+@pytest.mark.both_databases
 def test_the_list_tells_how_each_store_is(alice: User, store: MemoryStore, key: str) -> None:
     caller = Caller(store, key, at=timezone.now() - timedelta(minutes=30))
     caller.create("/a.md", "one\n")
@@ -63,6 +64,7 @@ def test_the_list_asks_for_a_sign_in(store: MemoryStore) -> None:
     assert Client().get("/stores").status_code == 302
 
 
+@pytest.mark.both_databases
 def test_archived_stores_are_in_a_list_of_their_own(superuser: User, store: MemoryStore) -> None:
     old = new_store("Old one")
     stores.set_archived(old, True, **BY)
@@ -76,6 +78,7 @@ def test_archived_stores_are_in_a_list_of_their_own(superuser: User, store: Memo
     assert store.id in everything
 
 
+@pytest.mark.both_databases
 def test_the_list_is_filtered_by_name_and_says_when_nothing_matches(superuser: User, store: MemoryStore) -> None:
     client = signed_in(superuser)
     assert store.id in client.get("/stores?q=SUPP").content.decode()
@@ -84,6 +87,7 @@ def test_the_list_is_filtered_by_name_and_says_when_nothing_matches(superuser: U
     assert "<script>alert" not in nothing
 
 
+@pytest.mark.both_databases
 def test_the_list_goes_on_page_by_page(superuser: User, db: None, django_assert_max_num_queries: Any) -> None:
     for number in range(60):
         new_store(f"Store {number:02}")

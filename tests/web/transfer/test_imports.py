@@ -84,6 +84,7 @@ def test_a_curator_looks_chooses_and_starts(store: MemoryStore, carol: User) -> 
     assert {entry.actor_id for entry in entries} == {carol.pk}
 
 
+@pytest.mark.both_databases
 def test_an_import_is_undone_as_a_whole(store: MemoryStore, carol: User) -> None:
     write(store, "/a.md", "old a")
     browser = signed_in(carol)
@@ -130,6 +131,7 @@ def test_the_preview_goes_page_by_page(store: MemoryStore, carol: User) -> None:
     assert "/0000.md" in text_of(browser, job, "?after=x&show=nothing")
 
 
+@pytest.mark.both_databases
 def test_who_may_and_what_is_refused(
     store: MemoryStore, carol: User, alice: User, bob: User, charlie: User, superuser: User
 ) -> None:

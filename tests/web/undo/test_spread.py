@@ -229,6 +229,7 @@ def test_another_store_is_undone_there(
     assert f'id="too-{entry.seq}"' not in page or str(entry.seq) in {seq_of("/refund.md"), seq_of("/plan.md", 2)}
 
 
+@pytest.mark.both_databases
 def test_many_readers_are_counted_and_the_audit_has_the_rest(
     caller: Caller, bad: Session, store: MemoryStore, curator: Client
 ) -> None:

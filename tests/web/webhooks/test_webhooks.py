@@ -85,6 +85,7 @@ def test_admins_of_the_store_and_nobody_else(
     assert {client.post(address).status_code for address in (pages[0], pages[2], pages[5])} == {405}
 
 
+@pytest.mark.both_databases
 def test_those_of_the_hub_are_for_superusers(client: Client, superuser: User, store: MemoryStore) -> None:
     own = webhook(None, "http://127.0.0.1:9/hook", at=timezone.now())
     for name in ("webhooks", "new_webhook"):
@@ -197,6 +198,7 @@ def test_each_act_is_done_and_told(client: Client, store: MemoryStore, hook: Web
     assert "was deleted" in post(client, "delete_webhook", hook.pk) and not Webhook.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_every_entry_has_words(client: Client, store: MemoryStore, hook: Webhook) -> None:
     failed = tried(hook, Answer(410, "status"))
     manage.resume(hook.pk, act())
@@ -220,6 +222,7 @@ def test_every_entry_has_words(client: Client, store: MemoryStore, hook: Webhook
 # ------------------------------------------------------------------------------------------------ deliveries
 
 
+@pytest.mark.both_databases
 def test_a_page_says_how_it_is_doing_and_what_came_back(client: Client, store: MemoryStore, hook: Webhook) -> None:
     tried(hook, Answer(204, "", "", 12_000))
     html = page(client, url("webhook", hook.pk))
@@ -233,6 +236,7 @@ def test_a_page_says_how_it_is_doing_and_what_came_back(client: Client, store: M
     assert "whevt_" in html and "Try now" in html and url("entry", store.pk, made.seq) in html
 
 
+@pytest.mark.both_databases
 def test_a_delivery_says_which_memory_it_is_about(client: Client, store: MemoryStore) -> None:
     hook = webhook(store, "http://127.0.0.1:9/hook")
     write(store, "/plans/a.md", "text")
@@ -256,6 +260,7 @@ def test_the_list_asks_again_while_something_waits(client: Client, hook: Webhook
         assert "hx-trigger" not in client.get(f"{address}?part={part}", **asked).content.decode()
 
 
+@pytest.mark.both_databases
 def test_deliveries_are_paged_and_filtered(client: Client, store: MemoryStore, key: str) -> None:
     hook = webhook(store, "http://127.0.0.1:9/hook", ["memory.created"], at=timezone.now())
     hub = Hub(store, key)
