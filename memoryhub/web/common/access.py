@@ -1,6 +1,7 @@
 """Decorators that check who may open a page, and the actor of the acts done there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -19,9 +20,25 @@ View = Callable[..., HttpResponse]
 StoreView = Callable[Concatenate[Request, MemoryStore, P], HttpResponse]
 
 
+@contextmanager
+def missing_if_deleted() -> Iterator[None]:
+    """Raise Http404 where a memory store has been deleted since the view was let in."""
+    try:
+        yield
+    except NoSuchStore:
+        raise Http404 from None
+
+
 def signed_in(view: View) -> View:
     """Require a signed-in person; redirect anyone else to the sign-in page, which leads back afterwards."""
-    return login_required(view)
+
+    @login_required
+    @wraps(view)
+    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        with missing_if_deleted():
+            return view(request, *args, **kwargs)
+
+    return guarded
 
 
 def superuser_only(view: View) -> View:
@@ -55,10 +72,8 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
             if not role.includes(least):
                 raise PermissionDenied
             request.role = role
-            try:
+            with missing_if_deleted():
                 return view(request, store, *args, **kwargs)
-            except NoSuchStore:  # the store has been deleted since the query above
-                raise Http404 from None
 
         return guarded
 

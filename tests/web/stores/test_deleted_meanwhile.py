@@ -1,4 +1,4 @@
-"""A memory store that is deleted while a decision about several stores waits for it: the others get their decision."""
+"""A memory store that is deleted while an act waits for it: other stores get theirs, and pages say that it is gone."""
 
 from typing import Any
 
@@ -14,6 +14,7 @@ from memoryhub.models import Access, Agent, AuditEntry, Finding, Memory, MemoryS
 from tests.fixtures import BY, signed_in
 from tests.web.findings.flagged import POISON
 from tests.web.history.versions import Caller
+from tests.web.retention.pages import policy, ran
 from tests.web.review.reviewing import state
 
 pytestmark = pytest.mark.django_db
@@ -81,3 +82,17 @@ def test_the_findings_of_the_other_store_are_dismissed(client: Client, made: lis
     assert answer.status_code == 200 and SAID in answer.content.decode()
     states = {one.store_id: one.state for one in Finding.objects.all()}
     assert [states[memory.store_id] for memory in made] == ["dismissed", "open"]
+
+
+def test_an_act_on_the_store_alone_says_that_it_is_not_there(
+    client: Client, other: MemoryStore, made: list[Memory], gone: Any
+) -> None:
+    kept, run = policy(other, expire_unread_days=1), ran(other)
+    assert not Memory.objects.get(pk=made[1].pk).is_live
+    gone()
+    for name, args, given in (
+        ("delete_policy", [kept.pk], {}),
+        ("undo_run", [run.pk], {}),
+        ("export_audit", [], {"format": "csv", "store": other.pk}),
+    ):
+        assert client.post(reverse(name, args=args), given).status_code == 404, name
