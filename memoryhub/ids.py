@@ -31,6 +31,8 @@ WEBHOOK = "webhook_"
 EVENT = "whevt_"
 DELIVERY = "delivery_"
 REQUEST = "req_"
+PROPOSAL = "prop_"
+PROPOSED_CHANGE = "change_"
 
 
 def milliseconds(at: datetime) -> int:

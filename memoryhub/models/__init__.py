@@ -7,6 +7,7 @@ from memoryhub.models.figures import Activity, Figures, Growth
 from memoryhub.models.findings import Finding, FindingState, Scan, ScanState
 from memoryhub.models.imports import Import, ImportItem, ImportState
 from memoryhub.models.memories import Directory, Memory, MemoryText, MemoryVersion, Operation, ReviewState
+from memoryhub.models.proposals import Proposal, ProposalState, ProposedChange
 from memoryhub.models.redaction import Receipt, Redaction
 from memoryhub.models.retention import Guard, Hold, HoldKind, Removal, RetentionPolicy, Run, RunItem, RunState
 from memoryhub.models.review import Assignment, Claim, Decision, Review
@@ -22,7 +23,8 @@ __all__ = [
     "FindingState",
     "Growth", "Guard", "Hold", "HoldKind", "HubSettings", "IdempotentCall", "Import", "ImportItem", "ImportState",
     "Installation", "Invitation", "Key", "KeyStore", "Member", "Memory", "MemoryStore", "MemoryText",
-    "MemoryVersion", "Operation", "Pause", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",
+    "MemoryVersion", "Operation", "Pause", "Proposal", "ProposalState",
+    "ProposedChange", "Receipt", "Redaction", "RefusalWindow", "Removal", "RetentionPolicy",
     "Review", "ReviewState", "Role", "Run", "RunItem", "RunState", "SavedView", "Scan", "ScanState", "Seal", "Session",
     "TryCounter", "User", "Webhook", "WebhookCursor",
 ]  # fmt: skip

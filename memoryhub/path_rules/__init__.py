@@ -29,7 +29,10 @@ class Verb(StrEnum):
 
 
 class Effect(StrEnum):
+    """What happens to a change. A proposed one waits until a person decides about it."""
+
     ALLOW = "allow"
+    PROPOSE = "propose"
     REFUSE = "refuse"
 
 
@@ -94,6 +97,10 @@ class Decision(NamedTuple):
     @property
     def is_refusal(self) -> bool:
         return self.rule is not None and self.rule.effect is Effect.REFUSE
+
+    @property
+    def is_proposal(self) -> bool:
+        return self.rule is not None and self.rule.effect is Effect.PROPOSE
 
 
 class PathRules:

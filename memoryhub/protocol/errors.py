@@ -27,3 +27,7 @@ class PreconditionFailed(ToolError):
 
 class RefusedByRule(ToolError):
     """A path rule of the store refuses the change to this agent."""
+
+
+class ProposedByRule(RefusedByRule):
+    """A path rule holds the change back. It is stored as a proposal, which a person decides about."""

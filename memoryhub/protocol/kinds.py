@@ -18,6 +18,7 @@ class Kind(StrEnum):
     ARCHIVED = "archived"
     HELD = "held"
     RULE = "path_rule"
+    PROPOSED = "proposed"
     PRECONDITION = "precondition_failed"
     OTHER = "other"
 
@@ -46,6 +47,9 @@ _BEGINNINGS = (
     ("Error: this memory store would have ", Kind.LIMIT),
     ("Error: too many memories for the path rules", Kind.LIMIT),
     ("Error: A path rule ", Kind.RULE),
+    ("Not written: this change is now ", Kind.PROPOSED),
+    ("Error: too many proposals ", Kind.LIMIT),
+    ("Error: too many changes for one proposal", Kind.LIMIT),
     ("Error: line ", Kind.SENSITIVE),
     ("Error: this path would hold ", Kind.SENSITIVE),
     ("Error: this memory store is archived", Kind.ARCHIVED),

@@ -247,6 +247,25 @@ def refused_by_rule(path: str, verb: str, reason: str) -> str:
     return f"Error: {BY_RULE}{verb} {ROOT}{path}" + (f": {reason}" if reason else "")
 
 
+PROPOSED = "Not written: this change is now part of proposal #"
+"""How the answer to a change begins that waits for a person."""
+
+
+def proposed(number: int) -> str:
+    """Return the answer to a change that a path rule holds back until a person decides about it."""
+    return f"{PROPOSED}{number}. It is not visible yet. A reviewer decides about it, so do not repeat the change."
+
+
+def too_many_proposals(count: int) -> str:
+    return f"Error: too many proposals wait for a reviewer of this memory store: {count:,}. Try again later."
+
+
+def too_many_proposed_changes(count: int, most: int) -> str:
+    return (
+        f"Error: too many changes for one proposal: {count:,}; {most} are the most. Use another session for the rest."
+    )
+
+
 def too_many_for_rules(count: int) -> str:
     """Return the error for a change of so many memories that to check the path rules would take too long."""
     return f"Error: too many memories for the path rules of this memory store: {count:,}. Change fewer at once."

@@ -103,6 +103,18 @@ _ALL = (
     Command("restore_moment", did=_("restored to a moment")),
     Command("undo", also={"reverted": "review.reverted", "flagged": "review.flagged"}, did=_("undid")),
     Command("download", _("downloaded %(path)s"), did=_("downloaded")),
+    # Proposals
+    Command(
+        "merge_proposal",
+        several=lambda n: ngettext(
+            "merged %(count)s memory of proposal #%(number)s by %(agent)s",
+            "merged %(count)s memories of proposal #%(number)s by %(agent)s", n,
+        ),
+        counts="merged", did=_("merged a proposal"),
+    ),
+    Command(
+        "refuse_proposal", _("refused proposal #%(number)s by %(agent)s"), did=_("refused a proposal")
+    ),
     # Review
     Command(
         "approve", _("approved a version of %(path)s"),

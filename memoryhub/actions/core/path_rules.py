@@ -14,16 +14,18 @@ WORDS = {Verb.CREATE: "create", Verb.EDIT: "change", Verb.DELETE: "delete", Verb
 """The words that an agent reads."""
 
 
-def require(store: Tree, verb: Verb, paths: Sequence[str]) -> None:
-    """Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the acting agent.
+def require(store: Tree, verb: Verb, paths: Sequence[str]) -> bool:
+    """Return whether the change must wait for a person, because a rule lets the acting agent only propose it.
 
-    Raise ToolError if there are too many paths for these rules.
+    Raise RefusedByRule for the first path at which a rule of the store refuses the verb to the agent, and ToolError if
+    there are too many paths for these rules.
     """
     actor = store.act.actor
     if store.path_rules == NO_RULES or actor.kind != ActorKind.KEY:
-        return
+        return False
     rules, doer = path_rules.of_text(store.path_rules), Doer(str(actor.id), str(actor.author_id))
     decide = rules.decide if len(paths) == 1 else ManyPaths(rules).decide
+    waits = False
     for path in paths:
         try:
             decision = decide(doer, verb, path)
@@ -31,9 +33,11 @@ def require(store: Tree, verb: Verb, paths: Sequence[str]) -> None:
             raise ToolError(results.too_many_for_rules(len(paths))) from None
         if decision.rule is not None and decision.is_refusal:
             raise RefusedByRule(results.refused_by_rule(path, WORDS[verb], decision.rule.reason))
+        waits = waits or decision.is_proposal
+    return waits
 
 
-def require_may_move(store: Tree, moves: Sequence[tuple[str, str]]) -> None:
-    """Raise RefusedByRule if a rule refuses one of the moves (path, new path) to the acting agent."""
-    require(store, Verb.RENAME, [path for path, _ in moves])
-    require(store, Verb.CREATE, [path for _, path in moves])
+def require_may_move(store: Tree, moves: Sequence[tuple[str, str]]) -> bool:
+    """Return whether the moves (path, new path) must wait for a person. Raise RefusedByRule if a rule refuses one."""
+    leaving = require(store, Verb.RENAME, [path for path, _ in moves])
+    return require(store, Verb.CREATE, [path for _, path in moves]) or leaving

@@ -99,6 +99,11 @@ class Change:
     choices: tuple[Choice, ...] = (Choice.APPLY, Choice.KEEP)
 
     @property
+    def is_new(self) -> bool:
+        """Return whether there is no such memory yet; `memory` then is only a name in the plan."""
+        return not self.number
+
+    @property
     def kind(self) -> str:
         """Return `created`, `deleted`, `moved`, `modified` or `moved_modified`."""
         if not self.now.is_there:

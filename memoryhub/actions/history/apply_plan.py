@@ -19,7 +19,7 @@ from memoryhub.actions.core.plans import (
 )
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
-from memoryhub.actions.findings.findings import Kept
+from memoryhub.actions.findings.findings import Kept, ScreenedPath
 from memoryhub.actions.history import undone
 from memoryhub.actions.history.restore import restore_plan
 from memoryhub.actions.history.undo_plan import entry_versions, session_versions, undo_plan
@@ -64,8 +64,8 @@ def restore(
     Raises PlanChanged (nothing was done), TooMuch, and ToolError, for example if a choice is missing.
     """
     with tree.locked(store_id, act) as store:
-        plan = _as_shown(restore_plan(store_id, seq, path=path, memory=memory), digest)
-        kept = _apply(store, plan, choices)
+        plan = as_shown(restore_plan(store_id, seq, path=path, memory=memory), digest)
+        kept = apply(store, plan, choices)
         told = {"seq": seq, "path": path, "memory": memory, "kept": named_ids(kept)}
         return _commit(store, "restore_moment", told, path)
 
@@ -115,7 +115,7 @@ def carry_out(
     The versions `emptied`, of which the plan leaves nothing, become reverted too if they awaited review. The entry
     names `memory`, if it is given, and its new version; else the only memory that gets a version.
     """
-    kept = _apply(store, _as_shown(plan, digest), choices)
+    kept = apply(store, as_shown(plan, digest), choices)
     meant = undone.consequences(store.store, versions, kept)
     reverted = _awaiting(store.store, meant.versions, kept)
     settled = _awaiting(store.store, {*emptied, *_dropped(plan, choices)} - meant.versions, kept)
@@ -137,7 +137,8 @@ def carry_out(
     return replace(done, flagged=len(flags["flagged"]))
 
 
-def _as_shown(plan: Plan, digest: str) -> Plan:
+def as_shown(plan: Plan, digest: str) -> Plan:
+    """Return the plan if it has this digest; else raise PlanChanged."""
     if plan.digest != digest:
         raise PlanChanged(plan)
     return plan
@@ -179,8 +180,8 @@ def _commit(store: Tree, command: str, told: Mapping[str, object], path: str | N
 # ------------------------------------------------------------------------------------------------ applying
 
 
-def _apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
-    """Apply the choices. Return the ids of the memories for which the choice is KEEP."""
+def apply(store: Tree, plan: Plan, choices: Mapping[str, Choice]) -> list[str]:
+    """Apply the choices in a locked store. Return the ids of the memories for which the choice is KEEP."""
     tree.require_active(store)
     chosen = [(change, _choice(change, choices)) for change in plan.changes]
     wanted = [(change, change.chosen(choice)) for change, choice in chosen if choice != Choice.KEEP]
@@ -254,11 +255,22 @@ def _place(store: Tree, change: Change, state: State) -> None:
         raise ToolError(results.cannot_create(path, above))
     if tree.is_taken(store, path):
         raise ToolError(results.already_exists(path))
-    place, kept = findings.screen_path(store, path), _kept(store, change, state)
+    place = findings.screen_path(store, path)
+    if change.is_new:
+        _create(store, path, state.content or "", place)
+        return
+    kept = _kept(store, change, state)
     tree.check_limits(store, path, old_size=None, new_size=kept.size)
     operation = Operation.MODIFIED if change.now.is_there else Operation.CREATED
     tree.put(store, _stored(change), operation, path, kept.text, kept.size, kept.sha256)
     findings.note(store, change.memory, store.made[-1].id, kept.screened, place)
+
+
+def _create(store: Tree, path: str, content: str, place: ScreenedPath) -> None:
+    screened = findings.screen(store, path, None, content)
+    tree.check_limits(store, path, old_size=None, new_size=len(screened.text.encode()))
+    memory = tree.add_memory(store, path, screened.text)
+    findings.note(store, memory, store.made[-1].id, screened, place)
 
 
 def _kept(store: Tree, change: Change, state: State) -> Kept:

@@ -1,14 +1,15 @@
 """The six commands on a locked memory tree.
 
-Each one reads and checks first; if it raises ToolError, it has written nothing.
+Each one reads and checks first; if it raises ToolError, it has changed no memory.
 """
 
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from memoryhub.actions.core import holds, path_rules, sql, tree
+from memoryhub.actions.core import holds, path_rules, proposing, sql, tree
 from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.proposing import Wanted
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened
@@ -55,15 +56,17 @@ def create(store: Tree, command: Create) -> Record:
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
-        path_rules.require(store, Verb.EDIT, [command.path])
+        waits = path_rules.require(store, Verb.EDIT, [command.path])
         screened = findings.screen(store, command.path, memory.content, command.file_text)
-        return _changed(store, command.name, memory, screened, results.created(command.path))
+        return _changed(store, command.name, memory, screened, results.created(command.path), waits=waits)
     if memory or sql.one(sql.DIRECTORY_AT, store.store, command.path):
         raise ToolError(results.already_exists(command.path))
     require_place(store, command.path, results.cannot_create)
-    path_rules.require(store, Verb.CREATE, [command.path])
+    waits = path_rules.require(store, Verb.CREATE, [command.path])
     place = findings.screen_path(store, command.path)
     screened = findings.screen(store, command.path, None, command.file_text)
+    if waits:
+        proposing.propose(store, [Wanted(None, command.path, screened.text)])
     tree.check_limits(store, command.path, old_size=None, new_size=len(screened.text.encode()))
     memory_id = tree.add_memory(store, command.path, screened.text)
     findings.note(store, memory_id, store.made[-1].id, screened, place)
@@ -82,13 +85,13 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
     """Replace one passage. The answer can be rendered again from the new version, unless something was masked."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
-    path_rules.require(store, Verb.EDIT, [command.path])
+    waits = path_rules.require(store, Verb.EDIT, [command.path])
     edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
     start = memory.content.find(command.old_str)
     written = (start, start + len(command.new_str))
     screened = findings.screen(store, command.path, memory.content, edit.text, written=written)
     answer = rendering.edited_again(screened.text, edit.first, edit.last)
-    record = _changed(store, command.name, memory, screened, answer)
+    record = _changed(store, command.name, memory, screened, answer, waits=waits)
     if screened.masked:
         return record
     return Record(
@@ -108,10 +111,10 @@ def insert(store: Tree, command: Insert) -> Record:
     """Insert lines after a line of a memory."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.does_not_exist)
-    path_rules.require(store, Verb.EDIT, [command.path])
+    waits = path_rules.require(store, Verb.EDIT, [command.path])
     content = text.insert(command.path, memory.content, command.insert_line, command.insert_text)
     screened = findings.screen(store, command.path, memory.content, content)
-    return _changed(store, command.name, memory, screened, results.edited(command.path))
+    return _changed(store, command.name, memory, screened, results.edited(command.path), waits=waits)
 
 
 def delete(store: Tree, command: Delete) -> Record:
@@ -122,8 +125,10 @@ def delete(store: Tree, command: Delete) -> Record:
     memories = [memory] if memory else tree.memories_under(store, command.path)
     if not memories:
         raise ToolError(results.does_not_exist(command.path))
-    path_rules.require(store, Verb.DELETE, [memory.path for memory in memories])
+    waits = path_rules.require(store, Verb.DELETE, [memory.path for memory in memories])
     holds.require_free(store, [(memory.id, memory.path) for memory in memories])
+    if waits:
+        proposing.propose(store, [Wanted(memory, memory.path, deletes=True) for memory in memories])
     tree.delete_memories(store, command.path, memories)
     return _of_many(store, "delete", memories, results.deleted(command.path), command.path)
 
@@ -144,10 +149,14 @@ def rename(store: Tree, command: Rename) -> Record:
         raise ToolError(results.inside_itself(old, new))
     require_place(store, new, lambda path, above: results.cannot_rename(old, path, above))
     moved = [memory] if memory else tree.memories_under(store, old)
-    path_rules.require_may_move(store, [(one.path, new + one.path[len(old) :]) for one in moved])
+    moves = [(one.path, new + one.path[len(old) :]) for one in moved]
+    waits = path_rules.require_may_move(store, moves)
     holds.require_may_move(store, [(old, new)])
     place = findings.screen_path(store, new)
     tree.check_versions(store, moved)
+    if waits:
+        wanted = zip(moved, moves, strict=True)
+        proposing.propose(store, [Wanted(one, path, new_path=new_path) for one, (path, new_path) in wanted])
     if memory:
         tree.move_memory(store, memory, new)
     else:
@@ -203,8 +212,15 @@ def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
     return version
 
 
-def _changed(store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str) -> Record:
-    """Give a memory a new text, unless it has that text already; return the record, which names the newest version."""
+def _changed(
+    store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str, *, waits: bool
+) -> Record:
+    """Give a memory a new text, unless it has that text already; return the record, which names the newest version.
+
+    A change that `waits` is proposed instead.
+    """
+    if waits and screened.text != memory.content:
+        proposing.propose(store, [Wanted(memory, memory.path, screened.text)])
     version = write(store, memory, screened)
     return Record(
         command,

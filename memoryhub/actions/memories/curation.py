@@ -5,9 +5,11 @@ someone else has changed the memory.
 """
 
 from dataclasses import dataclass
+from typing import NoReturn
 
-from memoryhub.actions.core import audit, path_rules, tree
+from memoryhub.actions.core import audit, path_rules, proposing, tree
 from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.proposing import Wanted
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Kept
@@ -180,7 +182,8 @@ def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
 def _restore_live(store: Tree, memory: StoredMemory, version: MemoryVersion) -> str:
     if memory.sha256 == version.sha256:
         return memory.head
-    path_rules.require(store, Verb.EDIT, [memory.path])
+    if path_rules.require(store, Verb.EDIT, [memory.path]):
+        _propose(store, memory, memory.path, memory.content, version)
     kept = _as_kept(store, memory, memory.path, memory.content, version)
     tree.check_limits(store, memory.path, old_size=memory.size, new_size=kept.size, versions=memory.kept)
     head = tree.restore_text(store, memory, kept.text, kept.size, kept.sha256)
@@ -195,13 +198,20 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
     if tree.is_taken(store, path):
         raise ToolError(results.already_exists(path))
     commands.require_place(store, path, results.cannot_create)
-    path_rules.require(store, Verb.CREATE, [path])
+    waits = path_rules.require(store, Verb.CREATE, [path])
     place = findings.screen_path(store, path)
+    if waits:
+        _propose(store, memory, path, None, version)
     kept = _as_kept(store, memory, path, None, version)
     tree.check_limits(store, path, old_size=None, new_size=kept.size, versions=memory.kept)
     head = tree.restore_memory(store, memory, path, kept.text, kept.size, kept.sha256)
     findings.note(store, memory.id, head, kept.screened, place)
     return head
+
+
+def _propose(store: Tree, memory: StoredMemory, path: str, old: str | None, version: MemoryVersion) -> NoReturn:
+    screened = findings.screen(store, path, old, version.content or "")
+    proposing.propose(store, [Wanted(memory, path, screened.text)])
 
 
 def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, version: MemoryVersion) -> Kept:

@@ -23,6 +23,8 @@ from memoryhub.models import (
     MemoryStore,
     MemoryText,
     MemoryVersion,
+    Proposal,
+    ProposedChange,
     Review,
     RunItem,
     Webhook,
@@ -37,6 +39,7 @@ PIECE = 500
 
 HEAVY: tuple[tuple[type[models.Model], str], ...] = (
     (ImportItem, "job__store"), (RunItem, "run__store"), (Review, "store"), (Finding, "store"),
+    (ProposedChange, "store"), (Proposal, "store"),
     (MemoryVersion, "store"), (MemoryText, "store"), (Memory, "store"), (Directory, "store"),
     (IdempotentCall, "store"), (Activity, "store"), (Growth, "store"),
 )  # fmt: skip

@@ -1,0 +1,126 @@
+"""Proposing: a change that a path rule holds back is stored for a person, and the tree stays as it is."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn
+
+from django.db.models import Max
+
+from memoryhub import ids
+from memoryhub.actions.core import tree
+from memoryhub.actions.core.tree import StoredMemory, Tree
+from memoryhub.models import Proposal, ProposalState, ProposedChange
+from memoryhub.protocol import results
+from memoryhub.protocol.errors import ProposedByRule, ToolError
+
+MOST_OPEN = 1_000
+"""The most open proposals of a store."""
+MOST_CHANGES = 100
+"""The most changes of one proposal."""
+
+
+class Wanted(NamedTuple):
+    """What an agent wants for one memory (None: for a memory that does not exist yet).
+
+    None as `content` keeps the text, None as `new_path` the path.
+    """
+
+    memory: StoredMemory | None
+    path: str
+    content: str | None = None
+    new_path: str | None = None
+    deletes: bool = False
+
+
+def propose(store: Tree, changes: Sequence[Wanted]) -> NoReturn:
+    """Add changes to the open proposal of the acting agent's session, or to a new one, and raise ProposedByRule.
+
+    The entry of the call seals the rows. Raises ToolError, and stores nothing, if a change could not be made now
+    either, or if too much is proposed already.
+    """
+    for change in changes:
+        _require_possible(store, change)
+    proposal = _open(store)
+    before = list(ProposedChange.objects.of_proposal(proposal)) if proposal else []
+    new = [change for change in changes if not any(_is_same(change, earlier) for earlier in before)]
+    if len(before) + len(new) > MOST_CHANGES:
+        raise ToolError(results.too_many_proposed_changes(len(before) + len(new), MOST_CHANGES))
+    if proposal is None:
+        proposal = _opened(store)
+    elif new:
+        proposal.changed_at = store.at
+        proposal.save(update_fields=["changed_at"])
+    for number, change in enumerate(new, len(before) + 1):
+        _row(store, proposal, number, change).save(force_insert=True)
+    raise ProposedByRule(results.proposed(proposal.number))
+
+
+def _require_possible(store: Tree, change: Wanted) -> None:
+    """Raise ToolError where a hold or a limit would refuse the change."""
+    if change.memory is not None:
+        tree.require_not_frozen(store, change.memory)
+    if change.content is not None:
+        old = change.memory
+        tree.check_limits(
+            store,
+            change.path,
+            old_size=old.size if old else None,
+            new_size=len(change.content.encode()),
+            versions=old.kept if old else 0,
+        )
+
+
+def _open(store: Tree) -> Proposal | None:
+    """Return the open proposal of the acting session, or of the acting key if it names no session."""
+    actor, session = store.act.actor, store.act.session
+    found = Proposal.objects.of_store(store.store).of_state(ProposalState.OPEN).filter(session=session)
+    found = found.filter(key=actor.id) if session is None else found.filter(agent=actor.author_id)
+    return found.order_by("-number").first()
+
+
+def _opened(store: Tree) -> Proposal:
+    everything = Proposal.objects.of_store(store.store)
+    count = everything.of_state(ProposalState.OPEN).count()
+    if count >= MOST_OPEN:
+        raise ToolError(results.too_many_proposals(count))
+    number = (everything.aggregate(newest=Max("number"))["newest"] or 0) + 1
+    actor = store.act.actor
+    return Proposal.objects.create(
+        id=ids.new_id(ids.PROPOSAL, store.at),
+        store_id=store.store,
+        number=number,
+        key=str(actor.id),
+        agent=str(actor.author_id),
+        session=store.act.session,
+        opened_at=store.at,
+        changed_at=store.at,
+    )
+
+
+def _is_same(change: Wanted, earlier: ProposedChange) -> bool:
+    memory = change.memory
+    wanted = (memory and memory.id, memory and memory.head, *change[1:])
+    return wanted == (
+        earlier.memory,
+        earlier.base,
+        earlier.path,
+        earlier.content,
+        earlier.new_path,
+        earlier.deletes,
+    )
+
+
+def _row(store: Tree, proposal: Proposal, number: int, change: Wanted) -> ProposedChange:
+    memory = change.memory
+    return ProposedChange(
+        id=ids.new_id(ids.PROPOSED_CHANGE, store.at),
+        store_id=store.store,
+        proposal=proposal.pk,
+        number=number,
+        seq=store.seq,
+        memory=memory.id if memory else None,
+        base=memory.head if memory else None,
+        path=change.path,
+        new_path=change.new_path,
+        content=change.content,
+        deletes=change.deletes,
+    )

@@ -1,0 +1,1 @@
+"""Proposals of agents: what they would change now, and the decision of a person."""

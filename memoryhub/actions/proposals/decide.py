@@ -1,0 +1,81 @@
+"""A person's decision about a proposal: merge it, merge a part of it, or refuse it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memoryhub.actions.core import audit, plans, tree
+from memoryhub.actions.core.audit import Act, Record
+from memoryhub.actions.core.plans import Choice, Plan
+from memoryhub.actions.history import apply_plan
+from memoryhub.actions.proposals.plan import proposal_plan
+from memoryhub.models import Proposal, ProposalState
+
+MERGE, REFUSE = "merge_proposal", "refuse_proposal"
+
+
+class AlreadyDecided(Exception):
+    """Somebody has decided about the proposal meanwhile. `proposal` is its row."""
+
+    def __init__(self, proposal: Proposal) -> None:
+        super().__init__("already decided")
+        self.proposal = proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The entry of the decision, the proposal's new state, and how many versions the merge made."""
+
+    seq: int
+    state: ProposalState
+    versions: int
+
+
+def merge(store_id: str, number: int, choices: Mapping[str, Choice], digest: str, act: Act) -> Decided:
+    """Merge a proposal by the plan with this digest. Memories for which the choice is KEEP stay as they are.
+
+    Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and ToolError if a change cannot be made.
+    """
+    with tree.locked(store_id, act) as store:
+        proposal = _open(store_id, number)
+        plan = apply_plan.as_shown(proposal_plan(proposal), digest)
+        refused = apply_plan.apply(store, plan, choices)
+        merged = [change for change in plan.changes if change.memory not in refused]
+        state = _state_after(plan, len(merged))
+        told = {
+            "proposal": proposal.pk,
+            "number": number,
+            "agent": proposal.agent,
+            "merged": plans.named_ids([change.memory for change in merged]),
+            "refused": plans.named_ids(refused),
+        }
+        command = REFUSE if state == ProposalState.REFUSED else MERGE
+        _close(proposal, state, store.seq, act)
+        record = Record(command, versions=tuple(store.made), input=audit.to_json(told))
+        return Decided(tree.commit(store, record), state, len(store.made))
+
+
+def refuse(store_id: str, number: int, act: Act) -> Decided:
+    """Refuse a proposal as a whole. The note of the act is the reason. Raises AlreadyDecided, Proposal.DoesNotExist."""
+    with tree.locked(store_id, act) as store:
+        proposal = _open(store_id, number)
+        _close(proposal, ProposalState.REFUSED, store.seq, store.act)
+        told = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
+        return Decided(tree.commit(store, Record(REFUSE, input=audit.to_json(told))), ProposalState.REFUSED, 0)
+
+
+def _open(store_id: str, number: int) -> Proposal:
+    proposal = Proposal.objects.of_store(store_id).get(number=number)
+    if not proposal.is_open:
+        raise AlreadyDecided(proposal)
+    return proposal
+
+
+def _state_after(plan: Plan, merged: int) -> ProposalState:
+    if merged == len(plan.changes):
+        return ProposalState.MERGED
+    return ProposalState.PARTLY_MERGED if merged else ProposalState.REFUSED
+
+
+def _close(proposal: Proposal, state: ProposalState, seq: int, act: Act) -> None:
+    proposal.state, proposal.seq, proposal.decided_at, proposal.reason = state, seq, act.at, act.note or ""
+    proposal.save(update_fields=["state", "seq", "decided_at", "reason"])

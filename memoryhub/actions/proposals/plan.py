@@ -1,0 +1,117 @@
+"""Plans of proposals: what the proposed changes would make of the memories as they are now."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from memoryhub.actions.core import plans
+from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State
+from memoryhub.actions.core.snapshot import snapshot
+from memoryhub.models import Memory, MemoryVersion, Proposal, ProposedChange
+from memoryhub.models.memories import MemoryVersionQuerySet
+from memoryhub.text.matching import Work
+from memoryhub.text.proposed import Wish, joined, onto
+
+PLAN_WORK = 5_000_000
+"""The most work for all merges of one plan, in units of matching.Work."""
+
+_OVER = (Choice.KEEP, Choice.BEFORE)
+
+
+def proposal_plan(proposal: Proposal) -> Plan:
+    """Return the plan that merges a proposal into the memories as they are now.
+
+    For a conflict, BEFORE is the state in which the proposed lines take the place of newer ones. Changes that the
+    memories already have are left out.
+    """
+    with snapshot():
+        changes = list(ProposedChange.objects.of_proposal(proposal))
+        return plans.made(proposal.store_id, _changes(proposal.store_id, changes))
+
+
+def by_memory(changes: Iterable[ProposedChange]) -> dict[str, list[ProposedChange]]:
+    """Return the changes of each memory, by the name that the memory has in the plan.
+
+    That name is the memory's id, or for a memory that does not exist yet the id of the first change at its path.
+    """
+    found: dict[str, list[ProposedChange]] = {}
+    new: dict[str, str] = {}
+    for change in changes:
+        name = change.memory or new.setdefault(change.path, change.pk)
+        found.setdefault(name, []).append(change)
+    return found
+
+
+def _changes(store_id: str, proposed: Sequence[ProposedChange]) -> Iterator[Change]:
+    work = Work(PLAN_WORK)
+    groups = by_memory(proposed)
+    known = {change.memory for change in proposed if change.memory}
+    memories = {memory.pk: memory for memory in Memory.objects.among(store_id, known).select_related("text")}
+    bases = _texts(MemoryVersion.objects.among(store_id, {change.base for change in proposed if change.base}))
+    for name, steps in groups.items():
+        memory = memories.get(name)
+        if steps[0].memory is None:
+            yield _created(name, steps[-1])
+        elif memory is None:
+            yield Change(name, "", 1, NOWHERE, NOWHERE, problem=Problem.REDACTED, choices=(Choice.KEEP,))
+        else:
+            yield _changed(memory, steps, bases, work)
+
+
+def _texts(versions: MemoryVersionQuerySet) -> dict[str, str]:
+    """Return {id: text} of versions. Redacted versions are left out; the text of a deletion is empty."""
+    found = versions.select_related("text").filter(redacted_at=None)
+    return {version.pk: version.content or "" for version in found}
+
+
+def _created(name: str, last: ProposedChange) -> Change:
+    return Change(name, "", 0, NOWHERE, _state(last.path, last.content or ""))
+
+
+def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str, str], work: Work) -> Change:
+    now, last = plans.of_memory(memory), steps[-1]
+    is_newest = last.base == memory.head_id
+    if last.deletes:
+        wanted, problem = NOWHERE, Problem.NONE if is_newest or not now.is_there else Problem.CONFLICT
+        return _of(memory, now, wanted, problem, over=NOWHERE)
+    path, moved = _place(now, steps)
+    problem = Problem.NONE if now.is_there or is_newest else Problem.CONFLICT
+    problem = Problem.CONFLICT if moved else problem
+    wishes = [Wish(bases[step.base], step.content) for step in steps if step.content is not None and step.base in bases]
+    if not wishes:
+        return _without_text(memory, now, steps, path, problem)
+    merge = onto(str(memory.text.content) if now.is_there else "", joined(wishes, work), work)
+    if not now.is_there:
+        text = wishes[-1].wanted
+        return _of(memory, now, _state(path, text), problem, over=_state(path, text))
+    over = _state(path, merge.settled(lambda conflict: conflict.theirs))
+    wanted = now if not merge.is_clean else _state(path, merge.text)
+    return _of(memory, now, wanted, problem if merge.is_clean else Problem.CONFLICT, over=over)
+
+
+def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
+    """Return the path that the memory would get, and whether somebody else has moved it meanwhile."""
+    moves = [step for step in steps if step.new_path is not None]
+    if moves:
+        return str(moves[-1].new_path), now.path not in (moves[-1].path, moves[-1].new_path)
+    return str(now.path or steps[-1].path), False
+
+
+def _without_text(memory: Memory, now: State, steps: Sequence[ProposedChange], path: str, problem: Problem) -> Change:
+    """Return the change of a memory that only moves, or of which a needed text no longer exists."""
+    if any(step.content is not None for step in steps) or not now.is_there:
+        return Change(
+            memory.pk, memory.head_id, memory.version_count, now, now, problem=Problem.REDACTED, choices=(Choice.KEEP,)
+        )
+    moved = State(path, now.text, now.size, now.sha256)
+    return _of(memory, now, moved, problem, over=moved)
+
+
+def _of(memory: Memory, now: State, wanted: State, problem: Problem, *, over: State) -> Change:
+    if not problem:
+        return Change(memory.pk, memory.head_id, memory.version_count, now, wanted)
+    return Change(memory.pk, memory.head_id, memory.version_count, now, now, over, problem=problem, choices=_OVER)
+
+
+def _state(path: str, content: str) -> State:
+    encoded = content.encode()
+    return State(path, None, len(encoded), hashlib.sha256(encoded).hexdigest(), content)

@@ -1,0 +1,100 @@
+"""Proposals: changes by agents that a path rule has held back until a person decides about them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from memoryhub.models.fields import IdField, PathField
+from memoryhub.models.rows import RowOfStore
+from memoryhub.models.sealed import Sealed, SealedQuerySet
+from memoryhub.models.stores import MemoryStore
+
+
+class ProposalState(models.TextChoices):
+    OPEN = "open", _("Open")
+    MERGED = "merged", _("Merged")
+    PARTLY_MERGED = "partly_merged", _("Partly merged")
+    REFUSED = "refused", _("Refused")
+
+
+class ProposalQuerySet(SealedQuerySet["Proposal"]):
+    def of_store(self, store_id: str) -> ProposalQuerySet:
+        return self.filter(store_id=store_id)
+
+    def of_state(self, state: ProposalState) -> ProposalQuerySet:
+        return self.filter(state=state)
+
+
+class Proposal(Sealed, RowOfStore):
+    """Changes that one agent proposed in one session. While it is open, further changes of the session join it.
+
+    `number` counts the proposals of the store. `key` and `agent` are ids. `seq` is the entry of the decision, `reason`
+    what the person wrote with it.
+    """
+
+    HOME: ClassVar = "store_id"
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="proposals")
+    number = models.BigIntegerField()
+    state = models.CharField(max_length=13, choices=ProposalState.choices, default=ProposalState.OPEN)
+    key = IdField()
+    agent = IdField()
+    session = IdField(null=True)
+    opened_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True)
+    seq = models.BigIntegerField(null=True)
+    reason = models.TextField(default="", blank=True)
+
+    objects = ProposalQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["store", "number"], name="proposal_number")]
+        indexes = [models.Index(fields=["store", "state", "number"], name="proposal_of_state")]
+
+    def __str__(self) -> str:
+        return f"#{self.number}"
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.state == ProposalState.OPEN)
+
+
+class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
+    def of_proposal(self, proposal: Proposal) -> ProposedChangeQuerySet:
+        """Return the changes of a proposal in the order in which the agent made them."""
+        return self.filter(store_id=proposal.store_id, proposal=proposal.pk).order_by("number")
+
+
+class ProposedChange(Sealed, RowOfStore):
+    """What one call would have done to one memory. `seq` is the entry of the call.
+
+    `memory` and its newest version then, `base`, are null for a memory that does not exist yet. `content` is the whole
+    text that the memory would have (null: the text stays), `new_path` the path to which it would move (null: none).
+    """
+
+    HOME: ClassVar = "store_id"
+
+    id = IdField(primary_key=True)
+    store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="+")
+    proposal = IdField()
+    number = models.BigIntegerField()
+    seq = models.BigIntegerField()
+    memory = IdField(null=True)
+    base = IdField(null=True)
+    path = PathField()
+    new_path = PathField(null=True)
+    content = models.TextField(null=True)
+    deletes = models.BooleanField(default=False)
+
+    objects = ProposedChangeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["store", "proposal", "number"], name="proposed_change_number")]
+
+    def __str__(self) -> str:
+        return str(self.path)
