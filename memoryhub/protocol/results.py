@@ -251,9 +251,13 @@ PROPOSED = "Not written: this change is now part of proposal #"
 """How the answer to a change begins that waits for a person."""
 
 
-def proposed(number: int) -> str:
-    """Return the answer to a change that a path rule holds back until a person decides about it."""
-    return f"{PROPOSED}{number}. It is not visible yet. A reviewer decides about it, so do not repeat the change."
+def proposed(number: int, reason: str) -> str:
+    """Return the answer to a change that a path rule holds back until a person decides about it.
+
+    `reason` is a person's text on one line, or empty.
+    """
+    told = f"{PROPOSED}{number}. It is not visible yet. A reviewer decides about it, so do not repeat the change."
+    return f"{told} {reason}" if reason else told
 
 
 def too_many_proposals(count: int) -> str:
@@ -261,9 +265,7 @@ def too_many_proposals(count: int) -> str:
 
 
 def too_many_proposed_changes(count: int, most: int) -> str:
-    return (
-        f"Error: too many changes for one proposal: {count:,}; {most} are the most. Use another session for the rest."
-    )
+    return f"Error: too many changes for one proposal: {count:,}; {most} are the most. Make a smaller change."
 
 
 def too_many_for_rules(count: int) -> str:

@@ -9,6 +9,7 @@ from memoryhub import ids
 from memoryhub.actions.core import tree
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.models import Proposal, ProposalState, ProposedChange
+from memoryhub.path_rules import PathRule
 from memoryhub.protocol import results
 from memoryhub.protocol.errors import ProposedByRule, ToolError
 
@@ -31,11 +32,11 @@ class Wanted(NamedTuple):
     deletes: bool = False
 
 
-def propose(store: Tree, changes: Sequence[Wanted]) -> NoReturn:
-    """Add changes to the open proposal of the acting agent's session, or to a new one, and raise ProposedByRule.
+def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
+    """Add changes that a rule holds back to the open proposal of the agent's session, or to a new one.
 
-    The entry of the call seals the rows. Raises ToolError, and stores nothing, if a change could not be made now
-    either, or if too much is proposed already.
+    Then raise ProposedByRule; the entry of the call seals the rows. Raise ToolError, and store nothing, if a hold or a
+    limit forbids a change, or if too much is proposed already.
     """
     for change in changes:
         _require_possible(store, change)
@@ -51,7 +52,7 @@ def propose(store: Tree, changes: Sequence[Wanted]) -> NoReturn:
         proposal.save(update_fields=["changed_at"])
     for number, change in enumerate(new, len(before) + 1):
         _row(store, proposal, number, change).save(force_insert=True)
-    raise ProposedByRule(results.proposed(proposal.number))
+    raise ProposedByRule(results.proposed(proposal.number, rule.reason))
 
 
 def _require_possible(store: Tree, change: Wanted) -> None:

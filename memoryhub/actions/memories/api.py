@@ -21,7 +21,7 @@ from memoryhub.actions.memories import input_masking
 from memoryhub.actions.memories.api_requests import Asked, on_store
 from memoryhub.chain import moment
 from memoryhub.models import Memory
-from memoryhub.path_rules import Verb
+from memoryhub.path_rules import PathRule, Verb
 from memoryhub.protocol import paths, rendering, results, text
 from memoryhub.protocol.errors import PathConflict, PreconditionFailed, ToolError
 
@@ -193,11 +193,11 @@ def _find(store: Tree, memory_id: str) -> tuple[StoredMemory, MemoryTold]:
 def _create(store: Tree, path: str, content: str) -> tuple[MemoryTold, Record]:
     tree.require_active(store)
     require_free_path(store, path, results.already_exists(path), lambda above: results.cannot_create(path, above))
-    waits = path_rules.require(store, Verb.CREATE, [path])
+    rule = path_rules.require(store, Verb.CREATE, [path])
     place = findings.screen_path(store, path)
     screened = findings.screen(store, path, None, content)
-    if waits:
-        proposing.propose(store, [Wanted(None, path, screened.text)])
+    if rule:
+        proposing.propose(store, rule, [Wanted(None, path, screened.text)])
     encoded = screened.text.encode()
     tree.check_limits(store, path, old_size=None, new_size=len(encoded))
     memory_id = tree.add_memory(store, path, screened.text)
@@ -229,17 +229,18 @@ def _changed(
     path = memory.path if change.path is None else change.path
     if change.expected not in (None, memory.sha256) and not _is_so(store, memory, path, change.content):
         raise PreconditionFailed(results.precondition_failed(memory.path))
-    place, waits = findings.ScreenedPath(path), False
+    place = findings.ScreenedPath(path)
+    rule = None
     if path != memory.path:
-        waits = _require_may_move(store, memory, path)
+        rule = _require_may_move(store, memory, path)
         place = findings.screen_path(store, path)
     screened = _screened(store, memory, path, change.content)
     if path == memory.path and screened.text == memory.content:
         return told, record._replace(new_path=None, version=memory.head)
     if screened.text != memory.content:
-        waits = path_rules.require(store, Verb.EDIT, [memory.path]) or waits
-    if waits:
-        _propose(store, memory, path, screened)
+        rule = path_rules.require(store, Verb.EDIT, [memory.path]) or rule
+    if rule:
+        _propose(store, rule, memory, path, screened)
     version, size, sha256 = _write(store, memory, path, screened)
     findings.note(store, memory.id, version, screened, place)
     made = told._replace(
@@ -265,9 +266,9 @@ def _screened(store: Tree, memory: StoredMemory, path: str, content: str | None)
     return findings.screen(store, path, memory.content, content)
 
 
-def _propose(store: Tree, memory: StoredMemory, path: str, screened: Screened) -> NoReturn:
+def _propose(store: Tree, rule: PathRule, memory: StoredMemory, path: str, screened: Screened) -> NoReturn:
     content = screened.text if screened.text != memory.content else None
-    proposing.propose(store, [Wanted(memory, memory.path, content, path if path != memory.path else None)])
+    proposing.propose(store, rule, [Wanted(memory, memory.path, content, path if path != memory.path else None)])
 
 
 def _write(store: Tree, memory: StoredMemory, path: str, screened: Screened) -> tuple[str, int, str]:
@@ -285,15 +286,15 @@ def _write(store: Tree, memory: StoredMemory, path: str, screened: Screened) -> 
     return store.made[-1].id, len(encoded), hashlib.sha256(encoded).hexdigest()
 
 
-def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> bool:
-    """Return whether the move must wait for a person. Raise ToolError if it cannot be made."""
+def _require_may_move(store: Tree, memory: StoredMemory, path: str) -> PathRule | None:
+    """Return the rule by which the move may only be proposed, or None. Raise ToolError if it cannot be made."""
     old = memory.path
     if path.startswith(old + "/"):
         raise PathConflict(results.inside_itself(old, path), old, memory.id)
     require_free_path(store, path, results.destination_exists(path), lambda up: results.cannot_rename(old, path, up))
-    waits = path_rules.require_may_move(store, [(old, path)])
+    rule = path_rules.require_may_move(store, [(old, path)])
     holds.require_may_move(store, [(old, path)])
-    return waits
+    return rule
 
 
 def require_free_path(store: Tree, path: str, taken: str, beneath: Callable[[str], str]) -> None:
@@ -320,10 +321,10 @@ def _delete(store: Tree, memory_id: str, expected: str | None) -> tuple[None, Re
     try:
         if expected not in (None, memory.sha256):
             raise PreconditionFailed(results.precondition_failed(memory.path))
-        waits = path_rules.require(store, Verb.DELETE, [memory.path])
+        rule = path_rules.require(store, Verb.DELETE, [memory.path])
         holds.require_free(store, [(memory.id, memory.path)])
-        if waits:
-            proposing.propose(store, [Wanted(memory, memory.path, deletes=True)])
+        if rule:
+            proposing.propose(store, rule, [Wanted(memory, memory.path, deletes=True)])
     except ToolError as error:
         raise _Refused(record, error) from None
     tree.delete_memories(store, memory.path, [memory])

@@ -13,7 +13,7 @@ from memoryhub.actions.core.proposing import Wanted
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.actions.findings import findings
 from memoryhub.actions.findings.findings import Screened
-from memoryhub.path_rules import Verb
+from memoryhub.path_rules import PathRule, Verb
 from memoryhub.protocol import paths, rendering, results, text
 from memoryhub.protocol.commands import Command, Create, Delete, Insert, Rename, StrReplace, View
 from memoryhub.protocol.errors import ToolError
@@ -56,17 +56,17 @@ def create(store: Tree, command: Create) -> Record:
     tree.require_active(store)
     memory = tree.memory_at(store, command.path)
     if memory and store.overwrite:
-        waits = path_rules.require(store, Verb.EDIT, [command.path])
+        rule = path_rules.require(store, Verb.EDIT, [command.path])
         screened = findings.screen(store, command.path, memory.content, command.file_text)
-        return _changed(store, command.name, memory, screened, results.created(command.path), waits=waits)
+        return _changed(store, command.name, memory, screened, results.created(command.path), rule=rule)
     if memory or sql.one(sql.DIRECTORY_AT, store.store, command.path):
         raise ToolError(results.already_exists(command.path))
     require_place(store, command.path, results.cannot_create)
-    waits = path_rules.require(store, Verb.CREATE, [command.path])
+    rule = path_rules.require(store, Verb.CREATE, [command.path])
     place = findings.screen_path(store, command.path)
     screened = findings.screen(store, command.path, None, command.file_text)
-    if waits:
-        proposing.propose(store, [Wanted(None, command.path, screened.text)])
+    if rule:
+        proposing.propose(store, rule, [Wanted(None, command.path, screened.text)])
     tree.check_limits(store, command.path, old_size=None, new_size=len(screened.text.encode()))
     memory_id = tree.add_memory(store, command.path, screened.text)
     findings.note(store, memory_id, store.made[-1].id, screened, place)
@@ -85,13 +85,13 @@ def str_replace(store: Tree, command: StrReplace) -> Record:
     """Replace one passage. The answer can be rendered again from the new version, unless something was masked."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.path_not_found)
-    waits = path_rules.require(store, Verb.EDIT, [command.path])
+    rule = path_rules.require(store, Verb.EDIT, [command.path])
     edit = text.replace(command.path, memory.content, command.old_str, command.new_str)
     start = memory.content.find(command.old_str)
     written = (start, start + len(command.new_str))
     screened = findings.screen(store, command.path, memory.content, edit.text, written=written)
     answer = rendering.edited_again(screened.text, edit.first, edit.last)
-    record = _changed(store, command.name, memory, screened, answer, waits=waits)
+    record = _changed(store, command.name, memory, screened, answer, rule=rule)
     if screened.masked:
         return record
     return Record(
@@ -111,10 +111,10 @@ def insert(store: Tree, command: Insert) -> Record:
     """Insert lines after a line of a memory."""
     tree.require_active(store)
     memory = _memory(store, command.path, results.does_not_exist)
-    waits = path_rules.require(store, Verb.EDIT, [command.path])
+    rule = path_rules.require(store, Verb.EDIT, [command.path])
     content = text.insert(command.path, memory.content, command.insert_line, command.insert_text)
     screened = findings.screen(store, command.path, memory.content, content)
-    return _changed(store, command.name, memory, screened, results.edited(command.path), waits=waits)
+    return _changed(store, command.name, memory, screened, results.edited(command.path), rule=rule)
 
 
 def delete(store: Tree, command: Delete) -> Record:
@@ -125,10 +125,10 @@ def delete(store: Tree, command: Delete) -> Record:
     memories = [memory] if memory else tree.memories_under(store, command.path)
     if not memories:
         raise ToolError(results.does_not_exist(command.path))
-    waits = path_rules.require(store, Verb.DELETE, [memory.path for memory in memories])
+    rule = path_rules.require(store, Verb.DELETE, [memory.path for memory in memories])
     holds.require_free(store, [(memory.id, memory.path) for memory in memories])
-    if waits:
-        proposing.propose(store, [Wanted(memory, memory.path, deletes=True) for memory in memories])
+    if rule:
+        proposing.propose(store, rule, [Wanted(memory, memory.path, deletes=True) for memory in memories])
     tree.delete_memories(store, command.path, memories)
     return _of_many(store, "delete", memories, results.deleted(command.path), command.path)
 
@@ -150,13 +150,13 @@ def rename(store: Tree, command: Rename) -> Record:
     require_place(store, new, lambda path, above: results.cannot_rename(old, path, above))
     moved = [memory] if memory else tree.memories_under(store, old)
     moves = [(one.path, new + one.path[len(old) :]) for one in moved]
-    waits = path_rules.require_may_move(store, moves)
+    rule = path_rules.require_may_move(store, moves)
     holds.require_may_move(store, [(old, new)])
     place = findings.screen_path(store, new)
     tree.check_versions(store, moved)
-    if waits:
+    if rule:
         wanted = zip(moved, moves, strict=True)
-        proposing.propose(store, [Wanted(one, path, new_path=new_path) for one, (path, new_path) in wanted])
+        proposing.propose(store, rule, [Wanted(one, path, new_path=new_path) for one, (path, new_path) in wanted])
     if memory:
         tree.move_memory(store, memory, new)
     else:
@@ -213,14 +213,14 @@ def write(store: Tree, memory: StoredMemory, screened: Screened) -> str:
 
 
 def _changed(
-    store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str, *, waits: bool
+    store: Tree, command: str, memory: StoredMemory, screened: Screened, answer: str, *, rule: PathRule | None
 ) -> Record:
     """Give a memory a new text, unless it has that text already; return the record, which names the newest version.
 
-    A change that `waits` is proposed instead.
+    With a `rule` that holds the change back, it is proposed instead.
     """
-    if waits and screened.text != memory.content:
-        proposing.propose(store, [Wanted(memory, memory.path, screened.text)])
+    if rule and screened.text != memory.content:
+        proposing.propose(store, rule, [Wanted(memory, memory.path, screened.text)])
     version = write(store, memory, screened)
     return Record(
         command,

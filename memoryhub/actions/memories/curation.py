@@ -17,7 +17,7 @@ from memoryhub.actions.memories import commands
 from memoryhub.actions.review import decisions
 from memoryhub.models import MemoryVersion
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import Verb
+from memoryhub.path_rules import PathRule, Verb
 from memoryhub.protocol import paths, results
 from memoryhub.protocol.commands import Create, Delete, Rename
 from memoryhub.protocol.errors import ToolError
@@ -182,8 +182,9 @@ def _require_same(store: Tree, path: str, memory_id: str | None) -> None:
 def _restore_live(store: Tree, memory: StoredMemory, version: MemoryVersion) -> str:
     if memory.sha256 == version.sha256:
         return memory.head
-    if path_rules.require(store, Verb.EDIT, [memory.path]):
-        _propose(store, memory, memory.path, memory.content, version)
+    rule = path_rules.require(store, Verb.EDIT, [memory.path])
+    if rule:
+        _propose(store, rule, memory, memory.path, memory.content, version)
     kept = _as_kept(store, memory, memory.path, memory.content, version)
     tree.check_limits(store, memory.path, old_size=memory.size, new_size=kept.size, versions=memory.kept)
     head = tree.restore_text(store, memory, kept.text, kept.size, kept.sha256)
@@ -198,10 +199,10 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
     if tree.is_taken(store, path):
         raise ToolError(results.already_exists(path))
     commands.require_place(store, path, results.cannot_create)
-    waits = path_rules.require(store, Verb.CREATE, [path])
+    rule = path_rules.require(store, Verb.CREATE, [path])
     place = findings.screen_path(store, path)
-    if waits:
-        _propose(store, memory, path, None, version)
+    if rule:
+        _propose(store, rule, memory, path, None, version)
     kept = _as_kept(store, memory, path, None, version)
     tree.check_limits(store, path, old_size=None, new_size=kept.size, versions=memory.kept)
     head = tree.restore_memory(store, memory, path, kept.text, kept.size, kept.sha256)
@@ -209,9 +210,11 @@ def _restore_deleted(store: Tree, version: MemoryVersion, path: str) -> str:
     return head
 
 
-def _propose(store: Tree, memory: StoredMemory, path: str, old: str | None, version: MemoryVersion) -> NoReturn:
+def _propose(
+    store: Tree, rule: PathRule, memory: StoredMemory, path: str, old: str | None, version: MemoryVersion
+) -> NoReturn:
     screened = findings.screen(store, path, old, version.content or "")
-    proposing.propose(store, [Wanted(memory, path, screened.text)])
+    proposing.propose(store, rule, [Wanted(memory, path, screened.text)])
 
 
 def _as_kept(store: Tree, memory: StoredMemory, path: str, old: str | None, version: MemoryVersion) -> Kept:

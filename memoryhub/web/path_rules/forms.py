@@ -17,7 +17,11 @@ Row = dict[str, Any]
 """What a person typed for one rule, by field name."""
 
 LONGEST_PATTERN = 1000
-EFFECTS = ((Effect.REFUSE.value, _("Refuse")), (Effect.ALLOW.value, _("Allow")))
+EFFECTS = (
+    (Effect.REFUSE.value, _("Refuse")),
+    (Effect.PROPOSE.value, _("Propose: a person decides")),
+    (Effect.ALLOW.value, _("Allow")),
+)
 NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": [verb.value for verb in Verb], "pattern": "/", "who": ""}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memoryhub.models import AuditEntry, MemoryVersion, Operation
 from memoryhub.models.audit import ActorKind
-from memoryhub.path_rules import Doer, PathRules, Verb
+from memoryhub.path_rules import Decision, Doer, PathRules, Verb
 from memoryhub.path_rules.many import ManyPaths, TooMuchWork
 from memoryhub.protocol import results
 
@@ -41,10 +41,14 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """The calls of one agent that one rule (by its number) would refuse; `examples` are (path, seq of the entry)."""
+    """The calls of one agent that one rule (by its number) would refuse or make proposals.
+
+    `examples` are (path, seq of the entry).
+    """
 
     number: int
     agent: str
+    is_refusal: bool
     calls: int = 0
     examples: list[tuple[str, int]] = field(default_factory=list)
 
@@ -53,7 +57,7 @@ class Group:
 class Replay:
     """The outcome. `calls` were looked at since `since`; `is_cut`: there were more.
 
-    `more` would be refused that were not, and `fewer` would not be refused that were.
+    `more` would be refused or proposed that were done, and `fewer` would be done that were not.
     """
 
     since: datetime
@@ -65,7 +69,16 @@ class Replay:
 
     @property
     def refused(self) -> int:
-        return sum(group.calls for group in self.groups)
+        return sum(group.calls for group in self.groups if group.is_refusal)
+
+    @property
+    def proposed(self) -> int:
+        return sum(group.calls for group in self.groups if not group.is_refusal)
+
+    @property
+    def daily(self) -> int:
+        """Return how many changes a day would have waited for a person, rounded up."""
+        return -(-self.proposed // DAYS.days)
 
 
 def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
@@ -80,14 +93,15 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
         try:
             if entry.seq <= cut_at:
                 raise TooMuchWork
-            number, path = _decided(decider, entry, versions.get(entry.seq, ()))
+            decision, path = _decided(decider, entry, versions.get(entry.seq, ()))
         except TooMuchWork:
             is_cut = True
             break
         calls += 1
-        changed[not entry.ok, number > 0] += 1
-        if number:
-            group = groups.setdefault((number, entry.author_id), Group(number, entry.author_id))
+        changed[not entry.ok, decision is not None] += 1
+        if decision is not None:
+            number = decision.number
+            group = groups.setdefault((number, entry.author_id), Group(number, entry.author_id, decision.is_refusal))
             group.calls += 1
             if len(group.examples) < MOST_EXAMPLES and path not in dict(group.examples):
                 group.examples.append((path, entry.seq))
@@ -106,7 +120,7 @@ def _entries(store_id: str, since: datetime) -> tuple[list[Entry], bool]:
         for kind, at, replay_of, *rest in looked_at[:MOST_ENTRIES]
         if kind == ActorKind.KEY and at >= since and replay_of is None and rest[3] in ONE_PATH
         for entry in [Entry(*rest)]
-        if entry.ok or results.BY_RULE in (entry.message_start or "")
+        if entry.ok or any(words in (entry.message_start or "") for words in (results.BY_RULE, results.PROPOSED))
     ]
     return found, len(looked_at) > MOST_ENTRIES
 
@@ -129,14 +143,17 @@ def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[M
     return found, rows[-1][0] if len(rows) > MOST_VERSIONS else 0
 
 
-def _decided(rules: ManyPaths, entry: Entry, made: Iterable[Made]) -> tuple[int, str]:
-    """Return the number of the rule that refuses the call, or 0, and the path that it refuses."""
+def _decided(rules: ManyPaths, entry: Entry, made: Iterable[Made]) -> tuple[Decision | None, str]:
+    """Return the decision that refuses the call or makes it a proposal, and its path; None if the call may be done."""
     doer = Doer(entry.actor_id, entry.author_id)
+    proposed: tuple[Decision | None, str] = None, ""
     for verb, path in _changes(entry, made):
         decision = rules.decide(doer, verb, path)
         if decision.is_refusal:
-            return decision.number, path
-    return 0, ""
+            return decision, path
+        if decision.is_proposal and proposed[0] is None:
+            proposed = decision, path
+    return proposed
 
 
 def _changes(entry: Entry, made: Iterable[Made]) -> Iterator[tuple[Verb, str]]:

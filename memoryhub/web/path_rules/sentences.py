@@ -52,6 +52,12 @@ def sentence(rule: PathRule, names: Names) -> str:
     told = {"who": names.get(rule.who, rule.who), "verbs": verbs(rule), "where": where(rule.pattern)}
     if rule.effect is Effect.ALLOW:
         words = _("%(who)s may %(verbs)s %(where)s.") if rule.who else _("Every agent may %(verbs)s %(where)s.")
+    elif rule.effect is Effect.PROPOSE:
+        words = (
+            _("%(who)s may only propose to %(verbs)s %(where)s: a person decides.")
+            if rule.who
+            else _("Agents may only propose to %(verbs)s %(where)s: a person decides.")
+        )
     else:
         words = _("%(who)s may not %(verbs)s %(where)s.") if rule.who else _("No agent may %(verbs)s %(where)s.")
     return words % told

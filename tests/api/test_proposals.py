@@ -1,0 +1,356 @@
+"""Changes that a path rule holds back become proposals, leave no trace elsewhere, and merge into the texts of then."""
+
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryhub.actions.core import proposing
+from memoryhub.actions.core.audit import Act, Actor
+from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
+from memoryhub.actions.erasure import erasure
+from memoryhub.actions.history import apply_plan
+from memoryhub.actions.memories import calls, curation
+from memoryhub.actions.proposals import decide
+from memoryhub.actions.proposals.decide import AlreadyDecided
+from memoryhub.actions.proposals.plan import proposal_plan
+from memoryhub.actions.stores import delete
+from memoryhub.models import (
+    Directory,
+    Key,
+    Memory,
+    MemoryStore,
+    MemoryVersion,
+    Proposal,
+    ProposalState,
+    ProposedChange,
+    User,
+)
+from memoryhub.path_rules import Effect, PathRule, Verb
+from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry, outcome
+from tests.api.memory_calls import Api
+from tests.api.test_path_rules import REFUSED, set_rules, texts
+from tests.fixtures import new_person
+from tests.long import tried
+from tests.mcp.messages import call as mcp_call
+from tests.tampering import cells
+
+pytestmark = pytest.mark.both_databases
+
+POLICIES = PathRule(Effect.PROPOSE, "/policies/", reason="Ask in #support.")
+TOLD = (
+    "Not written: this change is now part of proposal #{}. It is not visible yet. A reviewer decides about it, so do "
+    "not repeat the change. Ask in #support."
+)
+
+
+def ana() -> Act:
+    person = User.objects.filter(name="Ana").first() or new_person("Ana")
+    return Act(Actor.person(person), BY["door"], BY["at"])
+
+
+def proposal(store: MemoryStore, number: int = 1) -> Proposal:
+    return Proposal.objects.get(store=store, number=number)
+
+
+def plan(store: MemoryStore, number: int = 1) -> Plan:
+    return proposal_plan(proposal(store, number))
+
+
+def merge(store: MemoryStore, number: int = 1, **choices: Choice) -> decide.Decided:
+    return decide.merge(store.id, number, choices, plan(store, number).digest, ana())
+
+
+@pytest.fixture
+def ruled(hub: Hub) -> Hub:
+    for path in ("/policies/a.md", "/policies/deep/b.md", "/notes/c.md"):
+        assert hub.call(command="create", path=f"/memories{path}", file_text="one\ntwo\nthree\n")[0] == "ok"
+    set_rules(hub.store, POLICIES)
+    return hub
+
+
+@pytest.mark.parametrize("input", [input for input, *_ in REFUSED], ids=lambda value: str(value)[:40])
+def test_each_command_is_held_back_with_the_truth_and_can_be_merged(ruled: Hub, input: dict[str, object]) -> None:
+    before, counts = texts(ruled.store), _counters(ruled.store)
+    assert ruled.call(**input) == ["err", TOLD.format(1)]
+    assert texts(ruled.store) == before and _counters(ruled.store) == counts
+    entry = newest_entry(ruled.store.id)
+    assert (entry.command, entry.ok, entry.version) == (input["command"], False, None)
+    assert mcp_call(ruled, "memory", **input)["content"][0]["text"] == TOLD.format(1)
+    assert_audit_is_right(ruled.store)
+    twin = new_hub()
+    for path, text in before.items():
+        twin.call(command="create", path=f"/memories{path}", file_text=text)
+    assert twin.call(**input)[0] == "ok"
+    done = merge(ruled.store)
+    assert texts(ruled.store) == texts(twin.store)
+    assert done.state == proposal(ruled.store).state == ProposalState.MERGED
+    assert newest_entry(ruled.store.id).command == "merge_proposal"
+    assert_audit_is_right(ruled.store)
+
+
+def test_the_same_call_sent_again_gets_the_same_answer_and_proposes_once(ruled: Hub) -> None:
+    block = ruled.block("toolu_once", command="create", path="/memories/policies/new.md", file_text="x")
+    first, second = ruled.send(block).value, ruled.send(block).value
+    assert outcome(first) == outcome(second) == ["err", TOLD.format(1)]
+    assert ruled.call(command="create", path="/memories/policies/new.md", file_text="x") == ["err", TOLD.format(1)]
+    assert ProposedChange.objects.filter(store=ruled.store).count() == 1
+
+
+def _session(hub: Hub, name: str, **input: object) -> list[str]:
+    return outcome(hub.message(hub.block(**input), memoryhub_session=name).value["content"][0])
+
+
+def test_the_changes_of_a_session_are_one_proposal_and_other_sessions_have_their_own(ruled: Hub) -> None:
+    one = {"command": "str_replace", "path": "/memories/policies/a.md", "old_str": "one", "new_str": "ONE"}
+    three = {**one, "old_str": "three", "new_str": "THREE"}
+    assert _session(ruled, "first", **one) == _session(ruled, "first", **three) == ["err", TOLD.format(1)]
+    assert _session(ruled, "second", **one) == ["err", TOLD.format(2)]
+    assert _session(ruled, "first", command="delete", path="/memories/policies/deep")[1] == TOLD.format(1)
+    assert [change.then.content for change in plan(ruled.store).changes] == ["ONE\ntwo\nTHREE\n", None]
+    merge(ruled.store)
+    assert texts(ruled.store) == {"/policies/a.md": "ONE\ntwo\nTHREE\n", "/notes/c.md": "one\ntwo\nthree\n"}
+    assert plan(ruled.store, 2).is_empty
+    assert merge(ruled.store, 2).versions == 0
+    assert_audit_is_right(ruled.store)
+
+
+def test_what_an_agent_proposes_later_about_the_same_lines_counts(ruled: Hub) -> None:
+    for new in ("1", "I", "uno"):
+        ruled.call(command="str_replace", path="/memories/policies/a.md", old_str="one", new_str=new)
+    curation.edit(ruled.store.id, _memory(ruled).pk, "one\ntwo\nthree\nfour\n", _memory(ruled).sha256, ana())
+    ruled.call(command="insert", path="/memories/policies/a.md", insert_line=4, insert_text="five\n")
+    merge(ruled.store)
+    assert texts(ruled.store)["/policies/a.md"] == "uno\ntwo\nthree\nfour\nfive\n"
+
+
+def _memory(hub: Hub, path: str = "/policies/a.md") -> Memory:
+    return Memory.objects.live().get(store=hub.store, path=path)
+
+
+def test_lines_that_somebody_changed_meanwhile_are_a_conflict_and_nothing_is_lost(ruled: Hub) -> None:
+    ruled.call(command="str_replace", path="/memories/policies/a.md", old_str="two", new_str="agent")
+    ruled.call(command="create", path="/memories/policies/new.md", file_text="agent's")
+    memory, shown = _memory(ruled), plan(ruled.store).digest
+    curation.edit(ruled.store.id, memory.pk, "one\nperson\nthree\n", memory.sha256, ana())
+    curation.create(ruled.store.id, "/policies/new.md", "person's", ana())
+    with pytest.raises(PlanChanged):
+        decide.merge(ruled.store.id, 1, {}, shown, ana())
+    now = plan(ruled.store)
+    assert [str(change.problem) for change in now.changes] == ["conflict", "taken"]
+    done = merge(ruled.store, **{memory.pk: Choice.BEFORE, now.changes[1].memory: Choice.KEEP})
+    assert done.state == ProposalState.PARTLY_MERGED
+    assert texts(ruled.store)["/policies/a.md"] == "one\nagent\nthree\n"
+    assert texts(ruled.store)["/policies/new.md"] == "person's"
+    assert MemoryVersion.objects.filter(store=ruled.store, memory=memory.pk).count() == 3
+    with pytest.raises(AlreadyDecided):
+        decide.refuse(ruled.store.id, 1, ana())
+    assert_audit_is_right(ruled.store)
+
+
+def test_a_refused_proposal_changes_nothing_and_keeps_its_reason(ruled: Hub) -> None:
+    ruled.call(command="delete", path="/memories/policies")
+    before = texts(ruled.store)
+    decide.refuse(ruled.store.id, 1, ana()._replace(note="Policies stay."))
+    assert texts(ruled.store) == before
+    assert (proposal(ruled.store).state, proposal(ruled.store).reason) == ("refused", "Policies stay.")
+    assert ruled.call(command="delete", path="/memories/policies")[1] == TOLD.format(2)
+    assert_audit_is_right(ruled.store)
+
+
+def test_a_merge_can_be_undone(ruled: Hub) -> None:
+    before = texts(ruled.store)
+    ruled.call(command="str_replace", path="/memories/policies/a.md", old_str="one", new_str="1")
+    ruled.call(command="create", path="/memories/policies/new.md", file_text="x")
+    ruled.call(command="delete", path="/memories/policies/deep")
+    seq = merge(ruled.store).seq
+    versions = apply_plan.entry_versions(ruled.store.id, seq)
+    assert len(versions) == 3
+    undo = apply_plan.undo_plan(ruled.store.id, versions)
+    apply_plan.undo(ruled.store.id, versions, {}, undo.digest, ana())
+    assert texts(ruled.store) == before
+    assert_audit_is_right(ruled.store)
+
+
+def test_the_api_holds_back_with_403_and_imports_and_restores_too(ruled: Hub) -> None:
+    api, memory = Api(ruled), _memory(ruled).pk
+    told = TOLD.format(1)
+    for asked in (
+        ("POST", "/memories", {"path": "/policies/new.md", "content": "x"}),
+        ("POST", f"/memories/{memory}", {"content": "x", "path": "/x.md"}),
+        ("DELETE", f"/memories/{memory}"),
+    ):
+        assert api.refused(*asked)[:3] == (403, "permission_error", told)
+    curation.delete(ruled.store.id, "/policies/deep", ana())
+    first = MemoryVersion.objects.get(store=ruled.store, path="/policies/deep/b.md", number=1)
+    assert api.refused("POST", f"/memory_versions/{first.pk}/restore", {})[2] == told
+    shown = {change.path: change.then for change in plan(ruled.store).changes}
+    assert {path: state.path for path, state in shown.items()} == {
+        "/policies/a.md": None, "/policies/deep/b.md": "/policies/deep/b.md", "/policies/new.md": "/policies/new.md",
+    }  # fmt: skip
+    merge(ruled.store)
+    assert sorted(texts(ruled.store)) == ["/notes/c.md", "/policies/deep/b.md", "/policies/new.md"]
+    assert Memory.objects.get(store=ruled.store, path="/policies/deep/b.md").pk == first.memory_id
+    assert_audit_is_right(ruled.store)
+
+
+def test_too_much_is_refused_and_nothing_proposed_is_lost(ruled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposing, "MOST_CHANGES", 2)
+    monkeypatch.setattr(proposing, "MOST_OPEN", 1)
+    for number in range(3):
+        told = _session(ruled, "s", command="create", path=f"/memories/policies/{number}.md", file_text="x")[1]
+    assert told == "Error: too many changes for one proposal: 3; 2 are the most. Make a smaller change."
+    told = _session(ruled, "t", command="delete", path="/memories/policies/deep")[1]
+    assert told == "Error: too many proposals wait for a reviewer of this memory store: 1. Try again later."
+    assert ProposedChange.objects.filter(store=ruled.store).count() == 2
+    assert_audit_is_right(ruled.store)
+
+
+def test_an_erasure_reaches_what_was_proposed_and_refused(ruled: Hub) -> None:
+    ruled.call(command="create", path="/memories/policies/Quellenberg.md", file_text="Quellenberg came\n")
+    decide.refuse(ruled.store.id, 1, ana()._replace(note="No Quellenberg here"))
+    found = erasure.search(ruled.store.id, ["Quellenberg"], BY["at"])
+    erasure.erase(ruled.store.id, ["Quellenberg"], found.digest, Act(**BY))
+    row = ProposedChange.objects.get(store=ruled.store)
+    assert (row.path, row.content) == ("/policies/[redacted].md", "[redacted] came\n")
+    assert proposal(ruled.store).reason == "No [redacted] here"
+    assert_audit_is_right(ruled.store)
+
+
+def test_a_changed_row_of_a_proposal_is_noticed(ruled: Hub) -> None:
+    ruled.call(command="create", path="/memories/policies/new.md", file_text="harmless")
+    for cell in cells(ProposedChange, store=ruled.store):
+        if cell.column == "content":
+            cell.write("harmful")
+    with pytest.raises(AssertionError):
+        assert_audit_is_right(ruled.store)
+
+
+def test_proposals_go_with_their_store(ruled: Hub) -> None:
+    ruled.call(command="delete", path="/memories/policies")
+    delete.delete_store(ruled.store.id, act=Act(**BY))
+    while delete.step(ruled.store.id):
+        pass
+    assert not ProposedChange.objects.filter(store=ruled.store).exists() and not Proposal.objects.exists()
+
+
+# ------------------------------------------------------------------------------------------------ random histories
+
+
+def _counters(store: MemoryStore) -> Any:
+    row = MemoryStore.objects.get(pk=store.pk)
+    directories = Directory.objects.filter(store=store).order_by("path")
+    return row.memory_count, row.total_bytes, list(directories.values_list("path", "memory_count", "total_bytes"))
+
+
+def _random_call(chance: random.Random, word: str) -> dict[str, object]:
+    path = "/memories/" + chance.choice(("a.md", "p/a.md", "p/b.md", "p/q/c.md", "d/e.md"))
+    other = "/memories/" + chance.choice(("a.md", "p/a.md", "p/new.md", "p", "d/x", "p/q"))
+    return chance.choice((
+        {"command": "create", "path": path, "file_text": f"{word}\nend\n"},
+        {"command": "insert", "path": path, "insert_line": chance.randint(0, 2), "insert_text": word},
+        {"command": "str_replace", "path": path, "old_str": "end", "new_str": f"{word} end"},
+        {"command": "delete", "path": chance.choice((path, "/memories/p"))},
+        {"command": "rename", "old_path": chance.choice((path, "/memories/p")), "new_path": other},
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_store_that_got_proposals_looks_like_its_twin_that_never_did(db: None, part: int) -> None:
+    """Everything that another agent sees, by every door: answers and errors, listings, sizes, search, counters."""
+    for seed in range(part, tried(500), 4):
+        chance = random.Random(seed)
+        ruled, twin = new_hub(), new_hub()
+        asking = Hub(ruled.store, new_secret(ruled.store))
+        rule = PathRule(Effect.PROPOSE, chance.choice(("", "/p/", "/**/*.md")), frozenset(Verb), who=_agent(asking))
+        set_rules(ruled.store, rule)
+        for number in range(12):
+            call = _random_call(chance, f"word{number}")
+            if chance.random() < 0.5:
+                answer = asking.call(**call)
+                if not answer[1].startswith("Not written"):
+                    twin.call(**call)
+            else:
+                assert ruled.call(**call) == twin.call(**call), (seed, call)
+        assert texts(ruled.store) == texts(twin.store), seed
+        assert _counters(ruled.store) == _counters(twin.store), seed
+        assert _seen(ruled) == _seen(twin), seed
+
+
+def _agent(hub: Hub) -> str:
+    return str(Key.objects.get(digest=calls.digest_of_key(hub.secret)).agent_id)
+
+
+def _seen(hub: Hub) -> list[object]:
+    """What an agent sees in a store, without ids and times."""
+    listings = [hub.call(command="view", path=path) for path in ("/memories", "/memories/p", "/memories/p/q")]
+    found = hub.send(b"", method="GET", url=f"/v1/memory_stores/{hub.store.id}/search?query=word").value["data"]
+    listed = Api(hub).good("GET", "/memories", b"", limit=100, view="full")["data"]
+    return [
+        *listings,
+        [(one["memory"]["path"], one["lines"], one["path_matches"]) for one in found],
+        [(one["path"], one.get("content"), one.get("content_sha256"), one.get("content_size_bytes")) for one in listed],
+    ]
+
+
+def _edited(chance: random.Random, lines: list[str], mark: str) -> list[str]:
+    """A text with some of its lines replaced, removed, or followed by new ones."""
+    result: list[str] = []
+    for number, line in enumerate(lines):
+        kind = chance.random()
+        if kind < 0.03:
+            result.append(f"{mark} for {line}")
+        elif kind > 0.05:
+            result.append(line)
+        if kind > 0.97:
+            result.append(f"{mark} after {number}\n")
+    return result
+
+
+def test_any_part_of_a_proposal_whose_memories_moved_on_merges_as_git_merges(db: None, tmp_path: Path) -> None:
+    hub = new_hub()
+    set_rules(hub.store, PathRule(Effect.PROPOSE, who=_agent(hub)))
+    clean = conflicts = 0
+    for number in range(tried(300)):
+        chance, wanted, memories = random.Random(number), {}, {}
+        for name in ("a", "b", "c"):
+            base = [f"line {n} of {name}\n" for n in range(chance.randint(3, 20))]
+            theirs, mine = _edited(chance, base, "agent"), _edited(chance, base, "person")
+            path = f"/{number}/{name}.md"
+            made = curation.create(hub.store.id, path, "".join(base), ana())
+            memories[name] = str(made.memory)
+            api = Api(hub, session=f"s{number}")
+            if theirs != base:
+                api.refused("POST", f"/memories/{made.memory}", {"content": "".join(theirs)})
+            row = Memory.objects.get(store=hub.store, pk=made.memory)
+            curation.edit(hub.store.id, row.pk, "".join(mine), row.sha256, ana())
+            wanted[row.pk] = (path, "".join(mine), *_merged_by_git(tmp_path, base, mine, theirs))
+        found = Proposal.objects.filter(store=hub.store, state="open").first()
+        if found is None:
+            continue
+        shown = proposal_plan(found)
+        choices = {}
+        for change in shown.changes:
+            path, before, text, is_clean = wanted.pop(change.memory)
+            clean, conflicts = clean + is_clean, conflicts + (not is_clean)
+            assert bool(change.problem) == (not is_clean), (number, path)
+            taken = is_clean and chance.random() < 0.7
+            choices[change.memory] = Choice.APPLY if taken else Choice.KEEP
+            assert not is_clean or change.then.content == text
+            wanted[change.memory] = (path, text if taken else before, text, is_clean)
+        decide.merge(hub.store.id, found.number, choices, shown.digest, ana())
+        now = texts(hub.store)
+        assert all(now[path] == text for path, text, *_ in wanted.values()), number
+    assert clean > conflicts > 0
+    assert_audit_is_right(hub.store)
+
+
+def _merged_by_git(place: Path, base: list[str], mine: list[str], theirs: list[str]) -> tuple[str, bool]:
+    for name, lines in (("base", base), ("mine", mine), ("theirs", theirs)):
+        (place / name).write_text("".join(lines))
+    done = subprocess.run(
+        ["git", "merge-file", "-p", "mine", "base", "theirs"], cwd=place, capture_output=True, text=True, check=False
+    )
+    return done.stdout, done.returncode == 0
