@@ -9,13 +9,16 @@ from memoryhub.actions.findings import scans
 from memoryhub.actions.memories import curation
 from memoryhub.actions.retention import policies, runs
 from memoryhub.actions.retention.policies import PolicySettings
+from memoryhub.actions.stores import path_rules
 from memoryhub.demo import texts
 from memoryhub.models import Door, HoldKind, Memory, MemoryStore, User
+from memoryhub.path_rules import Effect, PathRule
 
 TICKETS = PolicySettings(
     "Answered tickets", "/tickets/", expire_unchanged_days=14, keep_versions=5, keep_version_days=30
 )
 SHOPS = PolicySettings("Shops that nobody looks up", "/scraper/shops/", expire_unread_days=8, grace_days=14)
+AGREED = "Preferences are agreed in the team."
 ASKED_TO_BE_FORGOTTEN = ("Robin Ashby", "robin.ashby@bay-cycles.example")
 
 
@@ -30,6 +33,12 @@ def decide(service: MemoryStore, workshop: MemoryStore, mina: User, at: datetime
     refunds = Memory.objects.filter(store=service).at("/refund_policies.xml").get()
     reason = "Every ticket is answered with it"
     holds.place(service.id, act, kind=HoldKind.PIN, memory=refunds.id, reason=reason)
+
+
+def ask(workshop: MemoryStore, mina: User, at: datetime) -> None:
+    """Let agents only propose changes of what the team has agreed."""
+    rules = [PathRule(Effect.PROPOSE, f"/preferences{rest}", reason=AGREED) for rest in (".md", "/")]
+    path_rules.save(workshop.id, rules, path_rules.digest([]), Act(Actor.person(mina), Door.WEB, at))
 
 
 def remember(service: MemoryStore, mina: User, at: datetime) -> None:

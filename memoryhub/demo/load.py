@@ -130,6 +130,7 @@ def _acts_of_mina(
         (now - timedelta(days=9, hours=2), partial(governing.remember, service, mina)),
         (now - timedelta(days=8, hours=2), partial(governing.decide, service, workshop, mina)),
         (now - timedelta(days=2, hours=4), partial(governing.forget, service, mina)),
+        (now - timedelta(hours=3), partial(governing.ask, workshop, mina)),
         (now - timedelta(hours=20), partial(governing.run, service)),
         (now - timedelta(hours=20), partial(governing.run, workshop)),
     ]

@@ -147,6 +147,12 @@ def _workshop() -> Iterator[Run]:
                 "- Small commits, each with its test\n- Reviews in the morning, never on a Friday afternoon"),
         create("/scraper/proxy.md", texts.PROXY),
     ])  # fmt: skip
+    yield Run(CODE, WORKSHOP, "scraper-10", timedelta(hours=2), [
+        view("/preferences.md"),
+        replace("/preferences.md", "- Small commits, each with its test\n",
+                "- Small commits, each with its test\n- Never push without running the tests\n"),
+        create("/preferences/scraper.md", "# Scraper\n\n- Ask before a shop is read more than once a day\n"),
+    ])  # fmt: skip
 
 
 def _shop(shop: str, number: int) -> str:

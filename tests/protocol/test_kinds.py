@@ -31,12 +31,13 @@ EXPECTED = {
     },
     Kind.LIMIT: {
         "too_many_lines", "memory_too_large", "too_many_memories", "store_too_large", "too_many_versions",
-        "too_many_pairs", "too_many_for_rules",
+        "too_many_pairs", "too_many_for_rules", "too_many_proposals", "too_many_proposed_changes",
     },
     Kind.SENSITIVE: {"blocked", "path_blocked"},
     Kind.READ_ONLY: {"key_may_not_write"},
     Kind.ARCHIVED: {"store_archived"},
     Kind.RULE: {"refused_by_rule"},
+    Kind.PROPOSED: {"proposed"},
     Kind.HELD: {"held", "held_in", "frozen"},
     Kind.PRECONDITION: {"precondition_failed"},
 }  # fmt: skip
