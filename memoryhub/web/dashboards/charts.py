@@ -238,8 +238,8 @@ def kind_name(kind: str) -> str:
         Kind.NO_MATCH: _("Text to replace was not found"), Kind.SEVERAL: _("Text to replace was found several times"),
         Kind.PATH: _("Path refused"), Kind.MALFORMED: _("Call is invalid"), Kind.LIMIT: _("Limit reached"),
         Kind.READ_ONLY: _("Key may only read"), Kind.ARCHIVED: _("Store is archived"),
-        Kind.HELD: _("Legal hold"), Kind.RULE: _("Path rule"), Kind.PRECONDITION: _("Precondition failed"),
-        Kind.OTHER: _("Something else"),
+        Kind.HELD: _("Legal hold"), Kind.RULE: _("Path rule"), Kind.PROPOSED: _("Became a proposal"),
+        Kind.PRECONDITION: _("Precondition failed"), Kind.OTHER: _("Something else"),
     }  # fmt: skip
     return words.get(Kind(kind) if kind in list(Kind) else Kind.OTHER, kind)
 
