@@ -10,7 +10,7 @@ import pytest
 from memoryhub.actions.core import proposing
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
-from memoryhub.actions.erasure import erasure
+from memoryhub.actions.erasure import erasure, redaction
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.memories import calls, curation
 from memoryhub.actions.proposals import decide
@@ -147,6 +147,19 @@ def test_lines_that_somebody_changed_meanwhile_are_a_conflict_and_nothing_is_los
     assert MemoryVersion.objects.filter(store=ruled.store, memory=memory.pk).count() == 3
     with pytest.raises(AlreadyDecided):
         decide.refuse(ruled.store.id, 1, ana())
+    assert_audit_is_right(ruled.store)
+
+
+def test_what_needs_a_text_that_is_gone_can_only_be_refused(ruled: Hub) -> None:
+    ruled.call(command="str_replace", path="/memories/policies/a.md", old_str="two", new_str="agent")
+    memory = _memory(ruled)
+    curation.edit(ruled.store.id, memory.pk, "one\n2\nthree\n", memory.sha256, ana())
+    version = MemoryVersion.objects.get(store=ruled.store, memory=memory.pk, number=1)
+    redaction.redact_version(ruled.store.id, version.pk, ana())
+    (change,) = plan(ruled.store).changes
+    assert (str(change.problem), change.choices) == ("redacted", (Choice.KEEP,))
+    assert merge(ruled.store).state == ProposalState.REFUSED
+    assert texts(ruled.store)["/policies/a.md"] == "one\n2\nthree\n"
     assert_audit_is_right(ruled.store)
 
 

@@ -36,6 +36,7 @@ def merge(store_id: str, number: int, choices: Mapping[str, Choice], digest: str
     Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and ToolError if a change cannot be made.
     """
     with tree.locked(store_id, act) as store:
+        tree.require_active(store)
         proposal = _open(store_id, number)
         plan = apply_plan.as_shown(proposal_plan(proposal), digest)
         refused = apply_plan.apply(store, plan, choices)
@@ -55,8 +56,12 @@ def merge(store_id: str, number: int, choices: Mapping[str, Choice], digest: str
 
 
 def refuse(store_id: str, number: int, act: Act) -> Decided:
-    """Refuse a proposal as a whole. The note of the act is the reason. Raises AlreadyDecided, Proposal.DoesNotExist."""
+    """Refuse a proposal as a whole. The note of the act is the reason.
+
+    Raises AlreadyDecided, Proposal.DoesNotExist, and ToolError if the store is archived.
+    """
     with tree.locked(store_id, act) as store:
+        tree.require_active(store)
         proposal = _open(store_id, number)
         _close(proposal, ProposalState.REFUSED, store.seq, store.act)
         told = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}

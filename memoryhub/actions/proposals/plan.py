@@ -8,7 +8,7 @@ from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem,
 from memoryhub.actions.core.snapshot import snapshot
 from memoryhub.models import Memory, MemoryVersion, Proposal, ProposedChange
 from memoryhub.models.memories import MemoryVersionQuerySet
-from memoryhub.text.matching import Work
+from memoryhub.text.matching import Work, cost_of_matching
 from memoryhub.text.proposed import Wish, joined, onto
 
 PLAN_WORK = 5_000_000
@@ -20,8 +20,9 @@ _OVER = (Choice.KEEP, Choice.BEFORE)
 def proposal_plan(proposal: Proposal) -> Plan:
     """Return the plan that merges a proposal into the memories as they are now.
 
-    For a conflict, BEFORE is the state in which the proposed lines take the place of newer ones. Changes that the
-    memories already have are left out.
+    For a conflict, BEFORE is the state in which the proposed lines take the place of newer ones. A change that needs a
+    text which no longer exists, or more work than is left, can only be refused. Changes that the memories already have
+    are left out.
     """
     with snapshot():
         changes = list(ProposedChange.objects.of_proposal(proposal))
@@ -76,9 +77,15 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str
     path, moved = _place(now, steps)
     problem = Problem.NONE if now.is_there or is_newest else Problem.CONFLICT
     problem = Problem.CONFLICT if moved else problem
-    wishes = [Wish(bases[step.base], step.content) for step in steps if step.content is not None and step.base in bases]
-    if not wishes:
-        return _without_text(memory, now, steps, path, problem)
+    asked = [(step.base or "", step.content) for step in steps if step.content is not None]
+    if not asked and now.is_there:
+        moved_there = State(path, now.text, now.size, now.sha256)
+        return _of(memory, now, moved_there, problem, over=moved_there)
+    if not asked or any(base not in bases for base, _ in asked):
+        return _impossible(memory, now, Problem.REDACTED)
+    wishes = [Wish(bases[base], content) for base, content in asked]
+    if not work.opens(sum(cost_of_matching(*wish) for wish in wishes) + now.size // 64):
+        return _impossible(memory, now, Problem.UNMERGED)
     merge = onto(str(memory.text.content) if now.is_there else "", joined(wishes, work), work)
     if not now.is_there:
         text = wishes[-1].wanted
@@ -96,14 +103,9 @@ def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
     return str(now.path or steps[-1].path), False
 
 
-def _without_text(memory: Memory, now: State, steps: Sequence[ProposedChange], path: str, problem: Problem) -> Change:
-    """Return the change of a memory that only moves, or of which a needed text no longer exists."""
-    if any(step.content is not None for step in steps) or not now.is_there:
-        return Change(
-            memory.pk, memory.head_id, memory.version_count, now, now, problem=Problem.REDACTED, choices=(Choice.KEEP,)
-        )
-    moved = State(path, now.text, now.size, now.sha256)
-    return _of(memory, now, moved, problem, over=moved)
+def _impossible(memory: Memory, now: State, problem: Problem) -> Change:
+    """Return a change that can only be refused: a needed text is gone, or too much would have to be merged."""
+    return Change(memory.pk, memory.head_id, memory.version_count, now, now, problem=problem, choices=(Choice.KEEP,))
 
 
 def _of(memory: Memory, now: State, wanted: State, problem: Problem, *, over: State) -> Change:
