@@ -49,6 +49,7 @@ ROOMS = {
         "memories": "agents audit retention transfer",
         "history": "audit memories", "erasure": "history", "sessions": "audit history",
         "undo": "history sessions",
+        "proposals": "undo",
         "review": "audit history sessions",
         "findings": "audit history review sessions undo",
         "today": "background findings review",

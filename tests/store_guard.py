@@ -34,6 +34,7 @@ LARGE = {
     "Claim": "store_id",
     "Directory": "store_id", "Finding": "store_id", "Growth": "store_id", "Hold": "store_id",
     "IdempotentCall": "store_id", "Memory": "store_id", "MemoryText": "store_id", "MemoryVersion": "store_id",
+    "Proposal": "store_id", "ProposedChange": "store_id",
     "Receipt": "store", "Redaction": "chain", "Review": "store_id",
 }  # fmt: skip
 
@@ -44,6 +45,7 @@ ACROSS_STORES = {
     "actions.transfer.writes._History._ids": "an id that an import brings must be new in the whole hub",
     "migrations.0007_seals.seal_rows": "seals the rows of all stores, once",
     "templatetags.findings.open_everywhere": "counts up to a bound in all stores of a person",
+    "templatetags.proposals.proposals_to_decide": "counts what is open in all stores where a person may decide",
     "templatetags.review.awaiting_review": "counts up to a bound in all stores of a person",
     "web.agents.agents.agent": "whether a session did something in any store of a person",
     "web.agents.rows.agent_rows": "whether a session did something in any store of a person",

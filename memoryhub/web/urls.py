@@ -20,6 +20,7 @@ urlpatterns = [
     path("", include("memoryhub.web.findings.urls")),
     path("", include("memoryhub.web.retention.urls")),
     path("", include("memoryhub.web.path_rules.urls")),
+    path("", include("memoryhub.web.proposals.urls")),
     path("", include("memoryhub.web.transfer.urls")),
     path("", include("memoryhub.web.webhooks.urls")),
     path("", include("memoryhub.web.common.urls")),

@@ -17,6 +17,7 @@ from memoryhub.models import (
     Memory,
     MemoryStore,
     MemoryVersion,
+    Proposal,
     Receipt,
     RetentionPolicy,
     Run,
@@ -197,6 +198,10 @@ def _of_findings(store: MemoryStore) -> Iterator[Page]:
     yield page("rules", store_id=store.id)
     yield page("path_rules", store_id=store.id)
     yield page("edit_path_rules", store_id=store.id)
+    yield page("proposals", store_id=store.id)
+    yield page("proposals", "?state=decided", called="proposals-decided", store_id=store.id)
+    for proposal in Proposal.objects.of_store(store.pk).order_by("number")[:2]:
+        yield page("proposal", called=f"proposal-{proposal.number}", store_id=store.id, number=proposal.number)
     yield page("hub_rules")
 
 

@@ -47,7 +47,7 @@ def _changes(store_id: str, proposed: Sequence[ProposedChange]) -> Iterator[Chan
     groups = by_memory(proposed)
     known = {change.memory for change in proposed if change.memory}
     memories = {memory.pk: memory for memory in Memory.objects.among(store_id, known).select_related("text")}
-    bases = _texts(MemoryVersion.objects.among(store_id, {change.base for change in proposed if change.base}))
+    bases = texts_of(MemoryVersion.objects.among(store_id, {change.base for change in proposed if change.base}))
     for name, steps in groups.items():
         memory = memories.get(name)
         if steps[0].memory is None:
@@ -58,14 +58,14 @@ def _changes(store_id: str, proposed: Sequence[ProposedChange]) -> Iterator[Chan
             yield _changed(memory, steps, bases, work)
 
 
-def _texts(versions: MemoryVersionQuerySet) -> dict[str, str]:
+def texts_of(versions: MemoryVersionQuerySet) -> dict[str, str]:
     """Return {id: text} of versions. Redacted versions are left out; the text of a deletion is empty."""
     found = versions.select_related("text").filter(redacted_at=None)
     return {version.pk: version.content or "" for version in found}
 
 
 def _created(name: str, last: ProposedChange) -> Change:
-    return Change(name, "", 0, NOWHERE, _state(last.path, last.content or ""))
+    return Change(name, "", 0, NOWHERE, state_of(last.path, last.content or ""))
 
 
 def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str, str], work: Work) -> Change:
@@ -89,9 +89,9 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str
     merge = onto(str(memory.text.content) if now.is_there else "", joined(wishes, work), work)
     if not now.is_there:
         text = wishes[-1].wanted
-        return _of(memory, now, _state(path, text), problem, over=_state(path, text))
-    over = _state(path, merge.settled(lambda conflict: conflict.theirs))
-    wanted = now if not merge.is_clean else _state(path, merge.text)
+        return _of(memory, now, state_of(path, text), problem, over=state_of(path, text))
+    over = state_of(path, merge.settled(lambda conflict: conflict.theirs))
+    wanted = now if not merge.is_clean else state_of(path, merge.text)
     return _of(memory, now, wanted, problem if merge.is_clean else Problem.CONFLICT, over=over)
 
 
@@ -114,6 +114,7 @@ def _of(memory: Memory, now: State, wanted: State, problem: Problem, *, over: St
     return Change(memory.pk, memory.head_id, memory.version_count, now, now, over, problem=problem, choices=_OVER)
 
 
-def _state(path: str, content: str) -> State:
+def state_of(path: str, content: str) -> State:
+    """Return the state of a memory with this path and text."""
     encoded = content.encode()
     return State(path, None, len(encoded), hashlib.sha256(encoded).hexdigest(), content)

@@ -26,6 +26,7 @@ PLACES = {
     "erasure": ("guide", "erasing-a-person"),
     "audit": ("guide", "the-audit"),
     "agents": ("agents", "before-you-start"),
+    "proposals": ("proposals", "for-reviewers"),
     "path_rules": ("guide", "what-agents-may-change-path-rules"),
     "retention": ("retention", "a-first-policy"),
     "retention.holds": ("retention", "pins-and-holds"),

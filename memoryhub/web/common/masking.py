@@ -42,10 +42,12 @@ class Cover:
 NOTHING = Cover()
 
 
-def covers(store_id: str, memories: Collection[str]) -> dict[str, Cover]:
+def covers(
+    store_id: str, memories: Collection[str], new: Mapping[str, Collection[str]] | None = None
+) -> dict[str, Cover]:
     """Return, by memory id, the covers of those memories of a store that have something to mask or to label.
 
-    Dismissed findings and findings in paths do not count.
+    Dismissed findings and findings in paths do not count. `new` has the kinds in texts that are not stored yet.
     """
     of_memories = Finding.objects.of_store(store_id).filter(memory_id__in=list(memories), in_path=False)
     standing = of_memories.exclude(state=FindingState.DISMISSED)
@@ -53,6 +55,8 @@ def covers(store_id: str, memories: Collection[str]) -> dict[str, Cover]:
     for memory, kind, state in standing.order_by().values_list("memory_id", "kind", "state").distinct():
         if kind in MASKED or state == FindingState.OPEN:
             kinds[memory].add(kind)
+    for memory, names in (new or {}).items():
+        kinds[memory].update(names)
     if not kinds:
         return {}
     harmless: dict[str, set[str]] = defaultdict(set)

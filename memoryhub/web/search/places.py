@@ -15,8 +15,8 @@ OF_THE_HUB: dict[str, str | Promise] = {
 }  # fmt: skip
 OF_A_STORE: dict[str, str | Promise] = {
     "store_overview": gettext_lazy("Overview"), "store_findings": gettext_lazy("Findings"),
-    "moments": gettext_lazy("As it was"), "store_sessions": gettext_lazy("Sessions"),
-    "store_audit": gettext_lazy("Audit"), "trash": gettext_lazy("Trash"),
+    "proposals": gettext_lazy("Proposals"), "moments": gettext_lazy("As it was"),
+    "store_sessions": gettext_lazy("Sessions"), "store_audit": gettext_lazy("Audit"), "trash": gettext_lazy("Trash"),
     "find": gettext_lazy("Find a path"),
 }  # fmt: skip
 OWN: dict[str, str | Promise] = {

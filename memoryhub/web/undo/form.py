@@ -6,7 +6,7 @@ set.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.http import QueryDict
@@ -70,10 +70,14 @@ class Option:
     effects: str = ""
 
 
-def options(change: Change, given: Given) -> list[Option]:
+Words = Callable[[Change, Choice], tuple[str, str]]
+"""Returns the label of a button and the sentence below it."""
+
+
+def options(change: Change, given: Given, words_of: Words) -> list[Option]:
     """Return the buttons for a change with a problem, the proposed one first."""
     chosen = given.choice(change)
-    words = [(choice, *_words(change, choice)) for choice in change.choices]
+    words = [(choice, *words_of(change, choice)) for choice in change.choices]
     return [
         Option(choice.value, label, help, choice == chosen, effects_of([change], choice))
         for choice, label, help in words
@@ -130,8 +134,8 @@ def _choice(value: str) -> Choice | None:
     return Choice(value) if value in list(Choice) else None
 
 
-def _words(change: Change, choice: Choice) -> tuple[str, str]:
-    """Return the label of a button and the sentence below it."""
+def undo_words(change: Change, choice: Choice) -> tuple[str, str]:
+    """Return the label of a button, and the sentence below it, for an undo or a restore."""
     if choice == Choice.KEEP:
         return _("Keep it as it is now"), _("Nothing changes in this memory.")
     if choice == Choice.BEFORE:

@@ -1,7 +1,7 @@
 """The changes of a plan as rows of a preview: problems first, each with its diff, later authors and choices."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -13,7 +13,7 @@ from memoryhub.text.diffs import REQUEST_WORK, Diff
 from memoryhub.text.matching import Work
 from memoryhub.web.common import masking, pages
 from memoryhub.web.common.comparisons import Sides
-from memoryhub.web.undo.form import MOST_ASKED, Given, Option, effects_of, options
+from memoryhub.web.undo.form import MOST_ASKED, Given, Option, Words, effects_of, options, undo_words
 
 MOST_DIFFS = 50
 MOST_BYTES = 500_000
@@ -107,13 +107,34 @@ class Preview:
     plain_effects: str
 
 
-def preview(store: MemoryStore, plan: Plan, given: Given, wanted: Wanted) -> Preview:
-    """Return the rows of a plan with the current choices; if the URL asks for one diff, no other is computed."""
+Covers = Callable[[str, Sequence[Change], Mapping[str, str]], Mapping[str, masking.Cover]]
+"""Returns what to mask in the texts of some changes of a store. It takes the stored texts by id."""
+
+
+def covers_of(store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
+    """Return what to mask, where all texts are of stored versions."""
+    return masking.covers(store_id, [change.memory for change in changes])
+
+
+def preview(
+    store: MemoryStore,
+    plan: Plan,
+    given: Given,
+    wanted: Wanted,
+    *,
+    covers: Covers = covers_of,
+    words: Words = undo_words,
+    most: int = MOST_DIFFS,
+) -> Preview:
+    """Return the rows of a plan with the current choices; if the URL asks for one diff, no other is computed.
+
+    At least `most` changes are shown with their diffs.
+    """
     changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
-    shown = changes[: max(MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
-    diffs = _Diffs(wanted, shown, store.pk)
+    shown = changes[: max(most, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
+    diffs = _Diffs(wanted, shown, store.pk, covers)
     told = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
-    rows = [_row(change, place, given, diffs, told) for place, change in enumerate(changes)]
+    rows = [_row(change, place, given, diffs, told, words) for place, change in enumerate(changes)]
     problems = [change for change in changes if change.problem]
     return Preview(
         rows[: len(shown)],
@@ -136,7 +157,7 @@ def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
     return {kind: counted[kind] for kind in ("created", "modified", "moved", "deleted")}
 
 
-def _row(change: Change, place: int, given: Given, diffs: "_Diffs", told: dict[int, AuditEntry]) -> Row:
+def _row(change: Change, place: int, given: Given, diffs: "_Diffs", told: dict[int, AuditEntry], words: Words) -> Row:
     diff, closed = diffs.of(change, change.then)
     offered = change.before if Choice.BEFORE in change.choices else None
     before_diff, before_closed = diffs.of(change, offered, before=True)
@@ -146,7 +167,7 @@ def _row(change: Change, place: int, given: Given, diffs: "_Diffs", told: dict[i
         change,
         diff,
         before_diff,
-        options(change, given) if is_asked else (),
+        options(change, given, words) if is_asked else (),
         is_asked,
         not change.problem and given.choice(change) == Choice.KEEP,
         newest,
@@ -163,13 +184,13 @@ class _Diffs:
     Rows that are only listed have no diff.
     """
 
-    def __init__(self, wanted: Wanted, shown: Sequence[Change], store_id: str) -> None:
+    def __init__(self, wanted: Wanted, shown: Sequence[Change], store_id: str, covers: Covers) -> None:
         self.wanted, self.work = wanted, Work(REQUEST_WORK)
         self.shown = {change.memory for change in shown}
         self.chosen = {change.memory: change for change in _in_room(wanted, shown)}
         states = (s for change in self.chosen.values() for s in (change.now, change.then, change.before) if s)
         self.texts = MemoryText.objects.contents(store_id, {state.text for state in states if state.text})
-        self.covers = masking.covers(store_id, list(self.chosen))
+        self.covers = covers(store_id, list(self.chosen.values()), self.texts)
 
     def of(self, change: Change, state: State | None, *, before: bool = False) -> tuple[Diff | None, bool]:
         """Return the diff from a memory's current state to another one, and whether a diff exists but is closed.

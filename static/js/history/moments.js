@@ -34,6 +34,7 @@ const isChosen = (form) =>
 
 function tellSummary(form, count) {
   const summary = document.querySelector(".undo-summary");
+  if (!summary) return;
   const lead = summary.querySelector("[data-undo-as]");
   const counted = effects(form);
   lead.dataset.undoProposed ??= lead.textContent;

@@ -1,0 +1,50 @@
+"""The proposals of a memory store: those that wait for a decision, the oldest first, and the decided ones."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from memoryhub.models import MemoryStore, Proposal, ProposalState, Role
+from memoryhub.web.common import pages
+from memoryhub.web.common.access import in_store
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.versions import number_of
+from memoryhub.web.proposals.rows import rows_of
+
+PAGE = 25
+DECIDED = "decided"
+
+
+@require_safe
+@in_store(Role.VIEWER)
+def page(request: Request, store: MemoryStore) -> HttpResponse:
+    """List the open proposals, or with `state=decided` the others; `after` is the number of the last one before."""
+    is_decided = request.GET.get("state") == DECIDED
+    after = number_of(request, "after")
+    found = _decided(store, after) if is_decided else _open(store, after)
+    shown = found[:PAGE]
+    entries = pages.entries(store, *(one.seq for one in shown))
+    return render(
+        request,
+        "proposals/list.html",
+        pages.context(
+            request,
+            store,
+            rows=[(row, entries.get(row.proposal.seq or 0)) for row in rows_of(store, shown)],
+            is_decided=is_decided,
+            is_first=after is None,
+            next=shown[-1].number if len(found) > PAGE else None,
+        ),
+    )
+
+
+def _open(store: MemoryStore, after: int | None) -> list[Proposal]:
+    """Return the open proposals after a number, the oldest first."""
+    waiting = Proposal.objects.of_store(store.pk).of_state(ProposalState.OPEN).order_by("number")
+    return list(waiting.filter(number__gt=after or 0)[: PAGE + 1])
+
+
+def _decided(store: MemoryStore, after: int | None) -> list[Proposal]:
+    """Return the decided proposals before a number, the newest first."""
+    decided = Proposal.objects.of_store(store.pk).exclude(state=ProposalState.OPEN).order_by("-number")
+    return list((decided.filter(number__lt=after) if after else decided)[: PAGE + 1])

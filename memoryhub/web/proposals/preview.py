@@ -1,0 +1,165 @@
+"""What a proposal changes, memory by memory: a diff, the choices, and what the store's rules find in the new lines."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _, ngettext
+
+from memoryhub.actions.core.plans import Change, Choice, Plan, Problem, State
+from memoryhub.actions.core.proposing import MOST_CHANGES
+from memoryhub.actions.core.ruling import Ruling, ruling
+from memoryhub.actions.findings.findings import fingerprint, recorded
+from memoryhub.models import HubSettings, MemoryStore
+from memoryhub.sensitive import Action, Span, line_of
+from memoryhub.text.novelty import Novelty
+from memoryhub.web.common import kinds, masking
+from memoryhub.web.proposals.rows import Outline
+from memoryhub.web.undo import rows as plan_rows
+from memoryhub.web.undo.form import Given
+from memoryhub.web.undo.rows import Preview, Wanted
+
+MOST_FOUND = 20
+"""The most values that are listed for one memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value or a sign of poisoning in a proposed line; `blocks` means that it keeps the text from being merged."""
+
+    kind: str
+    line: int
+    masks: bool = False
+    blocks: bool = False
+
+    @property
+    def label(self) -> str:
+        return kinds.label(self.kind)
+
+    @property
+    def icon(self) -> str:
+        return kinds.icon_of(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One memory of a proposal: the change of the plan as a row, and what was proposed."""
+
+    row: plan_rows.Row
+    outline: Outline
+    found: Sequence[Found]
+    outcome: str = ""
+
+
+@dataclass
+class Screen:
+    """Looks into the new lines of proposed texts, by the rules of their store, when the page compares them."""
+
+    rules: Ruling
+    found: dict[str, Sequence[Found]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: MemoryStore) -> "Screen":
+        return cls(ruling(json.dumps(store.rules), json.dumps(HubSettings.current().rules)))
+
+    def covers(self, store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
+        """Return what to mask in the texts of some changes, and remember what was found in the new lines."""
+        new = {change.memory: _text(_wanted(change), texts) for change in changes}
+        spans = {change.memory: self._spans(_text(change.now, texts), new[change.memory]) for change in changes}
+        known = masking.covers(
+            store_id, list(new), {memory: {span.kind for span in found} for memory, found in spans.items() if found}
+        )
+        for memory, found in spans.items():
+            harmless = known.get(memory, masking.NOTHING).harmless
+            self.found[memory] = list(self._told(new[memory] or "", found, harmless))[:MOST_FOUND]
+        return known
+
+    def _spans(self, old: str | None, new: str | None) -> list[Span]:
+        if self.rules.is_idle or not new:
+            return []
+        novelty = Novelty(old, new)
+        return novelty.found(self.rules.watched) if novelty.has_any(self.rules.watched) else []
+
+    def _told(self, text: str, spans: Iterable[Span], harmless: frozenset[str]) -> Iterable[Found]:
+        for span in recorded(spans, text):
+            if fingerprint(span.kind, text[span.start : span.end]) not in harmless:
+                action = self.rules.actions[span.kind]
+                yield Found(span.kind, line_of(text, span.start), action == Action.MASK, action == Action.BLOCK)
+
+
+def shown(
+    store: MemoryStore, plan: Plan, outlines: Sequence[Outline], given: Given, query: QueryDict
+) -> tuple[Preview, list[Row]]:
+    """Return the preview of a plan, and its rows, the problems first."""
+    screen = Screen.of(store)
+    preview = plan_rows.preview(
+        store, plan, given, Wanted.of(query), covers=screen.covers, words=words, most=MOST_CHANGES
+    )
+    by_name = {outline.name: outline for outline in outlines}
+    return preview, [
+        Row(row, by_name[row.change.memory], screen.found.get(row.change.memory, ()))
+        for row in preview.whole
+        if row.change.memory in by_name
+    ]
+
+
+def _wanted(change: Change) -> State:
+    """Return the state that was proposed. For a conflict that is the one after the choice BEFORE."""
+    return change.before if change.before is not None and change.then.same(change.now) else change.then
+
+
+def _text(state: State, texts: Mapping[str, str]) -> str | None:
+    if not state.is_there:
+        return None
+    return state.content if state.content is not None else texts.get(state.text or "")
+
+
+def words(change: Change, choice: Choice) -> tuple[str, str]:
+    """Return the label of a button, and the sentence below it, for a change that cannot simply be merged."""
+    if choice == Choice.KEEP and not change.now.is_there:
+        return _("Leave it out"), _("There is no memory here now, and none is made.")
+    if choice == Choice.KEEP:
+        return _("Keep it as it is"), _("Nothing changes in this memory.")
+    if choice == Choice.APPLY:
+        return _("Put it next to the other memory"), _("It will be at %(path)s.") % {"path": change.then.path}
+    return _words_of_before(change, change.chosen(choice))
+
+
+def _words_of_before(change: Change, state: State) -> tuple[str, str]:
+    if not state.is_there:
+        return _("Delete it all the same"), _("What was written since goes to the trash with it.")
+    there = _("It will be at %(path)s.") % {"path": state.path}
+    if not change.now.is_there:
+        return _("Bring it back with the proposed text"), there
+    if _only_moves(change, state):
+        return _("Move it all the same"), there
+    return _("Take the proposed lines"), _("They take the place of the lines that were written since.")
+
+
+def _only_moves(change: Change, state: State) -> bool:
+    return state.path != change.now.path and state.sha256 == change.now.sha256
+
+
+def conflict_words(change: Change) -> str:
+    """Return why a person has to choose, as a sentence."""
+    of_problem = {
+        Problem.TAKEN: _("Another memory is at this path."),
+        Problem.REDACTED: _("The text that the agent saw no longer exists, so this memory stays as it is."),
+        Problem.UNMERGED: _("There is too much to put together at once, so this memory stays as it is."),
+    }
+    return of_problem.get(change.problem) or _words_of_conflict(change, _wanted(change))
+
+
+def _words_of_conflict(change: Change, wanted: State) -> str:
+    if not change.now.is_there:
+        return _("The memory was deleted since the agent saw it.")
+    if not wanted.is_there:
+        return _("The memory was changed since the agent wanted to delete it.")
+    if _only_moves(change, wanted):
+        return _("The memory was moved elsewhere since the agent saw it.")
+    return _("The same lines were changed since the agent saw them.")
+
+
+def button_words(count: int) -> str:
+    return ngettext("Merge %(count)s change", "Merge %(count)s changes", count) % {"count": count}

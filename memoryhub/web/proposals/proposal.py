@@ -1,0 +1,166 @@
+"""The page of a proposal: who proposes what, and for those who may decide, merging and refusing it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from memoryhub.actions.core.plans import Plan, PlanChanged
+from memoryhub.actions.proposals import decide
+from memoryhub.actions.proposals.decide import AlreadyDecided, Decided
+from memoryhub.actions.proposals.plan import proposal_plan
+from memoryhub.actions.proposals.proposed import as_proposed
+from memoryhub.actions.review.verbs import WHO
+from memoryhub.models import AuditEntry, MemoryStore, Proposal, ProposalState, Role
+from memoryhub.protocol.errors import ToolError
+from memoryhub.web.common import pages, undo_banner
+from memoryhub.web.common.access import act, in_store
+from memoryhub.web.common.pages import May, see_other
+from memoryhub.web.common.request import Request
+from memoryhub.web.common.tool_errors import in_words
+from memoryhub.web.proposals import preview
+from memoryhub.web.proposals.preview import Row
+from memoryhub.web.proposals.rows import Row as Heading, rows_of
+from memoryhub.web.undo.form import MOST_NOTE, Given
+
+MOST_CALLS = 20
+"""The most calls whose entries are named."""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_store(Role.VIEWER)
+def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
+    """Show a proposal to every member; only curators may decide about it."""
+    proposal = Proposal.objects.of_store(store.pk).filter(number=number).first()
+    if proposal is None:
+        raise Http404
+    if request.method != "POST":
+        return _page(request, store, proposal, Given())
+    role: Role = request.role
+    if not role.includes(WHO):
+        raise PermissionDenied
+    given = Given.of(request.POST)
+    try:
+        if problem := _problem(request, store, proposal, given):
+            return _page(request, store, proposal, given, problem)
+        return _decided(request, store, proposal, given)
+    except AlreadyDecided:
+        messages.warning(request, _("Nothing was done: somebody has decided about this proposal meanwhile."))
+        return see_other("proposal", store.pk, str(number))
+    except PlanChanged:
+        return _page(request, store, proposal, given, _since_opened())
+    except ToolError as error:
+        return _page(request, store, proposal, given, in_words(error))
+
+
+def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Given) -> str:
+    """Return why a posted form cannot be carried out, as a sentence; "" if it can."""
+    if store.is_archived:
+        return _("Nothing was done: this memory store is archived.")
+    if len(given.note) > MOST_NOTE:
+        return _("The reason is too long. Use at most 1,000 characters.")
+    return ""
+
+
+def _since_opened() -> str:
+    return _(
+        "Nothing was done, because the proposal or one of its memories has changed since you opened this page. "
+        "Check it and decide again."
+    )
+
+
+def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Given) -> HttpResponse:
+    """Carry out the decision and return to the page. Raises AlreadyDecided, PlanChanged and ToolError."""
+    if not proposal.is_open:
+        raise AlreadyDecided(proposal)
+    number, plan = proposal.number, proposal_plan(proposal)
+    if request.POST.get("decision") == "refuse":
+        if request.POST.get("changed") != proposal.changed_at.isoformat():
+            raise PlanChanged(plan)
+        decide.refuse(store.pk, number, act(request, given.note))
+        messages.success(request, _("Refused proposal #%(number)s.") % {"number": number})
+        return see_other("proposal", store.pk, str(number))
+    count = given.count(plan)
+    if plan.digest == given.digest and plan.changes and not count:
+        nothing = _("Nothing was done, because every change is left out. Choose one to merge, or refuse the proposal.")
+        return _page(request, store, proposal, given, nothing)
+    done = decide.merge(store.pk, number, given.for_plan(plan), given.digest, act(request))
+    said = _said(number, done, count, len(plan.changes))
+    if done.versions:
+        undo_banner.tell_done(request, store.pk, said, done.seq)
+    else:
+        messages.success(request, said)
+    return see_other("proposal", store.pk, str(number))
+
+
+def _said(number: int, done: Decided, count: int, of: int) -> str:
+    if not done.versions:
+        return _("Closed proposal #%(number)s.") % {"number": number}
+    if done.state == ProposalState.PARTLY_MERGED:
+        words = _("Merged %(count)s of %(of)s changes of proposal #%(number)s.")
+        return words % {"count": count, "of": of, "number": number}
+    return _("Merged proposal #%(number)s.") % {"number": number}
+
+
+# ------------------------------------------------------------------------------------------------ showing
+
+
+def _page(request: Request, store: MemoryStore, proposal: Proposal, given: Given, problem: str = "") -> HttpResponse:
+    may_decide = May.of(request.role, store).write and proposal.is_open
+    plan = proposal_plan(proposal) if proposal.is_open else as_proposed(proposal)
+    (heading,) = rows_of(store, [proposal])
+    found, rows = preview.shown(store, plan, heading.outlines, given, request.GET)
+    entry = _entry(store, proposal)
+    if not proposal.is_open:
+        rows = _with_outcomes(rows, entry)
+    shown = pages.context(
+        request, store,
+        proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
+        may_decide=may_decide, entry=entry, calls=heading.seqs[:MOST_CALLS],
+        more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
+        blocks=any(found.blocks for row in rows for found in row.found),
+        gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
+        changed=proposal.changed_at.isoformat(),
+    )  # fmt: skip
+    return render(request, "proposals/proposal.html", shown)
+
+
+def _gone(heading: Heading, plan: Plan) -> int:
+    """Return how many changes the memories have already, so that they are not in the plan."""
+    named = {change.memory for change in plan.changes}
+    return sum(outline.name not in named for outline in heading.outlines)
+
+
+def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
+    """Return the entry of the decision, with its input."""
+    if proposal.seq is None:
+        return None
+    return AuditEntry.objects.of_chain(store.pk).filter(seq=proposal.seq).first()
+
+
+def _with_outcomes(rows: Sequence[Row], entry: AuditEntry | None) -> list[Row]:
+    """Return the rows of a decided proposal with what became of each change, as far as the entry says it."""
+    told = _told(entry)
+    merged, left = told.get("merged"), told.get("refused")
+    if not (isinstance(merged, list) and isinstance(left, list)):
+        return list(rows)
+    return [
+        replace(row, outcome="merged" if name in merged else "left" if name in left else "there")
+        for row in rows
+        for name in (row.row.change.memory,)
+    ]
+
+
+def _told(entry: AuditEntry | None) -> Mapping[str, Any]:
+    try:
+        told = json.loads((entry and entry.input) or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}

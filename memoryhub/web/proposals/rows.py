@@ -1,0 +1,105 @@
+"""The rows of proposals: who proposes, and what becomes of which memories; without any text."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.proposals.plan import by_memory
+from memoryhub.models import Agent, MemoryStore, Proposal, ProposedChange, Session
+
+KINDS = ("created", "modified", "moved", "moved_modified", "deleted")
+FEW = 3
+"""The most paths in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a proposal does with one memory. `name` is that of the memory in the plan, `to` its new path, if any.
+
+    `kind` is one of KINDS, and `seqs` are the entries of the calls.
+    """
+
+    name: str
+    kind: str
+    path: str
+    to: str
+    seqs: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A proposal with the names of its agent and session ("" if there is none), and its memories."""
+
+    proposal: Proposal
+    agent: str
+    session: str
+    outlines: Sequence[Outline]
+
+    @property
+    def count(self) -> int:
+        return len(self.outlines)
+
+    @property
+    def first(self) -> Sequence[Outline]:
+        return self.outlines[:FEW]
+
+    @property
+    def more(self) -> int:
+        return max(0, self.count - FEW)
+
+    @property
+    def kinds(self) -> list[tuple[str, int]]:
+        """Return how many memories of each kind there are."""
+        counted = Counter(outline.kind for outline in self.outlines)
+        return [(kind, counted[kind]) for kind in KINDS if counted[kind]]
+
+    @property
+    def seqs(self) -> list[int]:
+        """Return the entries of all calls, in order."""
+        return sorted({seq for outline in self.outlines for seq in outline.seqs})
+
+
+def rows_of(store: MemoryStore, proposals: Sequence[Proposal]) -> list[Row]:
+    """Return the rows of some proposals of a store, by a few queries for all of them."""
+    agents = dict(Agent.objects.filter(pk__in={one.agent for one in proposals}).values_list("pk", "name"))
+    named = {one.session for one in proposals if one.session}
+    sessions = dict(Session.objects.filter(pk__in=named).values_list("pk", "name"))
+    outlines = _outlines(store.pk, [one.pk for one in proposals])
+    return [
+        Row(
+            one,
+            agents.get(one.agent) or _("unknown agent"),
+            sessions.get(one.session or "", ""),
+            outlines.get(one.pk, ()),
+        )
+        for one in proposals
+    ]
+
+
+def _outlines(store_id: str, proposals: Collection[str]) -> Mapping[str, Sequence[Outline]]:
+    writes = ExpressionWrapper(Q(content__isnull=False), output_field=BooleanField())
+    changes: Iterable[Any] = ProposedChange.objects.filter(store_id=store_id, proposal__in=proposals)
+    found: dict[str, list[Any]] = defaultdict(list)
+    for change in changes.order_by("proposal", "number").annotate(writes=writes).defer("content"):  # type: ignore[attr-defined]
+        found[change.proposal].append(change)
+    return {
+        proposal: sorted((_outline(*one) for one in by_memory(of_one).items()), key=lambda one: (one.path, one.name))
+        for proposal, of_one in found.items()
+    }
+
+
+def _outline(name: str, steps: Sequence[Any]) -> Outline:
+    moves = [step for step in steps if step.new_path is not None]
+    last, is_new = steps[-1], steps[0].memory is None
+    kind = "moved_modified" if any(step.writes for step in steps) else "moved"
+    if last.deletes:
+        kind = "deleted"
+    elif is_new or not moves:
+        kind = "created" if is_new else "modified"
+    to = str(moves[-1].new_path) if "moved" in kind else ""
+    path = str(moves[-1].path) if to else str(last.path)
+    return Outline(name, kind, path, to, [step.seq for step in steps])

@@ -1,0 +1,10 @@
+"""URL patterns of proposals."""
+
+from django.urls import path
+
+from memoryhub.web.proposals import listing, proposal
+
+urlpatterns = [
+    path("stores/<slug:store_id>/proposals", listing.page, name="proposals"),
+    path("stores/<slug:store_id>/proposals/<int:number>", proposal.page, name="proposal"),
+]

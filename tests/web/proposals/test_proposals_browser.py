@@ -1,0 +1,65 @@
+"""Proposals in a real browser: from the inbox to the merge by keys, refused with a reason, sound at every width."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from memoryhub.models import MemoryStore, User
+from tests.browser import axe, fits, press, sign_in_as
+from tests.web.history.versions import Caller
+from tests.web.proposals.proposing import begun, edit, listed, proposes, replaces, state, texts, url_of
+
+pytestmark = pytest.mark.browser
+
+A, B, C = "/policies/a.md", "/policies/b.md", f"/policies/{'long-name-' * 12}.md"
+
+
+@pytest.fixture
+def desk(page: Page, live_server: LiveServer, store: MemoryStore, key: str, alice: User) -> Page:
+    """A browser in which Alice reads the inbox; two proposals wait, one of them with a conflict."""
+    caller: Caller = begun(store, key, A, B)
+    for path in (A, B):
+        replaces(caller, path, "two", "2")
+    proposes(caller, "create", C, file_text=f"{'word ' * 60}\nthe card is 5105 1051 0510 5100\n")
+    edit(store, B, "two", "II", alice)
+    caller.session = "run-8"
+    proposes(caller, "delete", A)
+    sign_in_as(page.context, alice, live_server.url)
+    page.goto(f"{live_server.url}/review")
+    return page
+
+
+def test_proposals_are_decided_about_by_keys(desk: Page, live_server: LiveServer, store: MemoryStore) -> None:
+    desk.get_by_role("link", name=re.compile("2 proposals wait in")).click()
+    expect(desk).to_have_url(live_server.url + listed(store))
+    fits(desk)
+    axe(desk)
+    press(desk, "j")
+    press(desk, "Enter")
+    expect(desk).to_have_url(live_server.url + url_of(store))
+    expect(desk.get_by_role("button", name="Merge 2 changes")).to_be_visible()
+    fits(desk)
+    axe(desk)
+    press(desk, "j")
+    press(desk, "j")
+    expect(desk.get_by_role("link", name=A)).to_be_focused()
+    desk.get_by_role("checkbox", name="Leave it out").check()
+    expect(desk.get_by_role("button", name="Merge 1 change")).to_be_visible()
+    desk.get_by_role("radio", name=re.compile("Take the proposed lines")).check()
+    desk.get_by_role("link", name=A).focus()
+    press(desk, "a")
+    expect(desk.get_by_text("Merged 2 of 3 changes of proposal #1.")).to_be_visible()
+    assert (state(store), C in texts(store)) == (("partly_merged", ""), False)
+    assert "2\n" in texts(store)[A] and "II" not in texts(store)[B]
+
+    desk.goto(live_server.url + url_of(store, 2))
+    press(desk, "r")
+    expect(desk.get_by_label("Why?")).to_be_focused()
+    desk.keyboard.type("It is needed.")
+    press(desk, "Enter")
+    expect(desk.get_by_text("Refused proposal #2.")).to_be_visible()
+    expect(desk.get_by_text("“It is needed.”")).to_be_visible()
+    assert state(store, 2) == ("refused", "It is needed.")
+    axe(desk)
