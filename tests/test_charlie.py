@@ -24,6 +24,7 @@ from memoryhub.models import (
     Key,
     MemoryStore,
     MemoryVersion,
+    Proposal,
     Receipt,
     RetentionPolicy,
     Role,
@@ -118,6 +119,10 @@ def values(store: MemoryStore, alice: User, key: str) -> dict[str, object]:
         finding = Finding.objects.create(
             id="find_1", store=store, memory_id=version.memory_id, version=version, kind="card", line=1, start=0, end=2,
             at=AT,
+        )  # fmt: skip
+        Proposal.objects.create(
+            id="prop_1", store=store, number=1, key="apikey_1", agent="agent_1", opened_at=AT, changed_at=AT,
+            reason="of Alice",
         )  # fmt: skip
         ImportItem.objects.create(job=job, number=1, path="/of Alice", found="conflict", choice="skip", content="x")
     agent_key, session = Key.objects.get(), Session.objects.get()

@@ -63,6 +63,10 @@ def merge(store: MemoryStore, number: int = 1, **choices: Choice) -> decide.Deci
     return decide.merge(store.id, number, choices, plan(store, number).digest, ana())
 
 
+def refuse(store: MemoryStore, act: Act) -> decide.Decided:
+    return decide.refuse(store.id, 1, act, seen=decide.seen_of(proposal(store)))
+
+
 @pytest.fixture
 def ruled(hub: Hub) -> Hub:
     for path in ("/policies/a.md", "/policies/deep/b.md", "/notes/c.md"):
@@ -146,7 +150,7 @@ def test_lines_that_somebody_changed_meanwhile_are_a_conflict_and_nothing_is_los
     assert texts(ruled.store)["/policies/new.md"] == "person's"
     assert MemoryVersion.objects.filter(store=ruled.store, memory=memory.pk).count() == 3
     with pytest.raises(AlreadyDecided):
-        decide.refuse(ruled.store.id, 1, ana())
+        refuse(ruled.store, ana())
     assert_audit_is_right(ruled.store)
 
 
@@ -166,7 +170,7 @@ def test_what_needs_a_text_that_is_gone_can_only_be_refused(ruled: Hub) -> None:
 def test_a_refused_proposal_changes_nothing_and_keeps_its_reason(ruled: Hub) -> None:
     ruled.call(command="delete", path="/memories/policies")
     before = texts(ruled.store)
-    decide.refuse(ruled.store.id, 1, ana()._replace(note="Policies stay."))
+    refuse(ruled.store, ana()._replace(note="Policies stay."))
     assert texts(ruled.store) == before
     assert (proposal(ruled.store).state, proposal(ruled.store).reason) == ("refused", "Policies stay.")
     assert ruled.call(command="delete", path="/memories/policies")[1] == TOLD.format(2)
@@ -209,6 +213,15 @@ def test_the_api_holds_back_with_403_and_imports_and_restores_too(ruled: Hub) ->
     assert_audit_is_right(ruled.store)
 
 
+def test_what_was_proposed_after_the_page_was_opened_is_not_refused_unseen(ruled: Hub) -> None:
+    ruled.call(command="delete", path="/memories/policies/deep")
+    seen = decide.seen_of(proposal(ruled.store))
+    ruled.call(command="delete", path="/memories/policies/a.md")
+    with pytest.raises(PlanChanged):
+        decide.refuse(ruled.store.id, 1, ana(), seen=seen)
+    assert proposal(ruled.store).is_open
+
+
 def test_too_much_is_refused_and_nothing_proposed_is_lost(ruled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proposing, "MOST_CHANGES", 2)
     monkeypatch.setattr(proposing, "MOST_OPEN", 1)
@@ -223,7 +236,9 @@ def test_too_much_is_refused_and_nothing_proposed_is_lost(ruled: Hub, monkeypatc
 
 def test_an_erasure_reaches_what_was_proposed_and_refused(ruled: Hub) -> None:
     ruled.call(command="create", path="/memories/policies/Quellenberg.md", file_text="Quellenberg came\n")
-    decide.refuse(ruled.store.id, 1, ana()._replace(note="No Quellenberg here"))
+    decide.refuse(
+        ruled.store.id, 1, ana()._replace(note="No Quellenberg here"), seen=decide.seen_of(proposal(ruled.store))
+    )
     found = erasure.search(ruled.store.id, ["Quellenberg"], BY["at"])
     erasure.erase(ruled.store.id, ["Quellenberg"], found.digest, Act(**BY))
     row = ProposedChange.objects.get(store=ruled.store)

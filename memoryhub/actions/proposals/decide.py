@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memoryhub.actions.core import audit, plans, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.plans import Choice, Plan
+from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.models import Proposal, ProposalState
@@ -50,22 +50,30 @@ def merge(store_id: str, number: int, choices: Mapping[str, Choice], digest: str
             "refused": plans.named_ids(refused),
         }
         command = REFUSE if state == ProposalState.REFUSED else MERGE
-        _close(proposal, state, store.seq, act)
+        _close(proposal, state, store.seq, store.act)
         record = Record(command, versions=tuple(store.made), input=audit.to_json(told))
         return Decided(tree.commit(store, record), state, len(store.made))
 
 
-def refuse(store_id: str, number: int, act: Act) -> Decided:
+def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
     """Refuse a proposal as a whole. The note of the act is the reason.
 
-    Raises AlreadyDecided, Proposal.DoesNotExist, and ToolError if the store is archived.
+    `seen` is the moment of its last change that the person knows, as `seen_of` writes it. Raises PlanChanged if it has
+    changed since, AlreadyDecided, Proposal.DoesNotExist, and ToolError if the store is archived.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         proposal = _open(store_id, number)
+        if seen != seen_of(proposal):
+            raise PlanChanged(proposal_plan(proposal))
         _close(proposal, ProposalState.REFUSED, store.seq, store.act)
         told = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
         return Decided(tree.commit(store, Record(REFUSE, input=audit.to_json(told))), ProposalState.REFUSED, 0)
+
+
+def seen_of(proposal: Proposal) -> str:
+    """Return the moment of the last change of a proposal, for `refuse`."""
+    return str(proposal.changed_at.isoformat())
 
 
 def _open(store_id: str, number: int) -> Proposal:

@@ -82,9 +82,7 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
         raise AlreadyDecided(proposal)
     number, plan = proposal.number, proposal_plan(proposal)
     if request.POST.get("decision") == "refuse":
-        if request.POST.get("changed") != proposal.changed_at.isoformat():
-            raise PlanChanged(plan)
-        decide.refuse(store.pk, number, act(request, given.note))
+        decide.refuse(store.pk, number, act(request, given.note), seen=request.POST.get("changed", ""))
         messages.success(request, _("Refused proposal #%(number)s.") % {"number": number})
         return see_other("proposal", store.pk, str(number))
     count = given.count(plan)
@@ -127,7 +125,7 @@ def _page(request: Request, store: MemoryStore, proposal: Proposal, given: Given
         more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
         blocks=any(found.blocks for row in rows for found in row.found),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
-        changed=proposal.changed_at.isoformat(),
+        changed=decide.seen_of(proposal),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
 
