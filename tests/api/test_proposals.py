@@ -314,7 +314,7 @@ def _agent(hub: Hub) -> str:
 def _seen(hub: Hub) -> list[object]:
     """What an agent sees in a store, without ids and times."""
     listings = [hub.call(command="view", path=path) for path in ("/memories", "/memories/p", "/memories/p/q")]
-    found = hub.send(b"", method="GET", url=f"/v1/memory_stores/{hub.store.id}/search?query=word").value["data"]
+    found = Api(hub).all("search", query="word")
     listed = Api(hub).good("GET", "/memories", b"", limit=100, view="full")["data"]
     return [
         *listings,
