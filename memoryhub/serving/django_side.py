@@ -55,8 +55,8 @@ def _no_page(request: HttpRequest) -> NoReturn:
 
 
 answer_program = private_answers(forwarded_headers(machines_door(_no_page)))
-"""What Django's handler does for a program, without its signals and checks for pages: half of its time. A test compares
-the answers of both."""
+"""What Django's handler does for a program, without its signals and its checks for pages. A test compares the
+answers of both."""
 
 
 class DjangoSide:
