@@ -16,10 +16,11 @@ from memoryhub.actions.core import holds, hub_settings, seals
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.findings import findings, rules
+from memoryhub.actions.proposals import decide
 from memoryhub.actions.retention import policies, removal
 from memoryhub.actions.retention.policies import PolicySettings
 from memoryhub.actions.review import decisions
-from memoryhub.actions.stores import delete, stores
+from memoryhub.actions.stores import delete, path_rules, stores
 from memoryhub.actions.verification import verify
 from memoryhub.actions.webhooks import manage
 from memoryhub.actions.webhooks.manage import WebhookSettings
@@ -41,6 +42,7 @@ from memoryhub.models import (
     Member,
     MemoryStore,
     MemoryVersion,
+    Proposal,
     RetentionPolicy,
     Role,
     Seal,
@@ -48,6 +50,7 @@ from memoryhub.models import (
     Webhook,
 )
 from memoryhub.models.sealed import Sealed, SealedQuerySet
+from memoryhub.path_rules import Effect, PathRule
 from tests.fixtures import AT, BY, new_person
 from tests.long import LONG
 from tests.tampering import cells, edited, undone
@@ -92,8 +95,13 @@ def govern() -> MemoryStore:
     rules.save_rules(None, {"card": "flag"}, act)
     hub_settings.set_limits(dict.fromkeys(COLUMNS) | {"limit_memories": 7}, act)
     Caller(store, key, session="run-1").create("/a.md", "write to anna@example.com and bert@example.com\n")
+    path_rules.save(store.pk, [PathRule(Effect.PROPOSE, "/policies/")], path_rules.digest([]), act)
+    for session in ("run-2", "run-3"):
+        Caller(store, key, session=session).call("create", path="/memories/policies/a.md", file_text="one\n")
     first = Finding.objects.order_by("pk")[0]
     findings.decide(store.pk, [first.pk], FindingState.DISMISSED, "known", act)
+    proposal = Proposal.objects.get(number=1)
+    decide.refuse(store.pk, 1, act, seen=decide.seen_of(proposal))
     holds.place(store.pk, act, kind=HoldKind.HOLD, path="/held", reason="a dispute")
     released = holds.place(store.pk, act, kind=HoldKind.PIN, path="/pinned", reason="a pin")
     holds.release(store.pk, released.pk, act)

@@ -124,14 +124,14 @@ def preview(
     *,
     covers: Covers = covers_of,
     words: Words = undo_words,
-    most: int = MOST_DIFFS,
+    most: int | None = None,
 ) -> Preview:
     """Return the rows of a plan with the current choices; if the URL asks for one diff, no other is computed.
 
-    At least `most` changes are shown with their diffs.
+    At least `most` changes (MOST_DIFFS without it) are shown with their diffs.
     """
     changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
-    shown = changes[: max(most, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
+    shown = changes[: max(most or MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
     diffs = _Diffs(wanted, shown, store.pk, covers)
     told = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
     rows = [_row(change, place, given, diffs, told, words) for place, change in enumerate(changes)]

@@ -25,7 +25,7 @@ SCREENED = {
     "actions/transfer/writes.py": {"_new"},
     "actions/findings/findings.py": {"add_screened"},
     "actions/memories/curation.py": {"_restore_live", "_restore_deleted"},
-    "actions/history/apply_plan.py": {"_rewrite", "_place"},
+    "actions/history/apply_plan.py": {"_rewrite", "_place", "_create"},
     "actions/memories/selection_restore.py": {"put_back"},
 }
 """Who calls them, and screens first: the tests of the doors try each."""
