@@ -68,6 +68,7 @@ def test_open_ones_are_in_order_and_decided_ones_apart(caller: Caller, store: Me
     assert all(said in html for said in ("Merged", "Refused", "No, ask finance.", "Alice"))
 
 
+@pytest.mark.both_databases
 def test_long_lists_have_pages(
     caller: Caller, store: MemoryStore, curator: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
