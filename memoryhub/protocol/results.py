@@ -264,6 +264,14 @@ def too_many_proposals(count: int) -> str:
     return f"Error: too many proposals wait for a reviewer of this memory store: {count:,}. Try again later."
 
 
+def too_many_proposals_of_agent(count: int) -> str:
+    return f"Error: too many proposals of this agent wait for a reviewer: {count:,}. Try again later."
+
+
+def proposal_too_large(size: int, limit: int) -> str:
+    return f"Error: too many changes for one proposal: {size:,} bytes; {limit:,} are the most. Make a smaller change."
+
+
 def too_many_proposed_changes(count: int, most: int) -> str:
     return f"Error: too many changes for one proposal: {count:,}; {most} are the most. Make a smaller change."
 

@@ -230,6 +230,13 @@ def test_too_much_is_refused_and_nothing_proposed_is_lost(ruled: Hub, monkeypatc
     assert told == "Error: too many changes for one proposal: 3; 2 are the most. Make a smaller change."
     told = _session(ruled, "t", command="delete", path="/memories/policies/deep")[1]
     assert told == "Error: too many proposals wait for a reviewer of this memory store: 1. Try again later."
+    monkeypatch.setattr(proposing, "MOST_OF_AGENT", 1)
+    told = _session(ruled, "t", command="delete", path="/memories/policies/deep")[1]
+    assert told == "Error: too many proposals of this agent wait for a reviewer: 1. Try again later."
+    monkeypatch.setattr(proposing, "MOST_CHANGES", 5)
+    monkeypatch.setattr(proposing, "MOST_BYTES", 9)
+    told = _session(ruled, "s", command="create", path="/memories/policies/9.md", file_text="ü" * 4)[1]
+    assert told == "Error: too many changes for one proposal: 10 bytes; 9 are the most. Make a smaller change."
     assert ProposedChange.objects.filter(store=ruled.store).count() == 2
     assert_audit_is_right(ruled.store)
 

@@ -15,8 +15,12 @@ from memoryhub.protocol.errors import ProposedByRule, ToolError
 
 MOST_OPEN = 1_000
 """The most open proposals of a store."""
+MOST_OF_AGENT = 100
+"""The most open proposals of one agent in a store, so that none keeps the others from proposing."""
 MOST_CHANGES = 100
 """The most changes of one proposal."""
+MOST_BYTES = 2_000_000
+"""The most bytes of the texts of one proposal."""
 
 
 class Wanted(NamedTuple):
@@ -45,6 +49,10 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     new = [change for change in changes if not any(_is_same(change, earlier) for earlier in before)]
     if len(before) + len(new) > MOST_CHANGES:
         raise ToolError(results.too_many_proposed_changes(len(before) + len(new), MOST_CHANGES))
+    texts = [*(change.content for change in before), *(change.content for change in new)]
+    size = sum(len(text.encode()) for text in texts if text is not None)
+    if size > MOST_BYTES:
+        raise ToolError(results.proposal_too_large(size, MOST_BYTES))
     if proposal is None:
         proposal = _opened(store)
     elif new:
@@ -80,11 +88,13 @@ def _open(store: Tree) -> Proposal | None:
 
 def _opened(store: Tree) -> Proposal:
     everything = Proposal.objects.of_store(store.store)
-    count = everything.of_state(ProposalState.OPEN).count()
+    actor, waiting = store.act.actor, everything.of_state(ProposalState.OPEN)
+    count, of_agent = waiting.count(), waiting.filter(agent=str(actor.author_id)).count()
+    if of_agent >= MOST_OF_AGENT:
+        raise ToolError(results.too_many_proposals_of_agent(of_agent))
     if count >= MOST_OPEN:
         raise ToolError(results.too_many_proposals(count))
     number = (everything.aggregate(newest=Max("number"))["newest"] or 0) + 1
-    actor = store.act.actor
     return Proposal.objects.create(
         id=ids.new_id(ids.PROPOSAL, store.at),
         store_id=store.store,
