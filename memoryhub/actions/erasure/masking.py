@@ -203,7 +203,7 @@ class Erasing:
             elif place.escaped:
                 rows.update(**{column: self.terms.masked_values(value)})
             else:
-                is_place = column in ("path", "pattern", "place")
+                is_place = column in ("path", "new_path", "pattern", "place")
                 rows.update(**{column: self._place(row, value) if is_place else self.terms.masked(value)})
 
     def _sessions(self) -> None:

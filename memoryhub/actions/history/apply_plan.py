@@ -1,4 +1,4 @@
-"""Applies a plan that restores or undoes, with a person's choices, in one transaction with one audit entry."""
+"""Applies a plan that restores, undoes or merges, with a person's choices, in one transaction with one audit entry."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
