@@ -9,8 +9,8 @@ from typing import Any
 def writer(*, sort_keys: bool = False) -> Callable[[Any], str]:
     """Return a function that encodes any JSON value without cycles.
 
-    `JSONEncoder.encode` makes the same encoder in C again for each value, which takes longer than to encode a small
-    value.
+    `JSONEncoder.encode` builds a new encoder in C for each value, and for a small value that takes longer than
+    encoding. This function builds it once.
     """
     make = getattr(encoder, "c_make_encoder", None)
     if make is None:

@@ -1,1 +1,2 @@
-"""Shared parts of the machines' doors: strict JSON, keys, cursors, and the errors of refused requests."""
+"""Code that the doors for programs share: the checks of a request, its key, cursors, and the errors of refused
+requests."""

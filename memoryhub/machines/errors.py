@@ -1,4 +1,4 @@
-"""The errors of the machines' doors."""
+"""The errors with which the doors for programs refuse a request."""
 
 import json
 from collections.abc import Mapping

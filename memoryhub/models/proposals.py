@@ -1,4 +1,4 @@
-"""Proposals: changes by agents that a path rule has held back until a person decides about them."""
+"""Proposals: changes by agents that a path rule holds back until a person decides about them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ class ProposalQuerySet(SealedQuerySet["Proposal"]):
 
 
 class Proposal(Sealed, RowOfStore):
-    """Changes that one agent proposed in one session. While it is open, further changes of the session join it.
+    """Changes that one agent proposed in one session. While the proposal is open, later changes of the session are
+    added.
 
-    `number` counts the proposals of the store. `key` and `agent` are ids. `seq` is the entry of the decision, `reason`
-    what the person wrote with it.
+    `number` is its number in the store, from 1. `key` and `agent` are ids. `seq` is the number of the decision's entry,
+    and `reason` is the note that the person wrote.
     """
 
     HOME: ClassVar = "store_id"
@@ -71,10 +72,10 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
 
 
 class ProposedChange(Sealed, RowOfStore):
-    """What one call would have done to one memory. `seq` is the entry of the call.
+    """What one call would have done to one memory. `seq` is the number of the call's entry.
 
-    `memory` and its newest version then, `base`, are null for a memory that does not exist yet. `content` is the whole
-    text that the memory would have (null: the text stays), `new_path` the path to which it would move (null: none).
+    `memory` and `base`, the newest version at the time of the call, are ids; both are null if the memory did not exist.
+    `content` is the memory's whole new text (null: the text stays), `new_path` its new path (null: the path stays).
     """
 
     HOME: ClassVar = "store_id"

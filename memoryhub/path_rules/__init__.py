@@ -1,5 +1,5 @@
-"""Path rules: what agents may change in a memory store. The first rule that matches decides; without one, all is
-allowed."""
+"""Path rules: what agents may change in a memory store. The first rule that matches decides; if no rule matches, the
+change is allowed."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,13 +14,13 @@ MOST_RULES = 100
 LONGEST_WHO = 40
 """The most characters of the id of an agent or a key."""
 LONGEST_REASON = 300
-"""The most characters of the sentence that an agent gets with a refusal."""
+"""The most characters of the reason that an agent gets when its change is refused or becomes a proposal."""
 NO_RULES = "[]"
 """The stored form of an empty list."""
 
 
 class Verb(StrEnum):
-    """What is done to one memory. Moving a memory renames it at its old path and creates it at its new one."""
+    """A kind of change to one memory. A move is checked as RENAME at the old path and as CREATE at the new path."""
 
     CREATE = "create"
     EDIT = "edit"
@@ -29,7 +29,7 @@ class Verb(StrEnum):
 
 
 class Effect(StrEnum):
-    """What happens to a change. A proposed one waits until a person decides about it."""
+    """What a rule does with a change. A proposed change waits until a person decides about it."""
 
     ALLOW = "allow"
     PROPOSE = "propose"
@@ -38,9 +38,10 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PathRule:
-    """What an agent may do at the paths that match a pattern of retention ("" matches every path).
+    """A rule about the changes of agents to memories at some paths.
 
-    `who` is the id of an agent or of a key; "" means every agent. `reason` is told to an agent that is refused.
+    `pattern` has the syntax of a retention policy's pattern; "" matches every path. `who` is the id of an agent or of a
+    key; "" means every agent. The agent gets `reason` when its change is refused or becomes a proposal.
     """
 
     effect: Effect
@@ -50,7 +51,7 @@ class PathRule:
     reason: str = ""
 
     def is_about(self, doer: "Doer", verb: Verb) -> bool:
-        """Return whether the rule is for this agent or key, and for this change."""
+        """Return whether the rule applies to this agent or key and to this verb. Paths are not compared."""
         return verb in self.verbs and self.who in ("", doer.agent, doer.key)
 
     def as_json(self) -> dict[str, Any]:
@@ -69,7 +70,7 @@ class PathRule:
 
 
 class Doer(NamedTuple):
-    """The key that makes a change, and its agent, by their ids."""
+    """The id of the key that makes a change, and the id of the key's agent."""
 
     key: str
     agent: str
@@ -84,12 +85,14 @@ class Mismatch(StrEnum):
 
 
 def can_be_id(who: str) -> bool:
-    """Return whether a text can be the id of an agent or a key, or is empty, for every agent."""
+    """Return whether a text can be the id of an agent or a key. The empty text, which means every agent, can be one
+    too."""
     return not who or (len(who) <= LONGEST_WHO and who.isascii() and who.isidentifier())
 
 
 class Decision(NamedTuple):
-    """`number` is the number of the rule that decided, from 1, or 0 if no rule matches."""
+    """The rule that decides about a change, and its number in the list, from 1. If no rule matches, `number` is 0 and
+    `rule` None."""
 
     number: int
     rule: PathRule | None
@@ -115,7 +118,7 @@ class PathRules:
         ]
 
     def decide(self, doer: Doer, verb: Verb, path: str) -> Decision:
-        """Return which rule decides about a change of the memory at a path."""
+        """Return the decision about a change of the memory at a path."""
         name = path.rpartition("/")[2]
         for number, (rule, start, first, last, matcher) in enumerate(self._prepared, 1):
             if (
@@ -130,7 +133,7 @@ class PathRules:
         return Decision(0, None)
 
     def mismatches(self, doer: Doer, verb: Verb, path: str) -> list[Mismatch | None]:
-        """Return for each rule why it does not match, or None if it matches."""
+        """Return one value for each rule: why it does not match, or None if it matches."""
         pairs = zip(self.rules, self.matchers, strict=True)
         return [_mismatch(rule, matcher, doer, verb, path) for rule, matcher in pairs]
 
@@ -139,7 +142,8 @@ class PathRules:
 
 
 def _ends(wanted: str) -> tuple[str, str]:
-    """Return how a name begins and ends that matches `wanted`, in which `*` stands for any characters."""
+    """Return how every name that matches `wanted` begins and ends: the text before its first `*`, and the text after
+    its last `*`."""
     return wanted.partition("*")[0], wanted.rpartition("*")[2]
 
 
@@ -152,11 +156,11 @@ def _mismatch(rule: PathRule, matcher: Matcher, doer: Doer, verb: Verb, path: st
 
 
 def of_json(rules: Sequence[Mapping[str, Any]]) -> PathRules:
-    """Return the rules of a JSON list."""
+    """Return the PathRules of a parsed JSON list."""
     return PathRules(PathRule.of_json(rule) for rule in rules)
 
 
 @lru_cache(maxsize=256)
 def of_text(text: str) -> PathRules:
-    """Return the rules of a store in their stored form, a JSON text."""
+    """Return the PathRules of a JSON text, the form in which a store keeps its rules."""
     return of_json(json.loads(text))

@@ -1,4 +1,5 @@
-"""Decides about many paths with the same rules: the names of a directory are compared once, whatever is in it."""
+"""Decides about many paths with the same rules. A directory's names are compared once, not once for each memory in
+it."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,19 +8,20 @@ from memoryhub.path_rules import Decision, Doer, PathRules, Verb
 from memoryhub.retention_rules.patterns import name_matches
 
 MOST_WORK = 5_000_000
-"""The most comparisons of names, so that no rules and paths take longer than some seconds."""
+"""The most comparisons of names, so that rules and paths of any kind take a few seconds at most."""
 MOST_DIRECTORIES = 1_000
 """The most directories that are remembered at once."""
 
 
 class TooMuchWork(Exception):
-    """To decide about all these paths would take too long."""
+    """Deciding about all these paths would take too long."""
 
 
 class _Endings(NamedTuple):
-    """Which rule decides about a memory in a directory, by its name: the first one of all that match.
+    """The names that rules match directly in one directory. Rules are numbered from 1.
 
-    `names` are whole names, `stars` names with `*`, in the order of their rules; `rest` is for every name (0: none).
+    `names` is {exact name: rule number}, `stars` has (rule number, name with `*`) in the order of the rules, and `rest`
+    is the number of the rule that matches every name, or 0.
     """
 
     names: dict[str, int]
@@ -37,14 +39,18 @@ class _Endings(NamedTuple):
 
 
 class _Directory(NamedTuple):
-    """The rules (from 0) that can match in a directory, with their positions, and what follows for each doer."""
+    """The rules that can match a path under a directory.
+
+    `positions` has (index of the rule, positions of its Matcher after the directory's names). `endings` keeps what was
+    computed for a doer and a verb.
+    """
 
     positions: list[tuple[int, int]]
     endings: dict[tuple[Doer, Verb], _Endings]
 
 
 class ManyPaths:
-    """Decides as PathRules.decide does. `decide` raises TooMuchWork."""
+    """Decides as PathRules does, but faster for many paths. `decide` raises TooMuchWork."""
 
     def __init__(self, rules: PathRules) -> None:
         self._rules = rules
@@ -53,7 +59,7 @@ class ManyPaths:
         self._work = 0
 
     def decide(self, doer: Doer, verb: Verb, path: str) -> Decision:
-        """Return which rule decides about a change of the memory at a path."""
+        """Return the decision about a change of the memory at a path."""
         place, _, name = path.rpartition("/")
         directory = self._directory(place)
         endings = directory.endings.get((doer, verb))

@@ -124,7 +124,7 @@ class DjangoSide:
         """Return the id of the key or the person that sent a request. If neither was seen recently, return the group of
         the client's address.
 
-        So no one can use up the turns of another key by guesses, or get more turns by more guesses.
+        So a client that guesses keys does not use up the turns of a real key, and gets no more turns by guessing.
         """
         if secret := requests.secret_in(environ):
             known = self.keys.id_of(secret)

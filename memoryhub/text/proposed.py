@@ -1,4 +1,4 @@
-"""The text that several proposed changes of one memory ask for, although each was made to the text of its own time."""
+"""Joins several proposed changes of one memory. Each was made to the text that the memory had at that time."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,17 +8,18 @@ from memoryhub.text.merging import Merge, merge
 
 
 class Wish(NamedTuple):
-    """A text that somebody saw, and the text that they wanted instead."""
+    """A text that an agent saw, and the text that it proposed instead."""
 
     seen: str
     wanted: str
 
 
 def joined(wishes: Iterable[Wish], work: Work) -> Wish:
-    """Return several wishes as one: the newest text that was seen, and all that was wanted of it.
+    """Return several wishes, oldest first, as one: the text that was seen last, and this text with all proposed
+    changes.
 
-    Where two wishes are about the same lines, the later one counts; where a wish is about lines that others changed
-    before the next wish, the wish counts. Raises ValueError without wishes.
+    If two wishes change the same lines, the later wish wins. If others changed the lines of a wish before the next
+    wish, the wish wins over them. Raises ValueError without wishes.
     """
     rest = iter(wishes)
     first = next(rest, None)
@@ -34,5 +35,5 @@ def joined(wishes: Iterable[Wish], work: Work) -> Wish:
 
 
 def onto(now: str, wish: Wish, work: Work) -> Merge:
-    """Return the merge of a wish with the text as it is now. Its conflicts have the present lines as `mine`."""
+    """Return the merge of a wish with the current text. In a conflict, `mine` are the current lines."""
     return merge(wish.seen, now, wish.wanted, work=work)

@@ -1,4 +1,4 @@
-"""Proposing: a change that a path rule holds back is stored for a person, and the tree stays as it is."""
+"""Stores proposals: changes that a path rule holds back until a person decides. The tree does not change."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
@@ -16,7 +16,7 @@ from memoryhub.protocol.errors import ProposedByRule, ToolError
 MOST_OPEN = 1_000
 """The most open proposals of a store."""
 MOST_OF_AGENT = 100
-"""The most open proposals of one agent in a store, so that none keeps the others from proposing."""
+"""The most open proposals of one agent in a store, so that one agent cannot use up MOST_OPEN."""
 MOST_CHANGES = 100
 """The most changes of one proposal."""
 MOST_BYTES = 2_000_000
@@ -24,9 +24,10 @@ MOST_BYTES = 2_000_000
 
 
 class Wanted(NamedTuple):
-    """What an agent wants for one memory (None: for a memory that does not exist yet).
+    """A change that an agent proposes for one memory.
 
-    None as `content` keeps the text, None as `new_path` the path.
+    `memory` is None if the memory does not exist yet. `content` is None if the text stays, `new_path` if the path
+    stays.
     """
 
     memory: StoredMemory | None
@@ -39,8 +40,8 @@ class Wanted(NamedTuple):
 def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     """Add changes that a rule holds back to the open proposal of the agent's session, or to a new one.
 
-    Then raise ProposedByRule; the entry of the call seals the rows. Raise ToolError, and store nothing, if a hold or a
-    limit forbids a change, or if too much is proposed already.
+    After that, raises ProposedByRule; the entry of the call then seals the rows. Raises ToolError, and stores nothing,
+    if a hold or a limit forbids a change, or if too much is proposed already.
     """
     for change in changes:
         _require_possible(store, change)
@@ -64,7 +65,7 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
 
 
 def _require_possible(store: Tree, change: Wanted) -> None:
-    """Raise ToolError where a hold or a limit would refuse the change."""
+    """Raise ToolError if a hold or a limit forbids the change."""
     if change.memory is not None:
         tree.require_not_frozen(store, change.memory)
     if change.content is not None:
@@ -79,7 +80,8 @@ def _require_possible(store: Tree, change: Wanted) -> None:
 
 
 def _open(store: Tree) -> Proposal | None:
-    """Return the open proposal of the acting session, or of the acting key if it names no session."""
+    """Return the newest open proposal of the acting session, or None. Calls without a session share one proposal per
+    key."""
     actor, session = store.act.actor, store.act.session
     found = Proposal.objects.of_store(store.store).of_state(ProposalState.OPEN).filter(session=session)
     found = found.filter(key=actor.id) if session is None else found.filter(agent=actor.author_id)

@@ -1,4 +1,4 @@
-"""Finds the versions that await review of which nothing would be left in a memory with another text."""
+"""Finds the versions that await review and whose lines would all be gone if a memory got another text."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,10 @@ _NEW = ""
 
 
 def emptied_by(memory: Memory, text: str) -> list[str]:
-    """Return the ids of the unreviewed versions of which nothing is left once `text` is the text of a memory.
+    """Return the ids of the unreviewed versions whose lines would all be gone if `text` became the text of a memory.
 
-    Such a version only added lines; the memory has some of them now, and `text` has none. If that is not certain,
-    because texts were removed or the comparison would take too long, the version is left out.
+    Such a version only added lines. The current text has some of them, and `text` has none. A version is left out if
+    texts that this needs were removed. If comparing would take too long, no version is returned.
     """
     history, work = blame.up_to(memory, memory.version_count), Work()
     versions, rows = history.versions(), history.by_number()
@@ -37,7 +37,7 @@ def emptied_by(memory: Memory, text: str) -> list[str]:
 
 
 def _authors(versions: Sequence[Version], text_of: TextOf, work: Work, whole: bool) -> set[int]:
-    """Return the numbers of the versions that certainly added lines of the last one."""
+    """Return the numbers of the versions that certainly added at least one line of the last version."""
     return {
         one.number for one in origins_of(versions, text_of, work, whole=whole) if one.known and one.since == one.number
     }

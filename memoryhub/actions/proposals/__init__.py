@@ -1,1 +1,1 @@
-"""Proposals of agents: what they would change now, and the decision of a person."""
+"""Proposals of agents: what they would change in the current memories, and a person's decision about them."""

@@ -14,7 +14,7 @@ MERGE, REFUSE = "merge_proposal", "refuse_proposal"
 
 
 class AlreadyDecided(Exception):
-    """Somebody has decided about the proposal meanwhile. `proposal` is its row."""
+    """Someone has already decided about the proposal. `proposal` is its row."""
 
     def __init__(self, proposal: Proposal) -> None:
         super().__init__("already decided")
@@ -23,7 +23,8 @@ class AlreadyDecided(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The entry of the decision, the proposal's new state, and how many versions the merge made."""
+    """The result of a decision: the number of its entry, the proposal's new state, and how many versions the merge
+    made."""
 
     seq: int
     state: ProposalState
@@ -31,9 +32,10 @@ class Decided:
 
 
 def merge(store_id: str, number: int, choices: Mapping[str, Choice], digest: str, act: Act) -> Decided:
-    """Merge a proposal by the plan with this digest. Memories for which the choice is KEEP stay as they are.
+    """Merge a proposal by its plan, which must have this digest. A memory with the choice KEEP is not changed.
 
-    Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and ToolError if a change cannot be made.
+    If no change is merged, the proposal is refused. Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and
+    ToolError if a change cannot be made.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -58,8 +60,8 @@ def merge(store_id: str, number: int, choices: Mapping[str, Choice], digest: str
 def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
     """Refuse a proposal as a whole. The note of the act is the reason.
 
-    `seen` is the moment of its last change that the person knows, as `seen_of` writes it. Raises PlanChanged if it has
-    changed since, AlreadyDecided, Proposal.DoesNotExist, and ToolError if the store is archived.
+    `seen` is what `seen_of` returned for the proposal that the person saw. Raises PlanChanged if the proposal has
+    changed since then, AlreadyDecided, Proposal.DoesNotExist, and ToolError if the store is archived.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
@@ -72,7 +74,7 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
 
 
 def seen_of(proposal: Proposal) -> str:
-    """Return the moment of the last change of a proposal, for `refuse`."""
+    """Return when a proposal last changed, as ISO text. `refuse` compares this text."""
     return str(proposal.changed_at.isoformat())
 
 

@@ -1,4 +1,4 @@
-"""Plans of proposals: what the proposed changes would make of the memories as they are now."""
+"""Plans of proposals: how the memories would look if the proposed changes were merged now."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ _OVER = (Choice.KEEP, Choice.BEFORE)
 
 
 def proposal_plan(proposal: Proposal) -> Plan:
-    """Return the plan that merges a proposal into the memories as they are now.
+    """Return the plan that merges a proposal into the current memories.
 
-    For a conflict, BEFORE is the state in which the proposed lines take the place of newer ones. A change that needs a
-    text which no longer exists, or more work than is left, can only be refused. Changes that the memories already have
-    are left out.
+    In a conflict, the choice BEFORE prefers the proposed change to newer changes. A change can only be refused if a
+    text that it needs no longer exists, or if its merge would exceed PLAN_WORK. A change that its memory already has is
+    left out.
     """
     with snapshot():
         changes = list(ProposedChange.objects.of_proposal(proposal))
@@ -30,9 +30,9 @@ def proposal_plan(proposal: Proposal) -> Plan:
 
 
 def by_memory(changes: Iterable[ProposedChange]) -> dict[str, list[ProposedChange]]:
-    """Return the changes of each memory, by the name that the memory has in the plan.
+    """Return {name of a memory in the plan: its changes}.
 
-    That name is the memory's id, or for a memory that does not exist yet the id of the first change at its path.
+    The name is the memory's id. If the memory does not exist yet, the name is the id of the first change at its path.
     """
     found: dict[str, list[ProposedChange]] = {}
     new: dict[str, str] = {}
@@ -96,7 +96,8 @@ def _changed(memory: Memory, steps: Sequence[ProposedChange], bases: Mapping[str
 
 
 def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
-    """Return the path that the memory would get, and whether somebody else has moved it meanwhile."""
+    """Return the path that the memory would get, and whether the memory is now at neither path of the last proposed
+    move."""
     moves = [step for step in steps if step.new_path is not None]
     if moves:
         return str(moves[-1].new_path), now.path not in (moves[-1].path, moves[-1].new_path)
@@ -104,7 +105,8 @@ def _place(now: State, steps: Sequence[ProposedChange]) -> tuple[str, bool]:
 
 
 def _impossible(memory: Memory, now: State, problem: Problem) -> Change:
-    """Return a change that can only be refused: a needed text is gone, or too much would have to be merged."""
+    """Return a change that can only be refused, because a text no longer exists or its merge would take too much
+    work."""
     return Change(memory.pk, memory.head_id, memory.version_count, now, now, problem=problem, choices=(Choice.KEEP,))
 
 

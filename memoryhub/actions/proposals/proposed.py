@@ -1,4 +1,4 @@
-"""What was proposed, from the texts that the agent had seen to those that it wanted, for a proposal that is decided."""
+"""Shows a decided proposal: the texts that the agent saw, and the texts that it proposed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,8 +12,7 @@ from memoryhub.text.proposed import Wish, joined
 def as_proposed(proposal: Proposal) -> Plan:
     """Return the proposed changes as a plan that is only for reading.
 
-    Where a text that the agent had seen no longer exists, the change has the problem REDACTED, and begins with an empty
-    text.
+    If the text that the agent saw no longer exists, the change has the problem REDACTED and begins with an empty text.
     """
     changes = list(ProposedChange.objects.of_proposal(proposal))
     ids = {change.base for change in changes if change.base}
@@ -36,7 +35,7 @@ def _change(name: str, steps: Sequence[ProposedChange], bases: Mapping[str, str]
 
 
 def _states(steps: Sequence[ProposedChange], now: State, bases: Mapping[str, str], work: Work) -> tuple[State, State]:
-    """Return the states before and after the changes of one memory."""
+    """Return the state before the changes of one memory, and the state after them."""
     moves = [step for step in steps if step.new_path is not None]
     before, after = (moves[-1].path, str(moves[-1].new_path)) if moves else (str(now.path), str(now.path))
     asked = [(step.base or "", step.content) for step in steps if step.content is not None]

@@ -12,14 +12,15 @@ WHO = Role.CURATOR
 
 
 def reason_to_stop(store: Tree) -> str:
-    """Return why an import may not go on in a locked store, or "" if it may."""
+    """Return why a running import must stop, as a sentence, or "" if it may continue. `store` is locked."""
     if store.archived:
         return results.store_archived()
-    return "" if _may_write(store) else _("Who started it may no longer change memories here.")
+    return "" if _may_write(store) else _("The person who started it may no longer change memories here.")
 
 
 def _may_write(store: Tree) -> bool:
-    """Return whether the person who started the import still may; commands and the hub always may."""
+    """Return whether the person who started the import may still import here. An actor that is not a person always
+    may."""
     actor = store.act.actor
     if actor.kind != ActorKind.USER:
         return True

@@ -1,4 +1,4 @@
-"""Editing the path rules of a memory store: a draft of the whole list, tried on the last 30 days before it is saved."""
+"""The form for the path rules of a memory store: a draft is tried on the last 30 days before it is saved."""
 
 from typing import Any
 
@@ -31,7 +31,8 @@ SAVE, TRY = "save", "try"
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.ADMIN)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the form; on POST rearrange the rows, try the rules, or save them if what they would do was shown."""
+    """Show the form. A POST rearranges the rows, tries the rules, or saves them if the person has seen what they would
+    do."""
     saved = path_rules.of_store(store)
     names = names_in(store, saved)
     seen = request.POST.get("opened", path_rules.digest(saved))
@@ -51,7 +52,10 @@ def page(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _draft(request: Request, store: MemoryStore, saved: tuple[PathRule, ...]) -> tuple[PathRule, ...]:
-    """Return the rules to begin with: the saved ones, an earlier list (`from`), or with a rule for `protect` before."""
+    """Return the rules with which the form opens: the saved ones, or those of an earlier entry (`from`).
+
+    With the pattern `protect`, a rule that refuses changes there is put before the saved ones.
+    """
     earlier = saved_by(store, request.GET.get("from", ""))
     if earlier is not None:
         return earlier
@@ -65,7 +69,9 @@ def _save(
     try:
         path_rules.save(store.pk, rules, seen, act(request))
     except RulesChanged:
-        problem = _("Somebody changed the rules meanwhile. Compare with the saved rules, then save again.")
+        problem = _(
+            "Someone else has changed the rules in the meantime. Compare with the saved rules, then save again."
+        )
         now = path_rules.of_store(MemoryStore.objects.get(pk=store.pk))
         return _page(request, store, names, form, path_rules.digest(now), tried=rules, problem=problem, now=now)
     except ToolError as error:
@@ -102,9 +108,9 @@ def _page(
 
 
 def _of_no_memory(store: MemoryStore, rules: list[PathRule]) -> list[tuple[int, str]]:
-    """Return the rules, by number and pattern, that are only about one memory, which does not exist.
+    """Return the number and the pattern of each rule that covers only one memory, if no memory is at that path.
 
-    Whoever writes `/policies` for a directory finds out here that its memories are not meant.
+    A person who writes `/policies` and means the directory learns here that the rule does not cover its memories.
     """
     alone = [
         (number, rule.pattern)

@@ -26,7 +26,7 @@ NEW_ROW: Row = {"effect": Effect.REFUSE.value, "verbs": [verb.value for verb in 
 
 
 class PathRuleForm(forms.Form):
-    """One rule. `names` are the agents and keys that it can be for."""
+    """The form of one rule. `names` are the agents and keys to which the rule can apply."""
 
     effect = forms.ChoiceField(label=_("Effect"), choices=EFFECTS, widget=forms.RadioSelect)
     who = forms.ChoiceField(label=_("Who"), required=False)
@@ -84,7 +84,7 @@ Rows: TypeAlias = "forms.BaseFormSet[PathRuleForm]"
 
 
 def of_rules(rules: Sequence[PathRule]) -> list[Row]:
-    """Return rules as rows."""
+    """Return the rows of the form for these rules."""
     return [{**rule.as_json(), "pattern": rule.pattern or "/"} for rule in rules]
 
 
@@ -105,7 +105,10 @@ def typed(data: QueryDict) -> list[Row]:
 
 
 def rearranged(rows: list[Row], act: str) -> tuple[list[Row], int]:
-    """Return the rows after an act, and which row gets the focus: `add`, `up-N`, `down-N` or `remove-N` (N from 0)."""
+    """Return the rows after an act, and the index of the row that gets the focus.
+
+    The act is `add`, `up-N`, `down-N` or `remove-N`. N is an index, from 0.
+    """
     if act == "add":
         return ([*rows, dict(NEW_ROW)], len(rows)) if len(rows) < MOST_RULES else (rows, len(rows) - 1)
     name, _dash, text = act.partition("-")

@@ -1,4 +1,4 @@
-"""What other path rules would have done: the last days' changes by agents, decided again."""
+"""Shows what other path rules would have done: decides the agents' changes of the last days again."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,15 +14,15 @@ from memoryhub.protocol import results
 
 DAYS = timedelta(days=30)
 MOST_ENTRIES = 20_000
-"""The most entries, of every kind, that are looked at; older ones are not."""
+"""The most entries of all kinds that are read, the newest ones."""
 MOST_VERSIONS = 100_000
-"""The most versions that these entries made and that are looked at."""
+"""The most versions made by these entries that are read."""
 MOST_EXAMPLES = 3
 ONE_PATH = {
     "create": Verb.CREATE, "str_replace": Verb.EDIT, "insert": Verb.EDIT, "edit": Verb.EDIT, "delete": Verb.DELETE,
     "rename": Verb.RENAME, "restore": Verb.EDIT,
 }  # fmt: skip
-"""The commands that change memories, with what a refused call of each tried."""
+"""{command that changes memories: the verb of such a call if it was refused}"""
 _FIELDS = ("seq", "author_id", "actor_id", "command", "path", "new_path", "ok", "message_start")
 
 
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """The calls of one agent that one rule (by its number) would refuse or make proposals.
+    """The calls of one agent that one rule would refuse or make proposals. `number` is the rule's number, from 1.
 
     `examples` are (path, seq of the entry).
     """
@@ -55,9 +55,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The outcome. `calls` were looked at since `since`; `is_cut`: there were more.
+    """The result of a replay: `calls` were decided again. `is_cut`: not all calls since `since` were read.
 
-    `more` would be refused or proposed that were done, and `fewer` would be done that were not.
+    `more` of the calls were done, but would be refused or proposed. `fewer` were refused or proposed, but would be
+    done.
     """
 
     since: datetime
@@ -82,7 +83,7 @@ class Replay:
 
 
 def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
-    """Decide the changes of agents in the last DAYS again, by these rules."""
+    """Decide the agents' changes of the last DAYS again, with these rules."""
     since = now - DAYS
     entries, is_cut = _entries(store_id, since)
     versions, cut_at = _versions(store_id, entries)
@@ -110,7 +111,10 @@ def replay(store_id: str, rules: PathRules, now: datetime) -> Replay:
 
 
 def _entries(store_id: str, since: datetime) -> tuple[list[Entry], bool]:
-    """Return the changes by agents, newest first: those that were done, and those that a path rule refused."""
+    """Return the entries of agents' changes, newest first, and whether there are more entries than are read.
+
+    The changes were done, or a path rule refused them or made them proposals.
+    """
     of_store = AuditEntry.objects.of_chain(store_id)
     low, high = of_store.seqs_near(since, None)
     newest = of_store.between(low, high).newest().in_brief()
@@ -130,7 +134,7 @@ Made = tuple[str, str]
 
 
 def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[Made]], int]:
-    """Return what each entry made, by its seq, and the seq up to which this is not known, because it is too much."""
+    """Return {seq of an entry: what it made}, and the seq up to which there are too many versions to read, or 0."""
     found: dict[int, list[Made]] = {}
     if not entries:
         return found, 0
@@ -144,7 +148,8 @@ def _versions(store_id: str, entries: Sequence[Entry]) -> tuple[dict[int, list[M
 
 
 def _decided(rules: ManyPaths, entry: Entry, made: Iterable[Made]) -> tuple[Decision | None, str]:
-    """Return the decision that refuses the call or makes it a proposal, and its path; None if the call may be done."""
+    """Return the decision that refuses a call or makes it a proposal, and its path. The decision is None if the call is
+    allowed."""
     doer = Doer(entry.actor_id, entry.author_id)
     proposed: tuple[Decision | None, str] = None, ""
     for verb, path in _changes(entry, made):
@@ -157,7 +162,7 @@ def _decided(rules: ManyPaths, entry: Entry, made: Iterable[Made]) -> tuple[Deci
 
 
 def _changes(entry: Entry, made: Iterable[Made]) -> Iterator[tuple[Verb, str]]:
-    """Yield what a call did, or tried, to which paths."""
+    """Yield (verb, path) for each change that a call made or, if it was refused, tried to make."""
     if not entry.ok:
         yield ONE_PATH[entry.command], entry.path or ""
         if entry.new_path is not None:

@@ -30,7 +30,8 @@ Change: TypeAlias = tuple[tuple[PathRule, ...], tuple[PathRule, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A rule in its place. `why` says, where a path is asked about, what the rule has to do with it."""
+    """A rule in the list. If the person asked about a path, `why` says why the rule decides or does not decide about
+    it."""
 
     number: int
     rule: PathRule
@@ -41,7 +42,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to the rules, as typed: may this agent or key do this at this path?"""
+    """A question to the rules, as typed: may this agent or key do this at this path? `problem` says what is wrong with
+    the path."""
 
     who: str
     verb: Verb
@@ -59,7 +61,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A change of the rules: its entry, the lines that it added and removed (None: erased), and the number of rules."""
+    """An earlier change of the rules. `lines` are the rules that it added and removed, or None if they were erased.
+
+    `count` is the number of rules after it.
+    """
 
     entry: AuditEntry
     lines: Sequence[Line] | None
@@ -70,7 +75,7 @@ class Earlier:
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """Show the rules to every member; a question in the query is answered rule by rule."""
+    """Show the rules to every member. If the query asks about a path, say for each rule whether it decides."""
     rules = PathRules(path_rules.of_store(store))
     entries = list(_entries(store)[: MOST_EARLIER + 1])
     changes = [_change(entry) for entry in entries]
@@ -128,7 +133,7 @@ def _asked(request: Request) -> Asked | None:
 
 
 def _answered(store: MemoryStore, rules: PathRules, names: Names, asked: Asked) -> dict[str, Any]:
-    """Return the context for the answer: which rule decides, and why each of the others does not."""
+    """Return the template's context for the answer: which rule decides, and why each other rule does not."""
     doer = _doer(asked.who)
     decision = rules.decide(doer, asked.verb, asked.path)
     shown = [
@@ -149,7 +154,8 @@ def _why(number: int, deciding: int, mismatch: Any) -> str:
 
 
 def _doer(who: str) -> Doer:
-    """Return the key that a question is about. An agent without a certain key has only its own id."""
+    """Return the Doer for the id of a key or an agent. For an agent, `key` is "", so that rules about keys do not
+    match."""
     key = Key.objects.filter(pk=who).first()
     return Doer(key.pk, key.agent_id) if key else Doer("", who)
 
@@ -162,7 +168,7 @@ def _earlier(entries: Sequence[AuditEntry], changes: Sequence[Change | None], na
 
 
 def _compared(before: Sequence[PathRule], after: Sequence[PathRule], names: Names) -> list[Line]:
-    """Return the sentences of two lists of rules as a comparison, without those that stayed."""
+    """Return the sentences that differ between two lists of rules: removed ones with `-`, added ones with `+`."""
     old, new = _sentences(before, names), _sentences(after, names)
     lines: list[Line] = []
     for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -25,7 +25,10 @@ Names = Mapping[str, str]
 
 
 def names_in(store: MemoryStore, rules: Iterable[PathRule] = ()) -> dict[str, str]:
-    """Return the agents with a key to a store, and these keys, by name; then those that only the rules name."""
+    """Return {id: name} of the agents with a key to a store and of their keys that are not revoked.
+
+    At the end are the agents and keys that only the rules name.
+    """
     keys = list(Key.objects.for_store(store).select_related("agent").order_by("agent__folded_name", "agent_id", "pk"))
     found: dict[str, str] = {}
     for key in keys:

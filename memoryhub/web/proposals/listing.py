@@ -1,4 +1,4 @@
-"""The proposals of a memory store: those that wait for a decision, the oldest first, and the decided ones."""
+"""Lists the proposals of a memory store: the open ones, oldest first, or the decided ones, newest first."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -18,7 +18,8 @@ DECIDED = "decided"
 @require_safe
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore) -> HttpResponse:
-    """List the open proposals, or with `state=decided` the others; `after` is the number of the last one before."""
+    """List the open proposals or, with `state=decided`, the decided ones. `after` is the last number of the page
+    before."""
     is_decided = request.GET.get("state") == DECIDED
     after = number_of(request, "after")
     found = _decided(store, after) if is_decided else _open(store, after)

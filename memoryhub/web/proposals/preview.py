@@ -26,7 +26,8 @@ MOST_FOUND = 20
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value or a sign of poisoning in a proposed line; `blocks` means that it keeps the text from being merged."""
+    """A sensitive value or a sign of poisoning in a proposed line. `blocks`: it prevents the merge; `masks`: the merge
+    masks it."""
 
     kind: str
     line: int
@@ -44,7 +45,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One memory of a proposal: the change of the plan as a row, and what was proposed."""
+    """One memory of a proposal: its row in the plan, its outline, and what the rules find in its new lines.
+
+    `outcome` says what a decision did with the change: `merged`, `left`, or `there` if the memory already had it.
+    """
 
     row: plan_rows.Row
     outline: Outline
@@ -54,7 +58,8 @@ class Row:
 
 @dataclass
 class Screen:
-    """Looks into the new lines of proposed texts, by the rules of their store, when the page compares them."""
+    """Checks the new lines of proposed texts with the store's rules for sensitive text. `found` is {memory:
+    findings}."""
 
     rules: Ruling
     found: dict[str, Sequence[Found]] = field(default_factory=dict)
@@ -64,7 +69,8 @@ class Screen:
         return cls(ruling(json.dumps(store.rules), json.dumps(HubSettings.current().rules)))
 
     def covers(self, store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
-        """Return what to mask in the texts of some changes, and remember what was found in the new lines."""
+        """Return what to mask in the texts of some changes, and put what the rules find in their new lines into
+        `found`."""
         new = {change.memory: _text(_wanted(change), texts) for change in changes}
         spans = {change.memory: self._spans(_text(change.now, texts), new[change.memory]) for change in changes}
         known = masking.covers(
@@ -91,7 +97,7 @@ class Screen:
 def shown(
     store: MemoryStore, plan: Plan, outlines: Sequence[Outline], given: Given, query: QueryDict
 ) -> tuple[Preview, list[Row]]:
-    """Return the preview of a plan, and its rows, the problems first."""
+    """Return the preview of a plan, and a row for each of its memories, problems first."""
     screen = Screen.of(store)
     preview = plan_rows.preview(
         store, plan, given, Wanted.of(query), covers=screen.covers, words=words, most=MOST_CHANGES
@@ -105,7 +111,7 @@ def shown(
 
 
 def _wanted(change: Change) -> State:
-    """Return the state that was proposed. For a conflict that is the one after the choice BEFORE."""
+    """Return the proposed state of a memory. In a conflict, it is the state after the choice BEFORE."""
     return change.before if change.before is not None and change.then.same(change.now) else change.then
 
 
@@ -116,7 +122,7 @@ def _text(state: State, texts: Mapping[str, str]) -> str | None:
 
 
 def words(change: Change, choice: Choice) -> tuple[str, str]:
-    """Return the label of a button, and the sentence below it, for a change that cannot simply be merged."""
+    """Return, for a change with a problem, the label of the button for a choice and the sentence below it."""
     if choice == Choice.KEEP and not change.now.is_there:
         return _("Leave it out"), _("There is no memory here now, and none is made.")
     if choice == Choice.KEEP:
@@ -128,7 +134,7 @@ def words(change: Change, choice: Choice) -> tuple[str, str]:
 
 def _words_of_before(change: Change, state: State) -> tuple[str, str]:
     if not state.is_there:
-        return _("Delete it all the same"), _("What was written since goes to the trash with it.")
+        return _("Delete it all the same"), _("What was written since then goes to the trash too.")
     there = _("It will be at %(path)s.") % {"path": state.path}
     if not change.now.is_there:
         return _("Bring it back with the proposed text"), there
@@ -142,7 +148,7 @@ def _only_moves(change: Change, state: State) -> bool:
 
 
 def conflict_words(change: Change) -> str:
-    """Return why a person has to choose, as a sentence."""
+    """Return why a person has to choose or cannot merge the change, as a sentence."""
     of_problem = {
         Problem.TAKEN: _("Another memory is at this path."),
         Problem.REDACTED: _("The text that the agent saw no longer exists, so this memory stays as it is."),
@@ -155,7 +161,7 @@ def _words_of_conflict(change: Change, wanted: State) -> str:
     if not change.now.is_there:
         return _("The memory was deleted since the agent saw it.")
     if not wanted.is_there:
-        return _("The memory was changed since the agent wanted to delete it.")
+        return _("The memory has changed since the agent proposed to delete it.")
     if _only_moves(change, wanted):
         return _("The memory was moved elsewhere since the agent saw it.")
     return _("The same lines were changed since the agent saw them.")

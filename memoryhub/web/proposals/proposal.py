@@ -1,4 +1,4 @@
-"""The page of a proposal: who proposes what, and for those who may decide, merging and refusing it."""
+"""The page of a proposal: who proposes what, and the form to merge or refuse it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ MOST_CALLS = 20
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_store(Role.VIEWER)
 def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
-    """Show a proposal to every member; only curators may decide about it."""
+    """Show a proposal to every member. Deciding about it needs the role of a curator or a higher one."""
     proposal = Proposal.objects.of_store(store.pk).filter(number=number).first()
     if proposal is None:
         raise Http404
@@ -52,7 +52,7 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
             return _page(request, store, proposal, given, problem)
         return _decided(request, store, proposal, given)
     except AlreadyDecided:
-        messages.warning(request, _("Nothing was done: somebody has decided about this proposal meanwhile."))
+        messages.warning(request, _("Nothing was done: someone has already decided about this proposal."))
         return see_other("proposal", store.pk, str(number))
     except PlanChanged:
         return _page(request, store, proposal, given, _since_opened())
@@ -131,7 +131,7 @@ def _page(request: Request, store: MemoryStore, proposal: Proposal, given: Given
 
 
 def _gone(heading: Heading, plan: Plan) -> int:
-    """Return how many changes the memories have already, so that they are not in the plan."""
+    """Return how many proposed changes are not in the plan, because the memories already have them."""
     named = {change.memory for change in plan.changes}
     return sum(outline.name not in named for outline in heading.outlines)
 
@@ -144,7 +144,8 @@ def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
 
 
 def _with_outcomes(rows: Sequence[Row], entry: AuditEntry | None) -> list[Row]:
-    """Return the rows of a decided proposal with what became of each change, as far as the entry says it."""
+    """Return the rows of a decided proposal, with the outcome of each change if the entry of the decision can be
+    read."""
     told = _told(entry)
     merged, left = told.get("merged"), told.get("refused")
     if not (isinstance(merged, list) and isinstance(left, list)):

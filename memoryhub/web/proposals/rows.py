@@ -1,4 +1,4 @@
-"""The rows of proposals: who proposes, and what becomes of which memories; without any text."""
+"""The rows of proposals: who proposes, and what would happen to which memories. They contain no text of a memory."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,9 +18,9 @@ FEW = 3
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a proposal does with one memory. `name` is that of the memory in the plan, `to` its new path, if any.
+    """What a proposal changes in one memory. `name` is the memory's name in the plan, `to` its new path, or "".
 
-    `kind` is one of KINDS, and `seqs` are the entries of the calls.
+    `kind` is one of KINDS, and `seqs` are the numbers of the calls' entries.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A proposal with the names of its agent and session ("" if there is none), and its memories."""
+    """A proposal, the name of its agent, the name of its session or "", and its memories."""
 
     proposal: Proposal
     agent: str
@@ -53,18 +53,19 @@ class Row:
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
-        """Return how many memories of each kind there are."""
+        """Return (kind, number of memories) for each kind that occurs."""
         counted = Counter(outline.kind for outline in self.outlines)
         return [(kind, counted[kind]) for kind in KINDS if counted[kind]]
 
     @property
     def seqs(self) -> list[int]:
-        """Return the entries of all calls, in order."""
+        """Return the numbers of the entries of all calls, in order."""
         return sorted({seq for outline in self.outlines for seq in outline.seqs})
 
 
 def rows_of(store: MemoryStore, proposals: Sequence[Proposal]) -> list[Row]:
-    """Return the rows of some proposals of a store, by a few queries for all of them."""
+    """Return the rows of some proposals of a store. The number of queries does not grow with the number of
+    proposals."""
     agents = dict(Agent.objects.filter(pk__in={one.agent for one in proposals}).values_list("pk", "name"))
     named = {one.session for one in proposals if one.session}
     sessions = dict(Session.objects.filter(pk__in=named).values_list("pk", "name"))

@@ -166,7 +166,7 @@ def test_a_rival_change_is_shown_and_the_draft_is_kept(store: MemoryStore, alice
     response = form(client, store, "save", row("/mine/"), **seen)
     html = response.content.decode()
     assert response.status_code == 200 and patterns(response) == ["/mine/"]
-    assert "Somebody changed the rules meanwhile" in html and "any memory under /theirs/" in html
+    assert "Someone else has changed the rules in the meantime" in html and "any memory under /theirs/" in html
     assert rules_of(store) == [rival[0].as_json()]
     again = form(client, store, "save", row("/mine/"), seen=response.context["seen"], opened=response.context["opened"])
     assert again.status_code == 303 and [one["pattern"] for one in rules_of(store)] == ["/mine/"]

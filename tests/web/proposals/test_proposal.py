@@ -176,7 +176,7 @@ def test_two_people_cannot_both_decide(caller: Caller, store: MemoryStore, curat
     fields = form_with(shown(curator, store), "digest")
     refuse(curator, store)
     page = curator.post(url_of(store), fields | {"decision": "merge"}, follow=True).content.decode()
-    assert "somebody has decided about this proposal meanwhile" in page and "Refused" in page
+    assert "someone has already decided about this proposal" in page and "Refused" in page
     assert texts(store)[REFUNDS] == LINES
 
 
