@@ -32,8 +32,8 @@ class Proposal(Sealed, RowOfStore):
     """Changes that one agent proposed in one session. While the proposal is open, later changes of the session are
     added.
 
-    `number` is its number in the store, from 1. `key` and `agent` are ids. `seq` is the number of the decision's entry,
-    and `reason` is the note that the person wrote.
+    `number` is its number in the store, from 1. `key` and `agent` are ids. Each change makes `changed_at` later.
+    `seq` is the number of the decision's entry, and `reason` is the note that the person wrote.
     """
 
     HOME: ClassVar = "store_id"

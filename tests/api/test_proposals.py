@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from memoryhub.actions.core import proposing
+from memoryhub import tool
+from memoryhub.actions.core import disk_space, proposing
 from memoryhub.actions.core.audit import Act, Actor
 from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
 from memoryhub.actions.erasure import erasure, redaction
@@ -131,6 +132,17 @@ def test_what_an_agent_proposes_later_about_the_same_lines_counts(ruled: Hub) ->
     assert texts(ruled.store)["/policies/a.md"] == "uno\ntwo\nthree\nfour\nfive\n"
 
 
+@pytest.mark.parametrize(
+    "between", [{"command": "delete"}, {"command": "str_replace", "old_str": "one", "new_str": "2"}]
+)
+def test_a_change_counts_again_that_an_agent_took_back_meanwhile(ruled: Hub, between: dict[str, object]) -> None:
+    first = {"command": "str_replace", "old_str": "one", "new_str": "1"}
+    for input in (first, between, first):
+        ruled.call(**input, path="/memories/policies/a.md")
+    merge(ruled.store)
+    assert texts(ruled.store)["/policies/a.md"] == "1\ntwo\nthree\n"
+
+
 def _memory(hub: Hub, path: str = "/policies/a.md") -> Memory:
     return Memory.objects.live().get(store=hub.store, path=path)
 
@@ -221,6 +233,31 @@ def test_what_was_proposed_after_the_page_was_opened_is_not_refused_unseen(ruled
     with pytest.raises(PlanChanged):
         decide.refuse(ruled.store.id, 1, ana(), seen=seen)
     assert proposal(ruled.store).is_open
+
+
+def test_each_call_of_one_message_makes_the_last_change_later(ruled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, execute = [], tool.execute
+
+    def executed(*given: Any, **named: Any) -> Any:
+        done = execute(*given, **named)
+        seen.append(decide.seen_of(proposal(ruled.store)))
+        return done
+
+    monkeypatch.setattr(tool, "execute", executed)
+    ruled.message(*(ruled.block(command="delete", path=f"/memories/policies/{name}") for name in ("deep", "a.md")))
+    with pytest.raises(PlanChanged):
+        decide.refuse(ruled.store.id, 1, ana(), seen=seen[0])
+    assert decide.refuse(ruled.store.id, 1, ana(), seen=seen[1]).state == ProposalState.REFUSED
+
+
+def test_while_the_disk_is_full_no_proposed_text_is_stored(ruled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise disk_space.DiskFull
+
+    monkeypatch.setattr(disk_space, "require_room", full)
+    sent = ruled.message(ruled.block(command="create", path="/memories/policies/new.md", file_text="x"))
+    assert (sent.status, ProposedChange.objects.filter(store=ruled.store).count()) == (503, 0)
+    assert ruled.call(command="delete", path="/memories/policies/deep") == ["err", TOLD.format(1)]
 
 
 def test_too_much_is_refused_and_nothing_proposed_is_lost(ruled: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

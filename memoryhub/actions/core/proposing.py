@@ -1,12 +1,13 @@
 """Stores proposals: changes that a path rule holds back until a person decides. The tree does not change."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple, NoReturn
 
 from django.db.models import Max
 
 from memoryhub import ids
-from memoryhub.actions.core import tree
+from memoryhub.actions.core import disk_space, tree
 from memoryhub.actions.core.tree import StoredMemory, Tree
 from memoryhub.models import Proposal, ProposalState, ProposedChange
 from memoryhub.path_rules import PathRule
@@ -41,23 +42,26 @@ def propose(store: Tree, rule: PathRule, changes: Sequence[Wanted]) -> NoReturn:
     """Add changes that a rule holds back to the open proposal of the agent's session, or to a new one.
 
     After that, raises ProposedByRule; the entry of the call then seals the rows. Raises ToolError, and stores nothing,
-    if a hold or a limit forbids a change, or if too much is proposed already.
+    if a hold or a limit forbids a change, or if too much is proposed already; DiskFull if no text can be stored now.
     """
     for change in changes:
         _require_possible(store, change)
     proposal = _open(store)
     before = list(ProposedChange.objects.of_proposal(proposal)) if proposal else []
-    new = [change for change in changes if not any(_is_same(change, earlier) for earlier in before)]
+    newest = {one.memory or one.path: one for one in before}
+    new = [change for change in changes if not _is_same(change, newest.get(_name(change)))]
     if len(before) + len(new) > MOST_CHANGES:
         raise ToolError(results.too_many_proposed_changes(len(before) + len(new), MOST_CHANGES))
     texts = [*(change.content for change in before), *(change.content for change in new)]
     size = sum(len(text.encode()) for text in texts if text is not None)
     if size > MOST_BYTES:
         raise ToolError(results.proposal_too_large(size, MOST_BYTES))
+    if any(change.content is not None for change in new):
+        disk_space.require_room()
     if proposal is None:
         proposal = _opened(store)
     elif new:
-        proposal.changed_at = store.at
+        proposal.changed_at = max(store.at, proposal.changed_at + timedelta(microseconds=1))
         proposal.save(update_fields=["changed_at"])
     for number, change in enumerate(new, len(before) + 1):
         _row(store, proposal, number, change).save(force_insert=True)
@@ -109,10 +113,16 @@ def _opened(store: Tree) -> Proposal:
     )
 
 
-def _is_same(change: Wanted, earlier: ProposedChange) -> bool:
+def _name(change: Wanted) -> str:
+    """Return the id of the memory, or the path of one that does not exist yet."""
+    return change.memory.id if change.memory else change.path
+
+
+def _is_same(change: Wanted, earlier: ProposedChange | None) -> bool:
+    """Return whether a change only repeats an earlier one."""
     memory = change.memory
     wanted = (memory and memory.id, memory and memory.head, *change[1:])
-    return wanted == (
+    return earlier is not None and wanted == (
         earlier.memory,
         earlier.base,
         earlier.path,
