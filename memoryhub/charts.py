@@ -130,8 +130,8 @@ def line(values: Sequence[int], height: float = HEIGHT, unit: int = 1, most: int
 
 
 def spark(values: Sequence[int], width: float, height: float) -> str:
-    """Return the points of a small line without an axis, as SVG text. They lie in a box of this size, with a pixel of
-    margin above and below."""
+    """Return the points of a small line without an axis, as SVG text. The points are in a box of this size, with a
+    pixel of margin above and below."""
     most = max(max(values, default=0), 1)
     across = width / max(1, len(values) - 1)
     return " ".join(
@@ -163,8 +163,8 @@ def labelled(columns: int, most: int = LABELS) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The numbers `first` to `last` in at most a given number of columns, each of as many numbers as the next, or of
-    one more or less."""
+    """The numbers `first` to `last`, divided into columns. Each column has equally many numbers, or one more than the
+    others."""
 
     first: int
     last: int
@@ -223,8 +223,8 @@ FLOW_WIDTH = 28.0
 def flow(firsts: int, middles: Sequence[tuple[Collection[int], int]], row: float, box: float) -> Flow:
     """Return the flow from the first column over the middle one to the last; boxes are `box` high, in rows of `row`.
 
-    Each box of the middle column has the numbers of the boxes that lead to it, and how many boxes it leads to. It is
-    beside the middle of these.
+    `middles` has, for each middle box, the numbers of the first boxes that lead to it, and how many last boxes it leads
+    to. A middle box is at the height of the middle of its last boxes.
     """
     sizes = [max(1, lasts) for _, lasts in middles]
     height = row * max(firsts, sum(sizes), 1)

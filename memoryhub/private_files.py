@@ -12,8 +12,8 @@ NAMES = ("secret_key", "audit_key", LOCK, "reserve")
 
 
 def found() -> Iterator[Path]:
-    """Yield those that exist: the data directory, the secrets, the lock and the checkpoints in it, and the database's
-    files."""
+    """Yield the paths of the existing private files: the data directory, the secrets, the lock and the checkpoints in
+    it, and the database's files."""
     directory: Path = settings.DATA_DIR
     if directory.is_dir():
         yield directory

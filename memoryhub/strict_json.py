@@ -21,9 +21,9 @@ class Malformed(ValueError):
 def loads(body: bytes) -> Any:
     """Return the value of a JSON text in UTF-8. Raises Malformed.
 
-    Refused are a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to infinity, integers of more
-    than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. Escaped NULs and escaped unpaired surrogates are
-    accepted: use `doubtful` for these.
+    It refuses a byte order mark, duplicate keys, NaN and Infinity, numbers that overflow to infinity, integers of more
+    than MAX_DIGITS digits, and nesting deeper than MAX_DEPTH. It accepts escaped NULs and escaped unpaired surrogates:
+    use `doubtful` to find these.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("The body starts with a byte order mark.")

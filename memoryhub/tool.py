@@ -14,8 +14,7 @@ from memoryhub.models import Door
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A valid `tool_use` block. By its `token`, and the `digest` of its input, it is seen whether the block has run
-    before."""
+    """A valid `tool_use` block. Its `token`, with the `digest` of its input, shows whether the block has run before."""
 
     id: str
     input: dict[str, Any]
@@ -63,8 +62,8 @@ def execute(
     the result.
 
     An error of the tool is a result too. `session` is the agent's name for its run. `elapsed` returns the microseconds
-    since the call arrived. `counts` is as in `calls.call`. Raises `calls.TokenReused`, `calls.NotRun` and
-    `tree.NoSuchStore`.
+    since the call arrived. `counts` is how many calls of the key's limit the block uses. Raises `calls.TokenReused`,
+    `calls.NotRun` and `tree.NoSuchStore`.
     """
     act = Act(actor=caller.actor, door=door, at=at, token=tool_use.token, elapsed=elapsed)
     outcome = calls.call(store_id, tool_use.input, tool_use.digest, caller, act, session, counts)

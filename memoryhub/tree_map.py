@@ -136,7 +136,8 @@ def squarified(sizes: Sequence[float], box: Box) -> list[Box]:
 
 
 def _row(sizes: Sequence[float], start: int, side: float, scale: float) -> int:
-    """Return the end of the row that begins at `start`: a further rectangle would make the worst one less square."""
+    """Return the end of the row of rectangles that begins at `start`. The row grows as long as its least square
+    rectangle does not get worse."""
     end, worst = start + 1, _worst(sizes[start : start + 1], side, scale)
     while end < len(sizes) and (longer := _worst(sizes[start : end + 1], side, scale)) <= worst:
         end, worst = end + 1, longer
@@ -154,7 +155,7 @@ def _worst(row: Sequence[float], side: float, scale: float) -> float:
 
 
 def _placed(row: Sequence[float], box: Box, share: float) -> tuple[list[Box], Box]:
-    """Return the rectangles of a row along the shorter side of a box, and what is left of the box."""
+    """Return the rectangles of a row along the shorter side of a box, and the rest of the box."""
     total, found, done = sum(row), [], 0.0
     is_wide = box.width >= box.height
     depth = (box.width if is_wide else box.height) * share

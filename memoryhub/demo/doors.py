@@ -29,7 +29,7 @@ TEMPLATES = {
 
 
 def bring_in(workshop: MemoryStore, mina: User, at: datetime) -> None:
-    """Import what agents were told by the files of the scraper's repository."""
+    """Import the files of the scraper's repository that contain instructions for agents."""
     job = _prepared(workshop, mina, "scraper-main.zip", HANDBOOK, "/handbook", at)
     importing.start(job.pk, Act(Actor.person(mina), Door.WEB, at + timedelta(minutes=2)))
     _go_on(job, at + timedelta(minutes=2))

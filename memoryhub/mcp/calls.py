@@ -21,10 +21,11 @@ LONGEST_TOKEN = 128
 
 
 def token_of(meta: Json, key: str | None) -> str | None:
-    """Return the token by which a repeated call is recognised: of the Idempotency-Key, else of the client's tool_use
-    block; None without either.
+    """Return the token that recognises a repeated call: the Idempotency-Key, else the id of the client's tool_use
+    block.
 
-    The `id` of a request is no such token, because clients count from 0 again whenever they start.
+    Returns None without either. The `id` of a request is no such token, because clients count from 0 again whenever
+    they start.
     """
     if key is not None:
         return f"{key}#0"

@@ -1,4 +1,4 @@
-"""The tools that only read. The model is told what is wrong with its arguments, so that it can try again."""
+"""The tools that only read. Errors say what is wrong with the arguments, so that the model can try again."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -90,8 +90,8 @@ def _check_envelope(headers: Mapping[str, str], header: str, message: Message) -
 
 
 def decoded(value: str | None) -> str | None:
-    """Return a header's value. If it has the form `=?base64?…?=`, decode it; None if that is not canonical Base64 of
-    UTF-8."""
+    """Return a header's value, decoded if it has the form `=?base64?…?=`. Return None for None, and for a text in this
+    form that is not canonical Base64 of UTF-8."""
     match = _ENCODED.fullmatch(value or "")
     if value is None or match is None:
         return value

@@ -43,8 +43,8 @@ class DirectoryQuerySet(models.QuerySet["Directory"]):
 
 
 class Directory(RowOfStore):
-    """A directory. Its row exists while a live memory lies in it or under it; that of the root, `""`, exists as long as
-    the store."""
+    """A directory. Its row exists while a live memory is in it, at any depth; the row of the root, `""`, exists as long
+    as the store."""
 
     id = IdField(primary_key=True)
     store = models.ForeignKey(MemoryStore, models.CASCADE, db_index=False, related_name="directories")

@@ -77,8 +77,8 @@ class Sealed(models.Model):
     """A model whose rows say who may do what, what is kept, or what was decided.
 
     `HOME` names the column with the store whose chain seals the row. Without such a column, or if it is null, the hub's
-    chain does. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added later needs a default
-    (which may be null): a seal leaves out values that equal the default, so older seals stay valid.
+    chain seals the row. `OUTSIDE` names the columns that no seal covers: {column: reason}. A column added later needs a
+    default (which may be null): a seal leaves out values that equal the default, so older seals stay valid.
     """
 
     HOME: ClassVar[str | None] = None
@@ -99,8 +99,8 @@ class Sealed(models.Model):
 
     @property
     def place(self) -> tuple[str | None, object]:
-        """Return (store, key): the store whose chain seals the row (None: the hub's chain does), and the row's primary
-        key."""
+        """Return (store, key): the store whose chain seals the row (None: the hub's chain seals it), and the row's
+        primary key."""
         return (getattr(self, self.HOME) if self.HOME else None), self.pk
 
     def save_base(self, *arguments: Any, **options: Any) -> None:

@@ -59,8 +59,8 @@ _Stores = models.Manager.from_queryset(MemoryStoreQuerySet)
 
 
 class PresentStores(_Stores["MemoryStore"]):
-    """The stores that are not deleted. Only the background work, which removes the rows of deleted stores, sees
-    those."""
+    """The stores that are not deleted. Only the background work, which removes the rows of deleted stores, sees deleted
+    ones."""
 
     def get_queryset(self) -> models.QuerySet[MemoryStore]:
         return super().get_queryset().filter(deleted_at=None)

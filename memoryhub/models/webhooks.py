@@ -50,7 +50,7 @@ _Webhooks = models.Manager.from_queryset(WebhookQuerySet)
 
 class PresentWebhooks(_Webhooks["Webhook"]):
     """The webhooks that are not deleted. Only the background work, which removes the rows of deleted webhooks, sees
-    those."""
+    deleted ones."""
 
     def get_queryset(self) -> models.QuerySet[Webhook]:
         return super().get_queryset().filter(deleted_at=None)

@@ -277,7 +277,7 @@ def too_many_proposed_changes(count: int, most: int) -> str:
 
 
 def too_many_for_rules(count: int) -> str:
-    """Return the error for a change of so many memories that to check the path rules would take too long."""
+    """Return the error for a change of so many memories that checking the path rules would take too long."""
     return f"Error: too many memories for the path rules of this memory store: {count:,}. Change fewer at once."
 
 

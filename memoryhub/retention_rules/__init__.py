@@ -77,7 +77,8 @@ class Policy:
 
 
 class Cutoffs(NamedTuple):
-    """A memory last read, last changed or created at these moments or before is due. None: the rule does not apply."""
+    """The latest moments of the last read, the last change and the creation of a memory that is due (None: no such
+    rule)."""
 
     unread: datetime | None
     unchanged: datetime | None
@@ -266,10 +267,10 @@ class VersionFacts(NamedTuple):
 
 
 def removable(policy: Policy, versions: Sequence[VersionFacts], now: datetime) -> list[VersionFacts]:
-    """Return the versions of a memory that a policy lets go.
+    """Return the versions of a memory that a policy removes.
 
-    Kept are the newest version, versions that await review, and versions made after `now`. The policy keeps the newest
-    `keep_versions`, and versions younger than `keep_version_days`.
+    It removes neither the newest version, nor versions that await review, nor versions made after `now`. The newest
+    `keep_versions` stay, and versions younger than `keep_version_days` stay.
     """
     head = max((version.number for version in versions if version.created_at <= now), default=0)
     if not policy.prunes or not head:
@@ -292,7 +293,7 @@ def pruned_since(policy: Policy, newest: VersionFacts, moments: Mapping[int, dat
 
 
 def version_bounds(policy: Policy, head: int, now: datetime) -> tuple[int, datetime | None]:
-    """Return the highest number of a removable version, and the latest moment it may have been made (None: any)."""
+    """Return the highest number of a removable version, and the latest moment when it was made (None: any)."""
     last = head - max(1, policy.keep_versions or 1)
     return last, None if policy.keep_version_days is None else earlier(now, policy.keep_version_days)
 
@@ -374,7 +375,7 @@ def first_due(policy: Policy, history: History) -> Due | None:
 
 
 def replay(choose: Callable[[str], Policy | None], histories: Iterable[History], weeks: Sequence[Week]) -> Weeks:
-    """Return what policies, had they always been in force, would have expired in each week. A memory counts once."""
+    """Return what policies would have expired in each week if they had always been in force. A memory counts once."""
     dues = []
     for history in histories:
         policy = choose(history.path)

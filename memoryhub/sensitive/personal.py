@@ -110,8 +110,11 @@ def cards(text: Text) -> Iterator[Place]:
 
 
 def _fits_card(digits: str) -> bool:
-    """Return whether a card may have these digits. Fewer than 14 are right only for Maestro, 15 or 16 for any issuer,
-    other lengths if the first digit is 3 to 6. From 14 digits on, they may not all be equal."""
+    """Return whether a card may have these digits, by their number.
+
+    Fewer than 14 digits must be a Maestro card's. 15 or 16 may begin with any digit, all other lengths with 3 to 6.
+    From 14 digits on, they may not all be equal.
+    """
     if len(digits) < 14:
         return _MAESTRO.match(digits) is not None
     return (len(digits) in (15, 16) or digits[0] in "3456") and len(set(digits)) > 1
@@ -137,8 +140,8 @@ def ibans(text: Text) -> Iterator[Place]:
 
 
 def _iban_end(text: str, start: int, limit: int) -> int | None:
-    """Return the position where the account number ends. None if it is none, or if it has lower-case letters and too
-    few digits."""
+    """Return the position where the account number ends. None if there is no valid number, or if it has lower-case
+    letters and too few digits."""
     length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
     account = text[start:limit].translate(_IBAN_SEPARATORS)[:length]
     if not length or len(account) < length or not account.isascii():
@@ -234,5 +237,5 @@ def _named_phone(text: Text, number: Number) -> Place | None:
 
 def _is_international(written: str, digits: int) -> bool:
     """Return whether a number with a country code has eight to fifteen digits. A number without groups needs at least
-    ten: `+1234567` is none."""
+    ten: `+1234567` is no telephone number."""
     return 8 <= digits <= 15 and written[0] != "0" and (digits >= 10 or not written.isdigit())

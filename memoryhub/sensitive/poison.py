@@ -85,8 +85,7 @@ def _line_around(text: str, start: int, end: int) -> str:
 
 
 def invisible(text: Text) -> Iterator[Place]:
-    """Yield invisible characters. Not yielded are those that a script or an emoji needs, and a byte order mark at the
-    start."""
+    """Yield invisible characters, except those that a script or an emoji needs, and a byte order mark at the start."""
     if text.text.isascii() or not _UNSEEN.search(text.text):
         return
     start, end = 0, 0

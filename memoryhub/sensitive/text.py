@@ -129,7 +129,7 @@ def apart(places: Iterable[Place]) -> list[Place]:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value only stands in the place of a secret: `<token>`, `${TOKEN}`, `***`, `AKIA…EXAMPLE`."""
+    """Return whether a value only takes the place of a secret: `<token>`, `${TOKEN}`, `***`, `AKIA…EXAMPLE`."""
     return _NO_SECRET.search(value) is not None
 
 

@@ -66,7 +66,7 @@ class Body:
                 return
 
     def cut(self) -> None:
-        """Have CancelledError raised where the next part of this body is awaited."""
+        """Raise CancelledError in the code that awaits the next part of this body."""
         if self._awaited is not None:
             self._awaited.cancel()
 
@@ -103,8 +103,11 @@ class Body:
         return chunk
 
     async def _ended(self) -> End:
-        """Return how a body ended that sent an empty chunk. In chunks, granian sends a second empty one if the body is
-        incomplete."""
+        """Return how the body ended, after an empty chunk.
+
+        If its length was announced, it is incomplete. In chunks, granian sends a second empty chunk if the body is
+        incomplete.
+        """
         if self.length is not None:
             return End.BROKEN
         try:

@@ -71,8 +71,8 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections this process may have, and how many of them one address. `trusted` are the proxies in
-    front."""
+    """How many connections this process may have, and how many of them one address may have. `trusted` are the proxies
+    in front."""
 
     most: int
     by_address: int

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Steps:
-    """The coroutine of one request. To call it takes the next steps, up to a future without a result.
+    """The coroutine of one request. A call runs it up to the next future that has no result yet.
 
     That future calls it again, from the thread that has the result. The coroutine may await granian's futures, and
     those of `concurrent.futures` with `result_of`.
@@ -76,7 +76,8 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class LoopName(str):
-    """The name of `Loop` at granian. A worker process that receives it imports this module, and so knows the name."""
+    """The name under which granian knows `Loop`. A worker process that unpickles it imports this module, which
+    registers the name."""
 
     __slots__ = ()
 

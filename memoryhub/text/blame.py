@@ -50,12 +50,11 @@ class Version:
 
 
 class Origin(NamedTuple):
-    """Where a line comes from.
+    """Where a line comes from. Version `number` introduced it, as its line `line`.
 
-    Version `number` introduced it, as its line `line`. The text before was that of version `older` (0: there was none);
-    there the line was inserted at line `before` or just after it. If texts between these two are redacted, any version
-    from `since` on may have introduced the line. `known` is false for a line of the oldest version examined: that
-    version or an earlier one introduced it.
+    The previous text was that of version `older` (0: there was none); there the line was inserted at line `before` or
+    just after it. If texts between these two are redacted, any version from `since` on may have introduced the line.
+    `known` is false for a line of the oldest version examined: that version or an earlier one introduced it.
     """
 
     number: int
@@ -160,8 +159,8 @@ def texts_of_blame(versions: Sequence[Version]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """Two versions with the previous text, by their indexes: the first of all that had it (`place`), and the
-    nearest."""
+    """The indexes of two versions with the previous text: the first version that had it (`place`), and the nearest
+    one."""
 
     place: int
     nearest: int

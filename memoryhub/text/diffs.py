@@ -306,8 +306,10 @@ class _Words:
 
 
 def _became(old: Sequence[_Words], new: Sequence[_Words], budget: Budget) -> list[tuple[int, int]]:
-    """Return pairs (old, new) of similar lines, in order. It is the best pairing or, if that is too much work, lines at
-    the same place."""
+    """Return pairs (old, new) of similar lines, in order: the best pairing.
+
+    If finding the best one is too much work, lines at the same place are paired if they are similar.
+    """
     if len(old) == 1 == len(new) or not budget.take(len(new) * sum(10 + len(words.distinct) for words in old)):
         together = range(min(len(old), len(new)))
         return [(step, step) for step in together if old[step].likeness(new[step]) > SIMILAR]

@@ -140,8 +140,8 @@ class PathIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The keys of a word. `path` are the keys that a path with the word has. `by_fit` are, for each fit, the keys that
-    its name has too."""
+    """The keys of a word. A path with the word has all keys in `path`. For each fit, a name that the word fits so has
+    all keys in `by_fit` too."""
 
     path: frozenset[int]
     by_fit: tuple[frozenset[int], ...]

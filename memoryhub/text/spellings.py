@@ -1,5 +1,5 @@
-"""Finds other spellings of a text: other case, width, accents or Unicode form, invisible characters, or other
-spaces; and near spellings, which have one other letter."""
+"""Finds other spellings of a text: other case, width, accents, Unicode form or spaces, or with invisible characters;
+and near spellings, which differ in one letter."""
 
 import re
 import unicodedata
@@ -71,7 +71,8 @@ class Spellings:
 
 
 class NearSpellings:
-    """The near spellings of some texts: one of their words has one letter more, fewer or other, or two swapped."""
+    """The near spellings of some texts: one of their words has one letter added, removed or replaced, or two neighbours
+    swapped."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._same = Spellings(texts)
@@ -90,9 +91,9 @@ class NearSpellings:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A word of a text that may be written with one other letter, and the pattern of the text with such a word.
+    """A word of a text that may have one letter different, and the pattern of the text with such a word.
 
-    A text is searched only if it has one half of the word, because one other letter leaves a half as it is.
+    A text is searched only if it has one half of the word, because a difference of one letter leaves a half as it is.
     """
 
     word: str

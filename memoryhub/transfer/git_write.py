@@ -57,8 +57,11 @@ def _commit(written: WrittenVersion, taken: set[str]) -> bytes:
 
 
 def _changes(written: WrittenVersion, taken: set[str]) -> Iterator[bytes]:
-    """Yield the changes of a version's commit. A deletion removes the memory's path, a rename the old path. Every other
-    version, and a rename too, writes the text, unless the path is redacted."""
+    """Yield the changes of a version's commit: the removal of the old path, and the new text.
+
+    A deletion or a rename removes the old path, unless it is in `taken`, because another memory has it now. A version
+    that is not a deletion writes its text, unless its path is redacted, and adds its path to `taken`.
+    """
     version, old = written.version, written.old_path
     is_deleted = version.operation == "deleted"
     if old and (is_deleted or old != version.path) and old not in taken:

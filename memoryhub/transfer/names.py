@@ -60,9 +60,10 @@ def _marked(safe: str, whole: str) -> str:
 
 
 class Names:
-    """Gives each path in an archive a name. Names are unique even for file systems that ignore case or compose marks.
+    """Chooses a name in an archive for each path. Names are unique even for file systems that ignore case or compose
+    marks.
 
-    No name begins with `reserved`.
+    No name is `reserved`, or under a directory `reserved`.
     """
 
     def __init__(self, reserved: str = "") -> None:

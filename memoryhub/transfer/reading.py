@@ -132,7 +132,7 @@ def is_marker(path: str) -> bool:
 
 
 def text_of(content: bytes) -> str | None:
-    """Return the text that bytes stand for. None if they are not UTF-8 or contain a NUL."""
+    """Return the text that these bytes encode in UTF-8. None if they are not UTF-8 or contain a NUL."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

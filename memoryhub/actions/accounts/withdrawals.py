@@ -36,7 +36,7 @@ def withdraw_lapsed(maker: User, act: Act, heads: Mapping[str, audit.ChainHead])
     """Withdraw the invitations that a person may no longer grant, in the transaction that removed the right.
 
     `heads` are the locked chains of stores. An invitation to another store, made after these locks, is recorded in the
-    hub's chain. If it were left, it would work again once the person regained the right.
+    hub's chain. An invitation that stayed would work again if the person regained the right.
     """
     open_ones = Invitation.objects.open(act.at).filter(made_by=maker)
     for invitation in _unused(maker, act.at).exclude(pk__in=open_ones.values("pk")).order_by("id"):

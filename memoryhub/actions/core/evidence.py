@@ -12,7 +12,8 @@ from memoryhub.models import AuditEntry, Door, MemoryVersion, Redaction
 
 
 def values_of(row: Redaction, now: Sequence[object]) -> list[object]:
-    """Return what a redaction's commitment covers: its columns, and then the place's content afterwards (`now`)."""
+    """Return the values that a redaction's commitment covers: the columns of its row, and the place's content
+    afterwards (`now`)."""
     return [
         row.pk,
         row.chain,

@@ -152,7 +152,10 @@ def release(store_id: str, hold_id: str, act: Act) -> None:
 
 
 def _checked(act: Act, reason: str, memory: str | None, path: str | None, ends_at: datetime | None) -> str | None:
-    """Return the path as memories have it, None if a memory is named. Any other spelling would hold nothing."""
+    """Check a new hold. Return its path in the stored form, or None if it is on a memory. Raises ValidationError.
+
+    A path in any other form would match no memory.
+    """
     errors: dict[str, str] = {}
     if not 0 < len(reason.strip()) <= LONGEST_REASON or "\0" in reason:
         errors["reason"] = _("Say why, in at most %(most)s characters.") % {"most": LONGEST_REASON}
@@ -219,7 +222,7 @@ def require_may_move(store: Tree, moves: Iterable[tuple[str, str]]) -> None:
 
 
 def covers(place: str, path: str) -> bool:
-    """Return whether a path equals a place or lies under it."""
+    """Return whether a path equals `place` or is under it."""
     return path == place or path.startswith(place + "/")
 
 

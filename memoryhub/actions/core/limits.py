@@ -94,8 +94,8 @@ def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Windo
     """Count calls made at a moment, all or none. No 60 seconds may contain more calls than the limit.
 
     Calls are counted by whole seconds; a second that the minute only touches counts fully. Calls can arrive slightly
-    out of order, so the minute after the moment counts too. Seconds far from the moment are dropped: there the clock
-    was set.
+    out of order, so the minute after the moment counts too. Seconds far from the moment are dropped, because the clock
+    was changed since then.
     """
     now = int(at.timestamp())
     near = [(second, count) for second, count in seconds if abs(second - now) <= WINDOW + LONGEST_DELAY]
@@ -108,7 +108,8 @@ def count_calls(seconds: Seconds, at: datetime, calls: int, limit: int) -> Windo
 
 
 def calls_within(seconds: Seconds, at: datetime) -> int:
-    """Return the number of calls within a minute of a moment, before or after it."""
+    """Return how many calls were made in the minute before a moment and the minute after it. `seconds` are (second,
+    calls)."""
     return _within(seconds, int(at.timestamp()))
 
 

@@ -55,7 +55,7 @@ class Ruling:
         return novelty.find(text, self.kept_out)
 
     def masked_in(self, value: Any) -> Any:
-        """Return a JSON value with every string, name and long number in it masked."""
+        """Return a JSON value with the kept-out values masked in every string, name and long number."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, int | float) and len(str(value)) >= SHORTEST_NUMBER:

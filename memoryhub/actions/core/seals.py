@@ -102,8 +102,9 @@ def in_order(seals: Iterable[Seal]) -> list[Seal]:
 def write(chain_id: str, seq: int, *, others: bool) -> list[str]:
     """Seal the rows that the transaction changed; return the hashes of the seals for the entry's digest.
 
-    With `others`, rows of other chains are sealed too. An entry that makes versions or redacts seals only rows of its
-    own chain. Otherwise its digest could not be computed again after the store was deleted.
+    With `others`, rows of other chains are sealed too. Without it, only rows of the entry's own chain are sealed. An
+    entry that makes versions or that redacts must not seal rows of other chains: its digest could not be computed again
+    after the store was deleted.
     """
     pending = changed()
     made: list[Seal] = []

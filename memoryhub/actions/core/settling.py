@@ -196,7 +196,7 @@ def _detected(store_id: str, change: Changed, text: str) -> Iterator[Finding]:
 
 
 def _marked(store_id: str, *states: FindingState) -> FindingQuerySet:
-    """Return the findings with a fingerprint in these states, with the columns that are needed here."""
+    """Return the findings in these states that have a fingerprint, with the columns that this module needs."""
     return Finding.objects.of_store(store_id).filter(fingerprint__isnull=False, state__in=states).only(*_NEEDED)
 
 

@@ -68,7 +68,7 @@ def run(statement: Statement, *values: object) -> int:
 
 
 def run_each(statement: Statement, rows: Iterable[Sequence[object]]) -> None:
-    """Run a write once for each row of values. This costs a tenth of single writes."""
+    """Run a write once for each row of values. This takes a tenth of the time of single writes."""
     with closing(_thread.driver.cursor()) as cursor:
         cursor.executemany(statement.text, rows)
 
@@ -373,7 +373,7 @@ def count_directories(store: str, paths: Sequence[str], memories: int, size: int
 
 
 def remove_empty_directories(store: str, paths: Sequence[str]) -> None:
-    """Delete those of these directories that contain no live memory, but never the root."""
+    """Delete the directories at these paths that contain no live memory, but never the root."""
     text = (
         "delete from memoryhub_directory where store_id = %s and path in ({paths}) and memory_count = 0 and path <> ''"
     )

@@ -313,9 +313,10 @@ def answer_together(
 
 
 def require_own_thread(error: BaseException | None = None) -> None:
-    """Raise NotTogether if the committer answers this request and another thread must.
+    """Raise NotTogether if the committer runs this request but another thread must answer it.
 
-    That is so for a request that has done nothing yet (no `error`), and for one that failed with `error` in a group.
+    Without `error`, the request has done nothing yet, and this is so in the committer's thread. With `error`, the
+    request failed, and this is so inside a group of calls; outside a group the error is noted.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)
@@ -363,7 +364,7 @@ def _answer(jobs: list[_Job[Any]]) -> None:
 
 
 def _commit(jobs: list[_Job[Any]]) -> None:
-    """Commit these jobs and queued ones in one transaction; jobs that arrive meanwhile may join."""
+    """Commit these jobs and queued ones in one transaction; jobs that arrive in the meantime may join."""
     try:
         with writing(), _turn:
             began, waiting = time.monotonic(), len(jobs) + _jobs.all_waiting()

@@ -49,8 +49,9 @@ class StoredMemory(NamedTuple):
 class Tree:
     """A locked store: its rules and limits, its totals, and the act that changes it.
 
-    `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value), `clean` is a text
-    without any, `looked` what was found before the lock. If `asks`, flagged text needs a `reason` of a person.
+    `path_rules` and `rules` (the store's, the hub's) are JSON texts. `kept_out` lists (kind, value), and `clean` is a
+    text that contains none of these values. `looked` is what was found before the lock. If `asks`, a person who writes
+    flagged text must give a `reason`.
     """
 
     store: str

@@ -62,7 +62,7 @@ class Lines(Generic[T]):
             self._let_in(whose)
 
     def _let_in(self, whose: object) -> None:
-        """Move as many of a key's jobs as allowed from aside into its queue."""
+        """Move jobs of a key that wait aside into the key's queue, as many as allowed."""
         if whose in self._resting:
             return
         beside = self._beside.get(whose)
@@ -118,7 +118,8 @@ class Lines(Generic[T]):
         return min(self._ready, key=self._had.__getitem__)
 
     def _forget(self) -> None:
-        """Forget the used time of keys that used little and have no ready jobs; it makes little difference."""
+        """Forget the used time of those keys without ready jobs that used the least. This hardly changes the order of
+        turns."""
         kept = sorted(self._had, key=self._had.__getitem__)[-MOST_KEPT // 2 :]
         self._had = {whose: self._had[whose] for whose in {*kept, *self._ready}}
         self._slow = {whose: until for whose, until in self._slow.items() if until > time.monotonic()}

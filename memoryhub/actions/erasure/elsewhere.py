@@ -89,9 +89,9 @@ class TooLong(Exception):
 
 
 def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spelling, ...]:
-    """Return every spelling in erasable places:
+    """Return every spelling in erasable places: `same` ones first, then by frequency.
 
-    `same` ones first, then by frequency; `after` is as in `Place.having`.
+    With `after`, growing tables are searched only for rows that entries after this seq wrote.
     """
     looked_for = Spellings(texts)
     counts: Counter[str] = Counter()
@@ -103,10 +103,8 @@ def spellings(store_id: str, texts: Sequence[str], after: int = 0) -> tuple[Spel
 def spellings_and_near(
     store_id: str, texts: Sequence[str], until: float
 ) -> tuple[tuple[Spelling, ...], tuple[Spelling, ...]]:
-    """Return the spellings of `spellings`, and at most MOST_NEAR near ones.
-
-    Raise TooLong when the monotonic clock reaches `until`.
-    """
+    """Return two tuples: what `spellings` returns, and at most MOST_NEAR near spellings. Raises TooLong when the
+    monotonic clock reaches `until`."""
     looked_for, nearly = Spellings(texts), NearSpellings(texts)
     counts: Counter[str] = Counter()
     near: Counter[str] = Counter()

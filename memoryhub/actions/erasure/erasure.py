@@ -104,10 +104,10 @@ def spelt(store_id: str, subject: Sequence[str]) -> list[str]:
 def survey(
     store_id: str, subject: Sequence[str], chosen: Callable[[Spelling], bool], at: datetime, until: float
 ) -> tuple[Found, tuple[Spelling, ...], list[str]]:
-    """Search a store for a subject in one reading: return what is found, the near spellings, and the texts to erase.
+    """Search a store for a subject. Return what is found, the near spellings, and the texts to erase, in one reading.
 
-    These are the spellings that are `chosen`. Nothing is written. Raises ToolError for a subject that cannot be erased,
-    and `elsewhere.TooLong` when the monotonic clock reaches `until`.
+    The texts to erase are the spellings for which `chosen` returns True. Nothing is written. Raises ToolError for a
+    subject that cannot be erased, and `elsewhere.TooLong` when the monotonic clock reaches `until`.
     """
     _checked(subject)
     with snapshot():
@@ -275,7 +275,10 @@ def _erase(store: tree.Tree, terms: Terms, found: Found, seq: int) -> Receipt | 
 
 
 def _without_gone(found: Found, newer: Found) -> Found:
-    """Return what is found without the rows of several stores that the erasure in another store has changed since."""
+    """Return the search result without sessions and views that no longer have the texts.
+
+    Several stores share these rows, so the erasure in another store can have changed them since the search.
+    """
     there = {_key(hit) for hit in newer.hits}
     hits = tuple(hit for hit in found.hits if hit.kind not in ("session", "view") or _key(hit) in there)
     return replace(found, hits=hits, counts=dict(Counter(hit.kind for hit in hits)))

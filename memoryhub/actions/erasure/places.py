@@ -59,7 +59,7 @@ class Terms:
         return path
 
     def masked_json(self, text: str) -> str:
-        """Return an ASCII-escaped JSON text in which every string is masked."""
+        """Return an ASCII-escaped JSON text with the terms masked in every string."""
         value = json.loads(text)
         kept, whole = keeping.parts(value)
         masked = self.masked_values(kept)
@@ -68,7 +68,7 @@ class Terms:
         return to_json(value if masked == kept else keeping.without_digest(masked, whole))
 
     def masked_values(self, value: Any) -> Any:
-        """Return a JSON value in which every string is masked."""
+        """Return a JSON value with the terms masked in every string."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, list):

@@ -128,7 +128,7 @@ def _without_texts(input: str | None) -> str | None:
 
 
 def mark(store: Tree, version: MemoryVersion, *, whole: bool) -> None:
-    """Save a version as redacted. With `whole`, its whole text is gone, and the time is set."""
+    """Save a version as redacted. With `whole`, its whole text was deleted, and the time is set."""
     version.salt, version.redacted_seq, version.redacted_by = None, store.seq, store.act.actor.id
     if whole:
         version.redacted_at = store.at

@@ -65,7 +65,8 @@ def erase_in_turn(
 
     All acts have the same group. A store that has a receipt of this group already is not erased again. All stores are
     searched again before the first is erased, because an erasure changes the names of sessions and views that stores
-    share. After the monotonic clock has reached `until`, no further store is searched, so it waits.
+    share. Once the monotonic clock has reached `until`, no further store is searched. A store that was not searched is
+    not erased either: it ends with `How.WAITS`.
     """
     doing = act()
     earlier = receipts_of(doing.group or "", [one.store for one in planned])

@@ -243,7 +243,8 @@ _Key = tuple[str, str, str | None]
 
 
 def _known(store: Tree, wanted: Iterable[_Key]) -> dict[_Key, tuple[str, str]]:
-    """Return {key: (id, state)} of those (memory, kind, fingerprint) that have a finding already."""
+    """Return {(memory, kind, fingerprint): (id, state)} of the findings that exist already, for the memories in
+    `wanted`."""
     marks: dict[str, set[str]] = defaultdict(set)
     for memory, _kind, mark in wanted:
         if mark:

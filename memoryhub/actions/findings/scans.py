@@ -186,10 +186,8 @@ def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterato
 
 
 def _before(scan: Scan, versions: Sequence[_Version]) -> _Content | None:
-    """Return the last content before the first of these versions.
-
-    None if that is the first one of its memory to be read.
-    """
+    """Return the last content of the memory before the first of these versions. Return None if the scan has read no
+    version of it yet."""
     memory, number = _place(scan.position)
     if not versions or versions[0].memory != memory:
         return None

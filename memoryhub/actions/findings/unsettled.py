@@ -11,7 +11,7 @@ STEP = 100
 
 
 def step(at: datetime) -> bool:
-    """Open those resolved findings again whose value is still in their memory; return whether to call this again."""
+    """Reopen resolved findings whose value is still in their memory; return whether to call this again."""
     store_id = _next_store()
     if store_id is None:
         return False

@@ -154,7 +154,11 @@ def _awaiting(store_id: str, versions: Collection[str], kept: Sequence[str]) -> 
 
 
 def _dropped(plan: Plan, choices: Mapping[str, Choice]) -> set[str]:
-    """Return the later versions that the choices drop too: their memory is then as before the undone ones, or gone."""
+    """Return the later versions that the choices drop too.
+
+    A choice drops all later versions of a memory if it restores the state before the undone versions, or deletes the
+    memory.
+    """
     dropped: set[str] = set()
     for change in plan.changes:
         choice = _choice(change, choices)

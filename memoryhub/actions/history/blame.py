@@ -16,7 +16,7 @@ CHUNK = 32
 
 
 class Row(NamedTuple):
-    """A version without its text."""
+    """The columns of a version. `text` is the id of its text, which is not loaded."""
 
     number: int
     id: str

@@ -34,10 +34,9 @@ def revert(store_id: str, version_id: str, act: Act) -> decisions.Done:
 
 
 def revert_many(store_id: str, versions: Sequence[str], act: Act) -> tuple[decisions.Done | None, int]:
-    """Undo those of the versions that still await review.
+    """Undo the given versions that still await review. Returns (result, number left).
 
-    Returns (result, number left): None if nothing was undone, and how many versions are left because a person has to
-    choose.
+    The result is None if nothing was undone. The number left counts the versions for which a person has to choose.
     """
     with tree.locked(store_id, act):
         waiting = dict(_waiting(store_id, versions))

@@ -20,8 +20,8 @@ class TakeOut:
     """A plan that takes the lines with a finding's value out of its memory.
 
     `change` is the change of that memory, and `rest` are the changes of the versions that are undone too. `text` is the
-    memory's text before `lines` are taken out of it: without what is undone too. `emptied` are the unreviewed versions
-    of which nothing is left then.
+    memory's text after these undos and before `lines` are taken out of it. `emptied` are the unreviewed versions whose
+    lines are all gone in the result.
     """
 
     change: Change
@@ -41,9 +41,9 @@ class TakeOut:
 
 
 def plan_of(store_id: str, finding_id: str, too: Collection[str] = ()) -> TakeOut | None:
-    """Return what taking out the lines of a finding, and undoing the versions `too`, would change.
+    """Return the plan that takes the lines of a finding out of its memory and undoes the versions `too`.
 
-    None if the memory is in the trash, if its text does not have the value, or if the value is no longer known.
+    Returns None if the memory is in the trash, if its text does not have the value, or if the value is no longer known.
     """
     finding = Finding.objects.of_store(store_id).filter(pk=finding_id, in_path=False).first()
     memory = Memory.objects.among(store_id, [finding.memory_id]).first() if finding else None

@@ -90,7 +90,8 @@ def _page(store_id: str, wanted: Wanted) -> Page:
 
 
 def _past(shown: str) -> str:
-    """Return a path after everything under an item and before the next item. No path has a character below a space."""
+    """Return a path that sorts after everything under an item and before the next item. No name has a character below a
+    space."""
     return shown[:-1] + "0" if shown.endswith("/") else shown + "\1"
 
 

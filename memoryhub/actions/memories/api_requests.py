@@ -32,11 +32,11 @@ class Asked(NamedTuple):
 
 
 def on_store(store_id: str, asked: Asked, told: Record, do: Callable[[Tree], tuple[T | Exception, Record | None]]) -> T:
-    """Run `do` on the locked store and commit; return the result. `do` returns (result, record of the entry or None).
+    """Run `do` on the locked store and commit; return the result.
 
-    If the result is an exception, it is raised after the commit, with the entry or without. If `do` itself raises
-    ToolError (it must, then, not have written), the entry is `told` with the error's message; the error is raised after
-    the commit. Also raises calls.NotRun and tree.NoSuchStore.
+    `do` returns (result, record of the entry or None). If the result is an exception, it is raised after the commit,
+    with the entry or without. `do` may also raise ToolError, but only before it writes. Then the entry is `told` with
+    the error's message, and the error is raised after the commit. Also raises calls.NotRun and tree.NoSuchStore.
     """
     outcome = together(lambda: _piece(store_id, asked, told, do), asked.caller.key)
     if isinstance(outcome, Exception):

@@ -144,11 +144,11 @@ def call(
     session: str | None,
     counts: int = 1,
 ) -> Outcome:
-    """Run one call in one transaction and return its outcome.
+    """Run one call in one transaction and return its outcome. `session` is the agent's own name for its session.
 
-    `session` is the agent's own name for its session. `counts` is as how many calls it counts where calls are limited.
-    If a request has several blocks, the first one counts as all of them, and the others as none. Raises TokenReused,
-    TooManyCalls, AuditFull, KeyRevoked, and tree.NoSuchStore if the store was deleted.
+    `counts` is how many calls of the key's limit it uses. If a request has several blocks, the first block counts for
+    all of them, and the others count 0. Raises TokenReused, TooManyCalls, AuditFull, KeyRevoked, and tree.NoSuchStore
+    if the store was deleted.
     """
     command = _parsed(input)
     text = audit.to_json(input)
@@ -197,16 +197,17 @@ def _whole(store: tree.Tree, command: Command | ToolError, answer: str, input: M
 def count(store: tree.Tree, key: str, counts: int) -> int | NotRun | None:
     """Count calls of a key. Return how many it made in the last minute (None: calls are not limited), or the refusal.
 
-    Every call of a key passes through this function or `_call`. So none is run once the audit is full.
+    Every call of a key passes through this function or `_call`. So no call is run once the audit is full.
     """
     window = _window(store, key, counts)
     return window if isinstance(window, NotRun) else _note_calls(store, key, window)
 
 
 def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun | None:
-    """Return the count of a key's last minute with these calls, or a refusal; None without a limit.
+    """Return the count of a key's last minute with these calls, or a refusal; None without a limit. Nothing is written.
 
-    Nothing is written. A revoked key is refused here, too, because no call passes by: the store is locked by now.
+    A revoked key is refused here too: every call comes here, and the store is locked, so the key cannot be revoked
+    later.
     """
     row = sql.one(sql.CALLS, store.store, key)
     if row is None:

@@ -63,7 +63,7 @@ _PATHS = frozenset({"path", "new_path"})
 def _may_hold(rules: Ruling, input: Mapping[str, Any], clean: str | None) -> bool:
     """Return whether an input may contain a kept-out value.
 
-    If it has only known names and strings, they are searched at once.
+    An input with only known names and strings is searched here. For any other input the result is True.
     """
     values = [value for value in input.values() if value is not clean and value is not None]
     if not NAMES.issuperset(input) or not all(isinstance(value, str) for value in values):

@@ -133,7 +133,7 @@ def _memory_at(store_id: str, places: list[str]) -> str | None:
 
 
 def _taken(store_id: str, wanted: Iterable[str]) -> set[str]:
-    """Return those of the paths at which a memory or a directory is."""
+    """Return the paths among these at which a memory or a directory is."""
     found: set[str] = set()
     for part in plans.in_parts(sorted(set(wanted))):
         found.update(Memory.objects.live().filter(store_id=store_id, path__in=part).values_list("path", flat=True))

@@ -24,7 +24,7 @@ MOST_EVENTS = 200_000
 
 @dataclass(slots=True)
 class Item:
-    """What is removed and why: by `rule`, `days` after `since`, which was at `due_at`.
+    """One removal: `rule` removes this at `due_at`, which is `days` after `since`.
 
     `memory` and `path` are empty for audit entries; `policy` is empty for the default grace. `count` is 1 for a memory,
     else the number of versions, or of entries up to the seq `up_to`. Only `with_readers` sets `last_read_by`.
@@ -305,7 +305,7 @@ def entries_item(rules: Rules, purged: set[str]) -> Item | None:
 
 
 def _last_old(chain: AuditChain, days: int, at: datetime) -> int:
-    """Return the last seq up to which all entries are older than `days`, counted in figures, and not repeatable."""
+    """Return the seq up to which entries are older than `days`, counted in the figures and no longer repeatable."""
     young = Q(at__gt=retention_rules.earlier(at, days))
     young |= Q(at__gte=at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1))
     entries = AuditEntry.objects.of_chain(chain.pk)
@@ -331,7 +331,7 @@ def _before_review(rules: Rules, purged: set[str], last: int) -> int:
 
 
 def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies would have expired in each past week, had they always applied, without held memories."""
+    """Return what policies would have expired each past week if they had always applied, leaving out held memories."""
     rules = Rules.of(store_id, at, policies)
     going = [policy for policy in rules.policies if policy.expires]
     reads, reads_from = _events(_reads(store_id), at) if any(one.expire_unread_days for one in going) else ({}, None)
@@ -345,7 +345,7 @@ def past_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = 
 
 
 def coming_weeks(store_id: str, at: datetime, policies: Sequence[Policy] | None = None, weeks: int = 12) -> Weeks:
-    """Return what policies will expire in each coming week if nothing is read or changed, without held memories."""
+    """Return what policies will expire each coming week if nothing is read or changed, leaving out held memories."""
     rules = Rules.of(store_id, at, policies)
     expires = any(policy.expires for policy in rules.policies)
     rows = _live(store_id) if expires else iter(())

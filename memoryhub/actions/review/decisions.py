@@ -132,10 +132,10 @@ def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]
 
 
 def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]:
-    """Return the memories, by version, of the versions that are approved together with these numbers of memories.
+    """Return {version: memory} of the versions that are approved together with a later one.
 
-    The versions of each memory between the lowest and the highest number are read, so the numbers should be near each
-    other.
+    `last` is {memory: the number of that later version}. The versions of each memory between the lowest and the highest
+    number are read, so the numbers should be near each other.
     """
     numbers = {"number__gte": min(last.values()) - LOOK_BACK, "number__lt": max(last.values())}
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=list(last), **numbers).unreviewed()
@@ -173,7 +173,8 @@ def earlier_than(version: MemoryVersion) -> MemoryVersionQuerySet:
 
 
 def _is_own_doing(version: MemoryVersion, act: Act, now: int, then: int) -> bool:
-    """Return whether the person's own last decisions explain why `now` earlier versions wait, and not `then`."""
+    """Return whether only the person's own newer decisions changed the number of waiting earlier versions from `then`
+    to `now`."""
     of_memory = Review.objects.of_memory(version.store_id, version.memory_id).filter(decision__in=STATES)
     first = version.number - LOOK_BACK
     numbers = {"version__number__gte": first, "version__number__lt": version.number}

@@ -129,7 +129,7 @@ class Rows:
         return MemoryVersion.objects.filter(newest, store_id=self.scope.store, seq__lte=seq).defer("salt", "commitment")
 
     def _of_memories(self, ids: Collection[str]) -> MemoryVersionQuerySet:
-        """Return the versions that were the newest of these memories, if they were live.
+        """Return, for the memories that were live after the scope's entry, the version that was current then.
 
         `+ 0` keeps SQLite from scanning all versions of the store by seq.
         """

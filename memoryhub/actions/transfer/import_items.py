@@ -25,7 +25,8 @@ def items_of(read: Read, place: str) -> Iterable[ImportItem]:
 
 
 def _item(number: int, memory: BundledMemory, place: str) -> ImportItem:
-    """Return the item of a memory: its newest text and its versions. A plain text at a path has no versions."""
+    """Return the item of a memory, with its newest text. `history` is empty for a memory without facts beside its path
+    and text."""
     last = next((one for one in reversed(memory.versions) if one.content is not None), None)
     content = last.content if last else None
     encoded = (content or "").encode()

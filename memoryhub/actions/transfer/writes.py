@@ -183,7 +183,7 @@ class _History:
         self.last: MemoryVersion | None = None
 
     def _ids(self, item: ImportItem) -> tuple[str, frozenset[str]]:
-        """Return the memory's id and those version ids to keep. Ids that this hub has, or ever had, are not kept."""
+        """Return the memory's id and the version ids to keep. Ids that this hub has, or ever had, are not kept."""
         own = item.memory or ""
         versions = {told["id"] for told in item.history if told["id"] and _VERSION_ID.fullmatch(told["id"])}
         taken: set[str | None] = set()

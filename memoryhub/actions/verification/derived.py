@@ -131,7 +131,10 @@ def _memories(store_id: str, heads: dict[str, _Head], counts: Counter[str]) -> I
 
 
 def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
-    """Yield wrong times of creations and last reads, as far as the first version and the read's entry exist."""
+    """Yield (seq, sentence) for each wrong time of a creation or of a last read.
+
+    A time is checked only if the first version, or the entry of the read, still exists.
+    """
     own = Memory.objects.filter(store_id=store_id)
     first = MemoryVersion.objects.filter(store_id=store_id, memory_id=OuterRef("pk")).order_by("number")
     made = own.filter(removed_versions=0).annotate(made_at=Subquery(first.values("created_at")[:1]))
@@ -146,10 +149,8 @@ def _moments(store_id: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 def _reads_fit(memory: Memory, count: int, last: int | None, start: int) -> bool:
-    """Return whether a memory's reads fit the entries.
-
-    Entries that were removed may have been further, earlier reads.
-    """
+    """Return whether a memory's reads match the entries. Entries that were removed may have been further, earlier
+    reads."""
     if not start:
         return (memory.read_count, memory.last_read_seq) == (count, last)
     return memory.read_count >= count and (

@@ -209,14 +209,14 @@ def _about(chain: str, path: str) -> Q:
 
 
 def _nearness(seqs: Sequence[int], size: int, newest: bool) -> tuple[bool, int]:
-    """Return a key to sort by: a first batch that is complete comes first, then the one that goes furthest."""
+    """Return a sort key for a first batch: complete batches come first, then the batch that goes furthest."""
     if len(seqs) < size:
         return False, len(seqs)
     return True, seqs[-1] if newest else -seqs[-1]
 
 
 def _of_chain(chain: str, newest: bool) -> Seqs:
-    """Return a function that gives the seqs of every entry of a chain."""
+    """Return a function that returns the seqs of every entry of a chain."""
     last = AuditChain.objects.filter(pk=chain).values_list("last_seq", flat=True).first() or 0
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
@@ -227,7 +227,7 @@ def _of_chain(chain: str, newest: bool) -> Seqs:
 
 
 def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
-    """Return a function that gives the seqs of the entries of a filter, from its index alone."""
+    """Return a function that returns the seqs of the entries of a filter, from its index alone."""
 
     def seqs(low: int, high: int, count: int) -> Sequence[int]:
         found = entries.between(low, high).in_order(newest=newest)
@@ -237,7 +237,7 @@ def _of_index(entries: AuditEntryQuerySet, newest: bool) -> Seqs:
 
 
 def _of_path(chain: str, path: str, newest: bool) -> Seqs:
-    """Return a function that gives the seqs of entries that name a path, or that moved a memory there or away."""
+    """Return a function that returns the seqs of entries that name a path, or that moved a memory there or away."""
     named = _of_index(AuditEntry.objects.of_chain(chain).at_path(path), newest)
     versions = MemoryVersion.objects.filter(store_id=chain).at(path)
 
@@ -260,10 +260,8 @@ def _versions(
 
 
 def _beneath(chain: str, path: str, low: int, high: int, newest: bool) -> Seqs | None:
-    """Return a function that gives the seqs of entries about anything under a directory.
-
-    None if there are too many entries to sort.
-    """
+    """Return a function that returns the seqs of entries about anything under a directory. None if there are too many
+    entries to sort."""
     tables: tuple[QuerySet[Any], ...] = (
         AuditEntry.objects.of_chain(chain).beneath(path),
         MemoryVersion.objects.filter(store_id=chain).under(path),

@@ -92,7 +92,7 @@ def version_problems(version: MemoryVersion, row: Redaction) -> Iterator[str]:
 
 
 def fits(row: Redaction, now: Sequence[object]) -> bool:
-    """Return whether a redaction's commitment fits the values that the place has now."""
+    """Return whether a redaction's commitment matches the values that the place has now."""
     try:
         return chain.redaction_commitment(row.salt, values_of(row, now)) == row.commitment
     except ValueError:

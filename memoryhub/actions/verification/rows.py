@@ -1,4 +1,4 @@
-"""Checks that rows are byte for byte as the hub writes them, and that versions fit their commitments."""
+"""Checks that rows are byte for byte as the hub writes them, and that versions match their commitments."""
 
 import hashlib
 import re

@@ -209,7 +209,7 @@ def _newest(webhook: str, at: datetime) -> datetime:
 
 
 def _prepared(events: Sequence[tuple[str, Event]], at: datetime) -> tuple[list[Delivery], list[str]]:
-    """Return the deliveries, and the ids of waiting webhooks whose other deliveries that wait are all `aside`."""
+    """Return the deliveries of events, and the ids of webhooks that wait only for deliveries which are `aside`."""
     if not events:
         return [], []
     rows = _rows(events, at)

@@ -127,10 +127,8 @@ def _next(webhook_id: str, at: datetime, most: int) -> list[Delivery]:
 
 
 def send(message: Message, sender: Sender, at: datetime) -> Answer:
-    """Send a message and return the answer.
-
-    RuntimeError inside a transaction, where others would wait for the receiver.
-    """
+    """Send a message and return the answer. Raises RuntimeError inside a transaction, because others would wait for the
+    receiver."""
     if is_open():
         raise RuntimeError("a webhook is being sent inside a transaction")
     body = message.payload
@@ -215,7 +213,10 @@ def _write_health(webhook: Webhook, results: Sequence[Result]) -> None:
 
 
 def _pause_for(webhook: Webhook, answer: Answer, at: datetime) -> Pause | None:
-    """Return why an answer pauses an active webhook, or None. Time in which the hub did not run does not count."""
+    """Return why an answer pauses an active webhook, or None.
+
+    `at` is a time of the hub's clock: time in which the hub did not run does not count as failing.
+    """
     if webhook.paused_at is not None or answer.is_delivered:
         return None
     if answer.status == 410:
