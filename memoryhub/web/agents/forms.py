@@ -112,7 +112,7 @@ class IssueKeyForm(KeyForm):
         return values
 
     def reach(self) -> dict[str, Any]:
-        """Return the keyword arguments that tell the action which stores the key can access."""
+        """Return the keyword arguments of the action that say which stores the key can access."""
         every = self.cleaned_data["scope"] == ALL
         return {"all_stores": every, "stores": [] if every else list(self.cleaned_data["stores"])}
 

@@ -95,7 +95,7 @@ def agent_rows(agents: Iterable[Agent], user: User, at: datetime) -> list[AgentR
 
 
 def names_twice(agents: Iterable[Agent], user: User) -> set[str]:
-    """Return the folded names of those agents in the list whose name another agent visible to the person has too."""
+    """Return the folded names that an agent of the list shares with another agent visible to the person."""
     same = Agent.objects.visible_to(user).filter(folded_name__in={agent.folded_name for agent in agents})
     often = Counter(same.values_list("folded_name", flat=True))
     return {name for name, count in often.items() if count > 1}

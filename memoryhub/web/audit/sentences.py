@@ -44,10 +44,10 @@ def told_of(input: str | None) -> dict[str, Any]:
 
 
 def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Iterable[str | None] = ()) -> dict[str, str]:
-    """Return the names of what is named by its id in some inputs, with a query for each kind of thing.
+    """Return {id: name} for the ids in some inputs, and for `versions`. There is one query for each kind of object.
 
-    A memory's name is its path, and a version's its number; they are looked for in the stores of the `chains`. Of a
-    list of several versions, none is named. `versions` are further ones.
+    A memory's name is its path, and a version's its number; both are looked up in the stores of the `chains`. Versions
+    in a list of several are left out.
     """
     told = list(inputs)
     values = [value for one in told for value in one.values()]
@@ -64,7 +64,7 @@ def names_in(inputs: Iterable[Told], chains: Collection[str], *, versions: Itera
 
 
 def _said(inputs: Iterable[Told], start: str) -> set[str]:
-    """Return the ids with this prefix that sentences say: values, and lists of one."""
+    """Return the ids with this prefix that a sentence names: single values, and the id in a list of one."""
     values = (
         value[0] if isinstance(value, list) and len(value) == 1 else value for told in inputs for value in told.values()
     )
@@ -255,7 +255,7 @@ _MADE: dict[str, Callable[[Values], object]] = {
 
 
 def _undo(values: Values, command: Command) -> str:
-    """Return what was undone, with how many later writes of its readers."""
+    """Return what was undone, and how many later writes of its readers were undone with it."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and %(count)s later write of its readers", "%(said)s, and %(count)s later writes of its readers", too
@@ -265,7 +265,7 @@ def _undo(values: Values, command: Command) -> str:
 
 
 def _take_out(values: Values, command: Command) -> str:
-    """Return what was taken out, with how many later writes of its readers were undone."""
+    """Return what was taken out, and how many later writes of its readers were undone with it."""
     too = values.number("too") or 0
     more = ngettext(
         "%(said)s, and undid %(count)s later write of its readers",

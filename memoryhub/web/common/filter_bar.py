@@ -12,8 +12,11 @@ from memoryhub.web.common.filters import SEVERAL, KeyValues
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is on, in words, and the query strings of the page without it, with its opposite, and with its
-    words as plain words; an empty one is not possible."""
+    """A filter that is on, in words.
+
+    It has the query strings of the page without the filter, with the opposite filter, and with its words as plain
+    words. A query string is empty if that is not possible.
+    """
 
     key: str
     label: str
@@ -47,8 +50,8 @@ def bar_of(
 ) -> dict[str, Any]:
     """Return the template context of a list with a filter.
 
-    `words` are the values of the filters in words, `hidden` the keys that the page does not offer, and `extra` those
-    that it has controls of its own for.
+    `words` are the values of the filters in words. `hidden` are the keys that the page does not offer. `extra` are the
+    keys for which the page has its own controls.
     """
     offered = [key for key in wanted.KEYS if key not in hidden]
     several = {key for key in SEVERAL if "," in parameters.get(key, "")}

@@ -34,7 +34,7 @@ _PLACES: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a filter: its label, an example of a value, and its values where they are a fixed list."""
+    """A key of a filter: its label, an example of a value, and its values if it has a fixed list of them."""
 
     label: str | Promise
     example: str = ""
@@ -82,7 +82,7 @@ def base(key: str) -> str:
 
 
 def shown(key: str, value: str) -> str:
-    """Return a value in words, if its key has words for it; else unchanged."""
+    """Return a value in words if its key has words for it, else the value unchanged."""
     if key == "when" and ago(value):
         count, unit = int(value[:-1]), value[-1]
         words = {

@@ -99,7 +99,8 @@ class KeyValues:
         return self._parameters(self.values)
 
     def _parameters(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return a filter with other values as parameters; what was typed stays in the bar where its value remains."""
+        """Return the parameters of a filter with these values. What was typed in the bar stays there if its value is
+        still the same."""
         typed = _together(self.typed)
         kept = {key for key, value in typed.items() if values.get(key) == value}
         bar = " ".join(term.written for term in self.typed if not term.key or term.key in kept)
@@ -155,7 +156,7 @@ class KeyValues:
         return " ".join(filter(None, [text, *(f"{key}:{_quoted(value)}" for key, value in pairs)]))
 
     def values_of(self, key: str) -> list[str]:
-        """Return the values of a key: one, several of some keys, or none."""
+        """Return the values of a key. Most keys have at most one; the keys in SEVERAL can have more."""
         value = self.values.get(key, "")
         return value.split(",") if base(key) in SEVERAL and value else [value] if value else []
 
@@ -234,7 +235,8 @@ def has_words(path: str | None, words: Sequence[str]) -> bool:
 
 
 def _closed(typed: str) -> str:
-    """Return a text to which words are added, with those in quotes that have a quotation mark without a second one."""
+    """Return what was typed, so that words can be added at its end. A plain word with a quotation mark is put in
+    quotes."""
     words = words_in(typed)
     return " ".join(quoted(word.text) if word.is_plain and '"' in word.text else word.written for word in words)
 

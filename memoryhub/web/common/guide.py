@@ -65,7 +65,8 @@ class Section:
         return mark_safe("".join(inside))
 
     def with_words(self, words: Sequence[str]) -> "Section":
-        """Return the section with only those parts that have all of the words, or the section's title has them."""
+        """Return the section with only those parts that have all of the words. Words in the section's title count for
+        each part."""
         if not words or has_all(self.title, words):
             return self
         found = (
@@ -137,7 +138,8 @@ def _sections(nodes: Sequence[SyntaxTreeNode]) -> Iterator[Section]:
 
 
 def _is_picture(node: SyntaxTreeNode) -> bool:
-    """Return whether a paragraph is a picture of a page: whoever reads the guide here has the page itself."""
+    """Return whether a paragraph is a picture of a page. Such pictures are left out, because the reader can open the
+    page itself."""
     return node.type == "paragraph" and all(child.type == "image" for child in node.children[0].children)
 
 

@@ -52,10 +52,10 @@ def own_address(request: Request, wanted: str | None) -> str:
 
 
 def client_address(request: Request) -> str:
-    """Return the client's address.
+    """Return the client's address: the address of the connection or, if that is a trusted proxy, the one that proxies
+    report.
 
-    It is the address of the connection. If that is a trusted proxy, it is the last address in X-Forwarded-For that is
-    not.
+    This is the last address in X-Forwarded-For that is not a trusted proxy's.
     """
     return client_of(request.META, settings.TRUSTED_PROXIES)
 

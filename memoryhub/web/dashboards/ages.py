@@ -83,9 +83,11 @@ def over_time(stores: Sequence[str], among: Sequence[Column], now: datetime, lin
 def _decisions(
     stores: Sequence[str], among: Sequence[Column]
 ) -> tuple[list[tuple[str, datetime, str, datetime]], Sequence[Column]]:
-    """Return the decisions (version, when it was written, decision, moment) of the columns, and these columns.
+    """Return the decisions about versions in a period: (version, when it was written, decision, moment). Also return
+    its columns.
 
-    Of more than MOST decisions, fewer columns are returned: the newest half, and so on. The last column needs none.
+    If there are more than MOST decisions, the older half of the columns is left out, again and again. For the last
+    column alone, no decision is returned.
     """
     while len(among) > 1:
         first = ids.derived_id(ids.REVIEW, _midnight(among[0].start), bytes(10))
@@ -116,7 +118,8 @@ def _waiting(stores: Sequence[str]) -> tuple[list[tuple[str, datetime]], bool]:
 def _waits(
     decisions: Iterable[tuple[str, datetime, str, datetime]], waiting: Iterable[tuple[str, datetime]]
 ) -> Iterator[Wait]:
-    """Yield the waits that decisions (in their order) ended or began again, and those of what waits now."""
+    """Yield the times for which versions waited until a decision, and those for which the `waiting` versions have
+    waited."""
     begun: dict[str, datetime | None] = {}
     for version, made, decision, at in decisions:
         if decision == Decision.REOPENED:

@@ -122,7 +122,7 @@ def _add(found: Figures, counted: Counted, start: date, author: str) -> None:
 
 
 def growth_of(stores: Sequence[str], more: Newer, start: date) -> tuple[Delta, dict[date, Delta]]:
-    """Return what the stores held before a day, and the change on each later day and on this one, by day."""
+    """Return what the stores held before the day `start`, and {day: change} from that day on."""
     there = Growth.objects.filter(store__in=stores)
     sums = there.filter(day__lt=start).aggregate(a=Sum("memories"), b=Sum("bytes"), c=Sum("versions"))
     before, days = Delta(sums["a"] or 0, sums["b"] or 0, sums["c"] or 0), dict[date, Delta]()

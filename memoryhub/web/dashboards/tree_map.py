@@ -84,7 +84,10 @@ def picture(store: MemoryStore, lists: Mapping[str, Any], now: datetime) -> Pict
 
 
 def _waiting(store: MemoryStore, root: Node, read: Mapping[str, datetime | None], heads: set[str]) -> _Told:
-    """Return what is known: for a memory that has no rectangle of its own, the directory in which it is drawn."""
+    """Return what the map shows of its memories.
+
+    If a memory that awaits review has no rectangle of its own, the directory in which it is drawn is in `places`.
+    """
     unreviewed = MemoryVersion.objects.filter(store=store, memory__deleted_at=None).unreviewed().order_by("seq")
     rows = list(unreviewed.values_list("memory_id", "memory__path")[:MOST])
     places = frozenset(_place(root, path) for pk, path in rows if pk not in read)

@@ -105,13 +105,14 @@ class Asked:
         return [store for store, result in self.searched.items() if result.may_erase and store not in self.left_out]
 
     def among(self, stores: Container[str]) -> Asked:
-        """Return what is asked of these stores only. What is erased already stays known."""
+        """Return the request for these stores only. What was erased already stays in it."""
         kept = {store: result for store, result in self.searched.items() if store in stores}
         named = tuple(store for store in self.stores if store in stores)
         return replace(self, stores=named, searched=kept, large=tuple(store for store in self.large if store in stores))
 
     def without_held(self) -> Asked:
-        """Return what is asked, with the stores of which a hold protects a part to be searched again."""
+        """Return the request without the results of stores in which a hold protects a place, so that these are searched
+        again."""
         return replace(self, searched={store: result for store, result in self.searched.items() if not result.held})
 
     def ticked(self, texts: set[str], near: set[str], stores: set[str]) -> Asked:
@@ -137,7 +138,7 @@ class Asked:
         return all(self.takes(one) == before.takes(one) for one in result.spellings)
 
     def written(self, user: User) -> str:
-        """Return it as a signed text that only this person can send back."""
+        """Return the request as a signed text that only this person can send back."""
         searched = {store: _as_list(result) for store, result in self.searched.items()}
         lists = [sorted(self.off), sorted(self.on), sorted(self.left_out), sorted(self.left), list(self.large)]
         value = [self.group, self.subject, self.stores, searched, *lists, dict(self.erased)]

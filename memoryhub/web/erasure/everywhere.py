@@ -1,4 +1,4 @@
-"""Erasing texts about one person from one, some or all stores that somebody administers: a search and a confirmation.
+"""Erasing texts about one person from one, some or all stores that the user administers: a search and a confirmation.
 
 The texts are passed between pages only in request bodies, and responses must not be cached by the browser.
 """
@@ -92,9 +92,9 @@ def _new(form: QueryDict, stores: Stores) -> Asked:
 
 
 def _answer(request: Request, stores: Stores, listed: Asked) -> HttpResponse:
-    """Do what a button of the list asks for, with the ticks as they are now.
+    """Do what a button of the list asks for, with the current ticks.
 
-    Stores that the person no longer administers are taken out first, and then nothing is erased.
+    If the person no longer administers one of the stores, nothing is erased, and the list is shown again without it.
     """
     form, before = request.POST, listed.among(stores)
     ticks = (set(form.getlist(name)) for name in ("term", "near", "store"))

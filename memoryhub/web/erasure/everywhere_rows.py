@@ -60,7 +60,7 @@ def of(asked: Asked, stores: Mapping[str, MemoryStore]) -> dict[str, Any]:
 
 
 def _absent(asked: Asked) -> list[str]:
-    """Return the texts of which no spelling is anywhere; none before every store is searched."""
+    """Return the texts that no store has in any spelling. Return none before every store was searched."""
     if asked.unsearched or asked.large or any(found.elsewhere for found in asked.searched.values()):
         return []
     found = [one.text for one in (*asked.spellings, *asked.near)]

@@ -105,7 +105,8 @@ def _take_out(request: Request, item: Item, taken: TakeOut, asked: Asked) -> Don
 def _diff(taken: TakeOut, store_id: str) -> Diff:
     """Return the diff of the finding's memory.
 
-    The rest of the text is not searched again: what is gone may be all that says that a value is one.
+    Values are masked before the lines are taken out: a removed line may be the only sign that a text is a sensitive
+    value.
     """
     cover = masking.cover_of(store_id, taken.change.memory)
     now = masking.masked(content_of(store_id, taken.change.now) or "", cover)
@@ -140,7 +141,8 @@ def _review_words(item: Item, taken: TakeOut) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The words of the button: for the current choices, and for no, one and several changes beside (# is a number)."""
+    """The labels of the button: for the current choices (`now`), and for no, one and several other changes (# is the
+    number)."""
 
     now: str
     none: str

@@ -110,7 +110,8 @@ class Options:
 def compare(request: Request, store: MemoryStore, memory_id: str) -> HttpResponse:
     """Compare the versions `from` and `to` (numbers or ids); by default the newest and the one before it.
 
-    `from` can be the word `approved`: the version that the person last approved, or nothing if no one approved any.
+    `from` can be the word `approved`: then the comparison begins at the version that the person last approved. If the
+    person approved none, it begins at the last version before the unreviewed ones, or at an empty text.
     """
     memory = memory_of(store, memory_id)
     written = request.GET.get("from", "")

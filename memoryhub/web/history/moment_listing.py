@@ -104,7 +104,7 @@ def _end(names: Sequence[Name], low: str, high: str) -> tuple[str | None, bool]:
 
 
 def _whole(name: Name, low: str) -> str:
-    """Return the path of the direct child that `name.place` is, or in which it is."""
+    """Return the path of the direct child at or above `name.place`."""
     return low + name.place[len(low) :].partition("/")[0]
 
 

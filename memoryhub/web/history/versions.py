@@ -174,7 +174,7 @@ def _rows(store: MemoryStore, memory: Memory, found: Sequence[MemoryVersion]) ->
 
 
 def _gaps(memory: Memory, found: Sequence[MemoryVersion]) -> dict[int, Gap]:
-    """Return the gaps below the versions of a page, by the highest number of each gap."""
+    """Return {highest number: gap} for the ranges of removed versions below the versions of a page."""
     numbers = [version.number for version in found]
     low = numbers.pop() if len(found) > PAGE else 0
     return {gap.last: gap for gap in removed.told(memory, removed.gaps_between(numbers, low))}

@@ -1,4 +1,5 @@
-"""The decisions that a person made about versions, newest first, and undoing them: all of one press at once."""
+"""The decisions that a person made about versions, newest first, and undoing them: all decisions of one submitted form
+at once."""
 
 import re
 import time
@@ -50,7 +51,8 @@ _ENTRIES = re.compile(r"\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What one press decided: the audit entry of each store. `is_undone` means that each was undone since."""
+    """The audit entries, one for each store, that one submitted form made. `is_undone` means that all of them have been
+    undone."""
 
     verb: Verb
     rows: Sequence[Row]
@@ -94,7 +96,7 @@ def _found(user: User, stores: Sequence[str], before: str | None) -> tuple[list[
 
 
 def _grouped(entries: Sequence[AuditEntry]) -> list[Decided]:
-    """Return the decisions with the entries of one press together."""
+    """Return the decisions, with the entries of one submitted form together."""
     undone = _undone(entries)
     found = [list(rows) for _group, rows in groupby(rows_of(entries, NO_FILTER), key=_press)]
     return [
@@ -108,7 +110,7 @@ def _grouped(entries: Sequence[AuditEntry]) -> list[Decided]:
 
 
 def _press(row: Row) -> str:
-    """Return what the entries of one press share."""
+    """Return the key that the entries of one submitted form share."""
     return row.entry.group or f"{row.entry.chain}:{row.entry.seq}"
 
 
@@ -133,7 +135,8 @@ def written(entries: Iterable[tuple[str, int]]) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def undo(request: Request) -> HttpResponse:
-    """Undo the decisions of several entries, as far as no one has decided again; ask first if it is only opened."""
+    """Undo the decisions of several entries, except where someone has decided again. A GET shows a confirmation
+    page."""
     named = request.POST.get("entries") or request.GET.get("entries", "")
     if not _ENTRIES.fullmatch(named):
         return HttpResponseBadRequest(_("This decision does not exist. Nothing was done."))

@@ -76,9 +76,10 @@ def review(request: Request) -> HttpResponse:
 @require_GET
 @signed_in
 def news(request: Request) -> HttpResponse:
-    """Answer with a link that says how many versions came since the page was loaded; 204 if none did.
+    """Answer with a link that says how many versions came since the page was loaded; 204 if none came.
 
-    The time in milliseconds is `since`. Only the newest versions are scanned for those that match the filter.
+    `since` is the time at which the page was loaded, in milliseconds. Only the newest versions are scanned for those
+    that match the filter.
     """
     user, now = person(request), timezone.now()
     stores = visible_stores(user)
@@ -104,7 +105,10 @@ def visible_stores(user: User) -> list[str]:
 
 
 def _found(request: Request, wanted: Filter, stores: Sequence[str]) -> tuple[Page, str]:
-    """Return a page, and the ids of the versions that came first on the first page: they do not come again."""
+    """Return a page, and the ids of the versions that the first page shows first, out of their order.
+
+    Later pages leave these versions out.
+    """
     now, zone = timezone.now(), timezone.get_current_timezone()
     target = resolved(wanted, stores, now=now, zone=zone, user=person(request).pk)
     place, first_ids = request.GET.get("at", ""), request.GET.get("first", "")

@@ -91,9 +91,9 @@ def with_earlier(parts: Iterable[Part], rows: Iterable[Row]) -> list[Part]:
 
 
 def _earlier(part: Part, memories: Sequence[str], seq: int) -> int:
-    """Return how many unreviewed versions of these memories come before the newest one that the part has of each.
+    """Return how many unreviewed versions an approval of the part includes that are not in the part itself.
 
-    `seq` is that of the newest version of the part.
+    They are earlier versions of these memories. `seq` is that of the newest version of the part.
     """
     waiting = MemoryVersion.objects.filter(store=part.store, memory_id__in=memories, seq__lte=seq).unreviewed()
     rows, chosen = list(waiting.values_list("pk", "memory_id", "number")), frozenset(part.versions)

@@ -60,7 +60,8 @@ def palette(request: Request) -> HttpResponse:
 
 
 def _names_erasing(words: Sequence[str]) -> bool:
-    """Return whether somebody types the name of the act, and not a text to erase."""
+    """Return whether the words name the act “Erase a person everywhere” itself, so that they are not a text to
+    erase."""
     return names.has_words(_("Erase a person everywhere"), words)
 
 

@@ -167,7 +167,7 @@ def _seen(session: Session, store: MemoryStore, moment: Moment) -> _Seen:
 
 
 def _known(seen: Iterable[_Seen], counts: Callable[[str, int, datetime], bool]) -> Known:
-    """Return what was known of the calls that count; `counts` takes the chain, seq and time of a call."""
+    """Return what a session knew from the calls for which `counts(chain, seq, time)` is true."""
     pieces: list[Piece] = []
     more = False
     for of_store in seen:

@@ -48,7 +48,8 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Carriers:
-    """The versions from one on, and by version number the lines that have a value.
+    """A version and the later ones (`ahead`), and which of them have a value: `lines` is {version number: lines with
+    the value}.
 
     The lines are None if the text was redacted, so that it may have had the value.
     """

@@ -74,7 +74,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The time before a step: its height in pixels, and words if it is long. `is_cut`: it would be higher."""
+    """The time before a step: its height in pixels, and words if it is long. `is_cut`: the gap is drawn shorter than to
+    scale."""
 
     height: int
     words: str

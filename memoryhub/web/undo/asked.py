@@ -1,4 +1,4 @@
-"""What a form asks to undo: a person's choices, and how what is undone has spread, with what is ticked there."""
+"""What a form asks to undo: a person's choices, and the ticks in the list of readers and their later writes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,8 @@ class Asked:
 
     @property
     def ticks(self) -> Ticks:
-        """Return those of the ticks that were sent that are still listed, and what is ticked before anyone chooses."""
+        """Return the ticks that count: those sent for writes that are still listed or, before the person chose, the
+        proposed ones."""
         return self.spread.ticks if self.spread else Ticks()
 
     def problem(self, request: Request) -> str:

@@ -62,7 +62,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The first time that a reader saw lines of a memory: `first` and `last` of them, in a version."""
+    """The first answer that showed a reader some of the lines in a memory: the lines `first` to `last`."""
 
     source: Source
     seen: Seen
@@ -167,7 +167,10 @@ class Carried:
 def spread_of(
     store: MemoryStore, versions: Collection[str], user: User, ticks: Ticks, known: Carried | None = None
 ) -> Spread:
-    """Return how the lines that some versions added have spread to other sessions since, or only the `known` lines."""
+    """Return how the lines that some versions added have spread to other sessions since.
+
+    With `known`, only these lines are followed.
+    """
     undone = _undone(store.pk, versions)
     known = known or _carried(store.pk, undone.numbers, versions)
     wanted = Wanted(store.pk, {id: (row, sorted(lines)) for id, (row, _, lines) in known.rows.items()})
