@@ -157,7 +157,7 @@ def _says(now: Ages, *, is_cut: bool, is_short: bool) -> str:
             )
             % words
         )
-    short = _("The days before more than %(most)s decisions are left out.") % {"most": number(MOST)}
+    short = _("Earlier days are left out, because at most %(most)s decisions are counted.") % {"most": number(MOST)}
     return f"{said} {short}" if is_short else said
 
 

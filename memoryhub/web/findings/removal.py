@@ -135,7 +135,7 @@ def _review_words(item: Item, taken: TakeOut) -> str:
         return words % {"number": of.values_list("number", flat=True)[0], "count": len(taken.emptied)}
     if item.version is None or not item.version.awaits_review:
         return ""
-    words = _("Version %(number)s goes on waiting for review, because more of it is left.")
+    words = _("Version %(number)s still awaits review, because the memory has other lines of it.")
     return words % {"number": item.version.number}
 
 
@@ -152,7 +152,7 @@ class Labels:
 
 def _labels(number: int, lines: int, changes: int, flags: int) -> Labels:
     words = ngettext(
-        "Make version %(number)s without this line", "Make version %(number)s without these %(count)s lines", lines
+        "Save version %(number)s without this line", "Save version %(number)s without these %(count)s lines", lines
     )
     none = words % {"number": number, "count": lines}
     undo = [_("undo 1 change"), _("undo # changes")]

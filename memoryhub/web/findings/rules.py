@@ -26,7 +26,7 @@ from memoryhub.web.common.tool_errors import for_people
 from memoryhub.web.findings.rules_try import LONGEST, tried
 
 ACTION_WORDS: dict[Action, tuple[str | Promise, str | Promise]] = {
-    Action.OFF: (gettext_lazy("Off"), gettext_lazy("It is not looked for.")),
+    Action.OFF: (gettext_lazy("Off"), gettext_lazy("The hub does not look for it.")),
     Action.FLAG: (
         gettext_lazy("Flag"), gettext_lazy("It is stored as it is, and becomes a finding for people to decide about.")
     ),

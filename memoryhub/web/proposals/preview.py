@@ -124,7 +124,7 @@ def _text(state: State, texts: Mapping[str, str]) -> str | None:
 def words(change: Change, choice: Choice) -> tuple[str, str]:
     """Return, for a change with a problem, the label of the button for a choice and the sentence below it."""
     if choice == Choice.KEEP and not change.now.is_there:
-        return _("Leave it out"), _("There is no memory here now, and none is made.")
+        return _("Leave it out"), _("There is no memory here now, and none is created.")
     if choice == Choice.KEEP:
         return _("Keep it as it is"), _("Nothing changes in this memory.")
     if choice == Choice.APPLY:
@@ -134,13 +134,13 @@ def words(change: Change, choice: Choice) -> tuple[str, str]:
 
 def _words_of_before(change: Change, state: State) -> tuple[str, str]:
     if not state.is_there:
-        return _("Delete it all the same"), _("What was written since then goes to the trash too.")
+        return _("Delete it anyway"), _("What was written since then goes to the trash too.")
     there = _("It will be at %(path)s.") % {"path": state.path}
     if not change.now.is_there:
         return _("Bring it back with the proposed text"), there
     if _only_moves(change, state):
-        return _("Move it all the same"), there
-    return _("Take the proposed lines"), _("They take the place of the lines that were written since.")
+        return _("Move it anyway"), there
+    return _("Take the proposed lines"), _("They replace the lines that were written since then.")
 
 
 def _only_moves(change: Change, state: State) -> bool:
@@ -152,7 +152,7 @@ def conflict_words(change: Change) -> str:
     of_problem = {
         Problem.TAKEN: _("Another memory is at this path."),
         Problem.REDACTED: _("The text that the agent saw no longer exists, so this memory stays as it is."),
-        Problem.UNMERGED: _("There is too much to put together at once, so this memory stays as it is."),
+        Problem.UNMERGED: _("There are too many changes to merge at once, so this memory stays as it is."),
     }
     return of_problem.get(change.problem) or _words_of_conflict(change, _wanted(change))
 

@@ -37,7 +37,7 @@ class HoldForm(forms.Form):
     )  # fmt: skip
     until = forms.DateField(
         label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}),
-        help_text=_("If you leave it empty, it holds until someone releases it."),
+        help_text=_("If you leave this empty, the hold stays until someone releases it."),
     )  # fmt: skip
 
     def __init__(self, store: MemoryStore, kinds: list[HoldKind], data: Any = None, **more: Any) -> None:

@@ -130,9 +130,9 @@ def why(candidate: Candidate) -> str:
         "paused": _("It applies, but it is paused. Nothing is removed, and no other policy takes its place."),
         "no_match": _("The path does not match."),
         "store": _("It matches, but policies of the memory store come before policies of the hub."),
-        "start": _("It matches, but the pattern of the other policy describes more of the start of the path."),
-        "literal": _("It matches, but the pattern of the other policy describes more of the path."),
-        "order": _("It matches equally well, but the pattern of the other policy comes first in the alphabet."),
+        "start": _("It matches, but the policy that applies has a longer start without * in its pattern."),
+        "literal": _("It matches, but the policy that applies has more characters other than * in its pattern."),
+        "order": _("It matches equally well, but the pattern of the policy that applies comes first in the alphabet."),
     }
     return words.get(candidate.why, candidate.why)
 

@@ -200,4 +200,4 @@ def _say_undone(request: Request, count: int) -> None:
         )
         messages.success(request, said % {"count": count})
     else:
-        messages.warning(request, _("Nothing was undone, because someone has decided about it since."))
+        messages.warning(request, _("Nothing was undone, because someone has made a newer decision."))

@@ -84,7 +84,7 @@ def of_session(store: MemoryStore, session_id: str) -> Task:
         lambda: apply_plan.session_versions(store.id, session_id),
         told,
         _("Undo the session %(name)s") % {"name": session.name},
-        _("Removes what this session wrote. What others have written since stays."),
+        _("Removes what this session wrote. Later changes by others stay."),
         _session_url(store.id, session_id),
         _("Session %(name)s") % {"name": session.name},
     )
@@ -99,7 +99,7 @@ def of_entry(store: MemoryStore, seq: int) -> Task:
         lambda: apply_plan.entry_versions(store.id, seq),
         {"entry": seq},
         _("Undo entry %(seq)s") % {"seq": seq},
-        _("Reverses what this entry changed. What was written since stays."),
+        _("Reverses what this entry changed. Later changes stay."),
         reverse("entry", args=[store.id, seq]),
         _("Entry %(seq)s") % {"seq": seq},
     )
@@ -115,7 +115,7 @@ def of_import(store: MemoryStore, import_id: str) -> Task:
         lambda: importing.versions_of(import_id),
         {"import": job.pk, "name": job.name},
         _("Undo the import of %(name)s") % {"name": job.name},
-        _("Removes what this import brought in. What was written since stays."),
+        _("Reverses what this import changed. Later changes stay."),
         reverse("import_", args=[store.id, job.pk]),
         _("Import of %(name)s") % {"name": job.name},
     )

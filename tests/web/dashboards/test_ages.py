@@ -127,7 +127,7 @@ def test_days_before_too_many_decisions_are_left_out(
         approve(caller, alice, create(caller, f"/{number}.md", 6), number)
     text = text_of(signed_in(alice), "store_overview", "?range=7", caller.store.pk)
     assert before_today(text) == [["4.5", "4.5", "1"], ["–", "–", "0"]]
-    assert "The days before more than 2 decisions are left out." in section(text, "ages")
+    assert "Earlier days are left out, because at most 2 decisions are counted." in section(text, "ages")
 
 
 def test_the_chart_costs_as_many_queries_with_more_versions(caller: Caller, alice: User) -> None:

@@ -71,7 +71,7 @@ def test_three_spellings_over_two_stores_are_gone_after_one_confirmation(
 
 
 def test_a_text_that_is_found_nowhere_is_said(other: MemoryStore, alice: User) -> None:
-    said = r"Found nowhere, in no spelling:\s*<code>([^<]*)</code>"
+    said = r"Not found in any spelling:\s*<code>([^<]*)</code>"
     page = find(signed_in(alice), "quellen berg", "quellenberg@example.com")
     assert re.findall(said, page) == ["quellenberg@example.com"]
     assert not re.findall(said, find(signed_in(alice), "QUELLENBERG"))

@@ -68,7 +68,7 @@ def said(response: Any) -> str:
 def test_the_version_to_be_made_is_shown_first(poisoned: Memory, alice: User) -> None:
     page = signed_in(alice).get(address(finding(poisoned.store, "instructions")))
     html = page.content.decode()
-    assert "Make version 2 without this line" in html
+    assert "Save version 2 without this line" in html
     assert page.context["taken"].lines == (4,)
     assert (page.context["diff"].added, page.context["diff"].removed) == (0, 1)
     assert poisoned.version_count == Memory.objects.get(pk=poisoned.pk).version_count, "looking changes nothing"
@@ -117,7 +117,7 @@ def test_it_can_be_undone_and_the_finding_opens_again(poisoned: Memory, alice: U
 def test_every_line_that_has_the_value_goes(caller: Caller, alice: User) -> None:
     memory = caller.create("/a.md", f"Card {CARD}.\nBe kind.\nAgain {CARD}!\n")
     page = signed_in(alice).get(address(finding(caller.store)))
-    assert "Make version 2 without these 2 lines" in page.content.decode()
+    assert "Save version 2 without these 2 lines" in page.content.decode()
     has_no_digits(page)
     take_out(signed_in(alice), finding(caller.store))
     assert text_of(memory) == "Be kind.\n"
@@ -139,7 +139,7 @@ def test_where_it_is_the_whole_memory_the_trash_is_offered(caller: Caller, alice
     found = finding(caller.store, "instructions")
     page = signed_in(alice).get(address(found))
     assert reverse("delete_memory", args=[memory.store_id, memory.pk]) in page.content.decode()
-    assert "Make version" not in page.content.decode()
+    assert "Save version" not in page.content.decode()
     take_out(signed_in(alice), found)
     assert text_of(memory) == f"{POISON}\n"
 
@@ -148,7 +148,7 @@ def test_a_legal_hold_refuses_with_its_reason(poisoned: Memory, alice: User) -> 
     store, found = poisoned.store, finding(poisoned.store, "instructions")
     holds.place(store.pk, act(), kind=HoldKind.HOLD, reason="Case 17", path="/rules.md", freezes=True)
     page = signed_in(alice).get(address(found)).content.decode()
-    assert "Case 17" in page and "Make version" not in page
+    assert "Case 17" in page and "Save version" not in page
     assert "Case 17" in take_out(signed_in(alice), found).content.decode()
     assert POISON in text_of(poisoned)
     assert address(found) not in signed_in(alice).get("/").content.decode()
@@ -269,7 +269,7 @@ def test_a_version_of_which_more_is_left_goes_on_waiting(caller: Caller, alice: 
     decisions.approve(caller.store.pk, memory.head_id, act(alice), earlier=0)
     caller.replace("/rules.md", old, new)
     done = take_out(signed_in(alice), finding(caller.store, "instructions"))
-    assert "Version 2 goes on waiting for review, because more of it is left." in said(done)
+    assert "Version 2 still awaits review, because the memory has other lines of it." in said(done)
     assert states(caller.store) == ["approved", "unreviewed", None]
 
 

@@ -110,7 +110,7 @@ def test_rules_are_saved_after_what_they_would_have_done_was_shown(hub: Hub, ali
     assert hub.call(command="delete", path="/memories/policies/a.md")[1].endswith(WHY)
     other = form(client, hub.store, "try", row("/nothing/"))
     assert (other.context["outcome"].calls, other.context["outcome"].fewer) == (4, 1)
-    assert "1 that was held back would have been allowed" in other.content.decode()
+    assert "1 change that was held back would have been allowed" in other.content.decode()
     assert_audit_is_right(hub.store)
 
 
@@ -258,9 +258,9 @@ def test_a_rule_for_one_memory_that_is_not_there_says_so_before_it_is_saved(hub:
     client = signed_in(alice)
     rows = [row(pattern) for pattern in ("/policies", "/policies/", "/policies/refunds.md", "/*", "")]
     tried = form(client, hub.store, "try", *rows).content.decode()
-    assert "Rule 1 is only about one memory, at /policies, and there is none now." in tried
+    assert "Rule 1 covers only one memory, at /policies, and no memory is there now." in tried
     assert "write /policies/ with a slash at the end" in tried
-    assert tried.count("is only about one memory") == 1
+    assert tried.count("covers only one memory") == 1
 
 
 def test_an_archived_store_keeps_its_rules(store: MemoryStore, alice: User) -> None:
@@ -308,7 +308,7 @@ def test_a_replay_is_bounded_and_says_so(hub: Hub, alice: User, monkeypatch: pyt
         hub.call(command="create", path=f"/memories/{number}.md", file_text="")
     monkeypatch.setattr(replay, "MOST_ENTRIES", 3)
     response = form(signed_in(alice), hub.store, "try", row("/"))
-    assert response.context["outcome"].calls == 3 and "Older ones were not looked at" in response.content.decode()
+    assert response.context["outcome"].calls == 3 and "Older changes were not checked" in response.content.decode()
 
 
 def test_counts_of_a_form_that_nobody_made_do_no_harm() -> None:

@@ -118,8 +118,7 @@ class TestExplain:
             "The policy <b>Close</b> applies." in html and "It is the most specific of the policies that match" in html
         )
         assert (
-            "the pattern of the other policy describes more of the start" in html
-            and "come before policies of the hub" in html
+            "the policy that applies has a longer start without *" in html and "come before policies of the hub" in html
         )
         assert "unless an agent reads it" in html and "never read since it was created or restored on" in html
 

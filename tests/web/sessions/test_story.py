@@ -165,7 +165,7 @@ class TestFindings:
         caller.create("/worse.md", f"{ORDERS}\n")
         monkeypatch.setattr(known, "LOOK", 1)
         html = body(bob)
-        assert "Earlier ones were not looked at." in html and "It had not read or written anything." not in html
+        assert "Earlier calls were not checked." in html and "It had not read or written anything." not in html
 
     def test_harmless_ones_hide_no_orders(self, caller: Caller, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(story, "MOST_FINDINGS", 1)
