@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from memoryhub.text.diffs import Diff, Gap, Row, Span, split, unified
 from memoryhub.text.visible import to_html
-from memoryhub.web.common.comparisons import NOWHERE, Sides
+from memoryhub.web.common.comparisons import NOWHERE, Heads, Sides
 from memoryhub.web.common.highlights import label
 
 register = template.Library()
@@ -43,12 +43,14 @@ def comparison(
     Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
     rows are left out. If the rest of the rows does not fit on the page, the last row says so. It links to the next
     piece at `rest_url` (an address with a query; by default that of `sides`), or else to the text of the new side.
-    `sides` in the context holds the pages of the two texts, which show a line that is cut in this table.
+    `sides` in the context holds the pages of the two texts, which show a line that is cut in this table. With `heads`
+    in the context (see `comparisons.Heads`), each unified change is a body of the table with a row above it.
     """
     number = next_piece(context)
     prefix = "change-" if number == 1 else f"diff-{number}-change-"
     sides = context.get("sides") or NOWHERE
-    frame = _Frame(diff, prefix, expand_url, _Labels.translated(), sides, columns=6 if mode == "split" else 4)
+    heads, columns = context.get("heads"), 6 if mode == "split" else 4
+    frame = _Frame(diff, prefix, expand_url, _Labels.translated(), sides, columns=columns, heads=heads)
     rows = _split_rows(frame) if mode == "split" else _unified_rows(frame)
     rest_url = rest_url or sides.address
     if rest_url and number > 1:
@@ -150,6 +152,7 @@ class _Frame:
     labels: _Labels
     sides: Sides
     columns: int
+    heads: Heads | None = None
     position: int = 0
     in_change: bool = False
     old_number: int = 0
@@ -172,6 +175,15 @@ class _Frame:
             return "", ""
         self.position += 1
         return f' id="{self.prefix}{self.position}"', self._jumps()
+
+    def body(self, changes: bool) -> str:
+        """Return the end of a body of the table where a change with a head begins or ends, and the next one's start."""
+        if self.heads is None or changes == self.in_change:
+            return ""
+        if not changes:
+            return "</tbody><tbody>"
+        head = self.heads.head(self.position + 1)
+        return f'</tbody><tbody class="diff-hunk"><tr class="diff-head"><td colspan="{self.columns}">{head}</td></tr>\n'
 
     def _jumps(self) -> str:
         if self.diff.changes < 2:
@@ -213,13 +225,14 @@ def _unified_rows(frame: _Frame) -> Iterator[str]:
     for part in unified(frame.diff):
         frame.at(part)
         if isinstance(part, Gap):
-            yield _gap(part, frame)
+            yield frame.body(changes=False) + _gap(part, frame)
             continue
+        body = frame.body(part.kind != "same")
         name, jumps = frame.start(part.kind != "same")
         sign = {"added": frame.labels.added, "removed": frame.labels.removed}.get(part.kind, "")
         text = frame.old_text(part) if part.kind == "removed" else frame.new_text(part)
         yield (
-            f'<tr class="diff-{part.kind}"{name}><td class="diff-number">{part.old_number or ""}</td>'
+            f'{body}<tr class="diff-{part.kind}"{name}><td class="diff-number">{part.old_number or ""}</td>'
             f'<td class="diff-number">{part.new_number or ""}</td><td class="diff-sign">{sign}</td>'
             f'<td class="diff-text">{jumps}{text}</td></tr>\n'
         )

@@ -78,17 +78,23 @@ class Diff:
 
 
 def compare(
-    old: str, new: str, *, ignore_whitespace: bool = False, context: int | None = 3, work: Work | None = None
+    old: str,
+    new: str,
+    *,
+    ignore_whitespace: bool = False,
+    context: int | None = 3,
+    work: Work | None = None,
+    areas: Sequence[Area] | None = None,
 ) -> Diff:
     """Return the comparison of two texts, with `context` equal lines around each change (None: all of them).
 
     Lines end at line feeds only. `ignore_whitespace` ignores all white space, as `git diff -w` does. The cost of
-    matching lines and words is taken from `work`.
+    matching lines and words is taken from `work`. `areas` are those in which the texts differ, if they are known.
     """
     texts = _Texts(old.split("\n"), new.split("\n"), ignore_whitespace)
     old_no_newline, new_no_newline = _drop_end(texts.old), _drop_end(texts.new)
     budget = Budget(MATCHING_PAIRS)
-    changes = _changes(texts, budget, old_no_newline, new_no_newline)
+    changes = _changes(texts, budget, old_no_newline, new_no_newline) if areas is None else areas
     parts = tuple(_parts(texts, changes, context))
     if work is not None:
         left = budget.left + texts.pairing.left + texts.words.left

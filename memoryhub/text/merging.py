@@ -85,9 +85,9 @@ def overruled(conflict: Conflict) -> str:
     Where both replaced the same lines, only those of `theirs` are kept.
     """
     base, mine, theirs = lines_of(conflict.base), lines_of(conflict.mine), lines_of(conflict.theirs)
-    right = _changes(base, theirs)
+    right = changes(base, theirs)
     replaced = {i for area in right for i in range(area[0], area[1])}
-    left = [part for area in _changes(base, mine) for part in _by_line(area)]
+    left = [part for area in changes(base, mine) for part in _by_line(area)]
     removed = replaced | {i for area in left for i in range(area[0], area[1])}
     added: dict[int, list[str]] = {}
     for first, end, start, stop in left:
@@ -113,7 +113,7 @@ def beside(mine: str, theirs: str) -> Merge:
     left, right = lines_of(mine), lines_of(theirs)
     parts: list[str | Conflict] = []
     i = 0
-    for first, end, other, other_end in _changes(left, right):
+    for first, end, other, other_end in changes(left, right):
         parts += ["".join(left[i:first]), Conflict("", "".join(left[first:end]), "".join(right[other:other_end]))]
         i = end
     return Merge(tuple(part for part in [*parts, "".join(left[i:])] if part))
@@ -192,7 +192,7 @@ def _stretches(
 ) -> Iterator[str | Conflict]:
     """Yield, in order, lines that both sides kept, and the result of each group of changes: a text or a conflict."""
     i = 0
-    for left, right in _groups(_changes(base, mine, work), _changes(base, theirs, work)):
+    for left, right in _groups(changes(base, mine, work), changes(base, theirs, work)):
         first, end = _reach([*left, *right])
         yield "".join(base[i:first])
         yield _became(
@@ -202,7 +202,8 @@ def _stretches(
     yield "".join(base[i:])
 
 
-def _changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) -> list[Area]:
+def changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) -> list[Area]:
+    """Return the areas in which the lines of a side differ from those of the base, in order."""
     budget = Budget(MATCHING_PAIRS)
     runs = common_runs(base, side, budget)
     if work is not None:

@@ -1,5 +1,6 @@
 """Random histories with proposals: nobody sees what waits, and what is merged is what git merges."""
 
+import json
 import random
 import subprocess
 from pathlib import Path
@@ -10,11 +11,8 @@ from memoryhub.actions.core.plans import Choice
 from memoryhub.actions.memories import calls, curation
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.plan import proposal_plan
-from memoryhub.models import (
-    Key,
-    Memory,
-    Proposal,
-)
+from memoryhub.actions.proposals.proposed import as_proposed
+from memoryhub.models import AuditEntry, Key, Memory, Proposal, ProposalState
 from memoryhub.path_rules import Effect, PathRule, Verb
 from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret
 from tests.api.memory_calls import Api
@@ -80,57 +78,107 @@ def _edited(chance: random.Random, lines: list[str], mark: str) -> list[str]:
     result: list[str] = []
     for number, line in enumerate(lines):
         kind = chance.random()
-        if kind < 0.03:
+        if kind < 0.05:
             result.append(f"{mark} for {line}")
-        elif kind > 0.05:
+        elif kind > 0.07:
             result.append(line)
-        if kind > 0.97:
+        if kind > 0.95:
             result.append(f"{mark} after {number}\n")
     return result
 
 
-def test_any_part_of_a_proposal_whose_memories_moved_on_merges_as_git_merges(db: None, tmp_path: Path) -> None:
+def test_any_hunks_of_a_proposal_whose_memories_moved_on_merge_as_git_applies_them(db: None, tmp_path: Path) -> None:
+    """Of a conflict, the text in which the proposed lines count has hunks too."""
     hub = new_hub()
     set_rules(hub.store, PathRule(Effect.PROPOSE, who=_agent(hub)))
-    clean = conflicts = 0
-    for number in range(tried(300)):
-        chance, wanted, memories = random.Random(number), {}, {}
+    clean = conflicts = parts = 0
+    for number in range(tried(480)):
+        chance, wanted = random.Random(number), {}
         for name in ("a", "b", "c"):
             base = [f"line {n} of {name}\n" for n in range(chance.randint(3, 20))]
             theirs, mine = _edited(chance, base, "agent"), _edited(chance, base, "person")
-            path = f"/{number}/{name}.md"
-            made = curation.create(hub.store.id, path, "".join(base), ana())
-            memories[name] = str(made.memory)
+            made = curation.create(hub.store.id, f"/{number}/{name}.md", _text(base), ana())
             api = Api(hub, session=f"s{number}")
             if theirs != base:
-                api.refused("POST", f"/memories/{made.memory}", {"content": "".join(theirs)})
+                api.refused("POST", f"/memories/{made.memory}", {"content": _text(theirs)})
             row = Memory.objects.get(store=hub.store, pk=made.memory)
-            curation.edit(hub.store.id, row.pk, "".join(mine), row.sha256, ana())
-            wanted[row.pk] = (path, "".join(mine), *_merged_by_git(tmp_path, base, mine, theirs))
+            curation.edit(hub.store.id, row.pk, _text(mine), row.sha256, ana())
+            wanted[row.pk] = (row.path, _text(mine), *_merged_by_git(tmp_path, base, mine, theirs))
         found = Proposal.objects.filter(store=hub.store, state="open").first()
         if found is None:
             continue
         shown = proposal_plan(found)
-        choices = {}
+        choices, left_out, expected = {}, {}, {path: before for path, before, *_ in wanted.values()}
         for change in shown.changes:
-            path, before, text, is_clean = wanted.pop(change.memory)
+            path, before, text, is_clean = wanted[change.memory]
             clean, conflicts = clean + is_clean, conflicts + (not is_clean)
             assert bool(change.problem) == (not is_clean), (number, path)
-            taken = is_clean and chance.random() < 0.7
-            choices[change.memory] = Choice.APPLY if taken else Choice.KEEP
-            assert not is_clean or change.then.content == text
-            wanted[change.memory] = (path, text if taken else before, text, is_clean)
-        decide.merge(hub.store.id, found.number, choices, shown.digest, ana())
+            end = (
+                "" if before.endswith("\n") or text.endswith("\n") else "\n"
+            )  # their last lines may be equal to others
+            hunks = _hunks_by_git(tmp_path, before + end, text + end)
+            left_out[change.memory] = [n for n in range(1, len(hunks) + 1) if chance.random() < 0.4]
+            if chance.random() < 0.2:
+                choices[change.memory] = Choice.KEEP
+                continue
+            choices[change.memory] = Choice.APPLY if is_clean else Choice.BEFORE
+            assert change.chosen(choices[change.memory]).content == text
+            taken = [hunk for n, hunk in enumerate(hunks, 1) if n not in left_out[change.memory]]
+            expected[path] = _applied_by_git(tmp_path, before + end, taken).removesuffix(end)
+            parts += 0 < len(taken) < len(hunks)
+        decide.merge(hub.store.id, found.number, choices, shown.digest, ana(), left_out=left_out)
         now = texts(hub.store)
-        assert all(now[path] == text for path, text, *_ in wanted.values()), number
-    assert clean > conflicts > 0
+        assert {path: now[path] for path in expected} == expected, number
+        found.refresh_from_db()
+        if found.state == ProposalState.PARTLY_MERGED:
+            _assert_page_has_what_became_of_each_hunk(found, left_out)
+    assert clean > conflicts > 0 and parts > 9
     assert_audit_is_right(hub.store)
 
 
-def _merged_by_git(place: Path, base: list[str], mine: list[str], theirs: list[str]) -> tuple[str, bool]:
-    for name, lines in (("base", base), ("mine", mine), ("theirs", theirs)):
-        (place / name).write_text("".join(lines))
-    done = subprocess.run(
-        ["git", "merge-file", "-p", "mine", "base", "theirs"], cwd=place, capture_output=True, text=True, check=False
+def _assert_page_has_what_became_of_each_hunk(proposal: Proposal, left_out: dict[str, list[int]]) -> None:
+    entry = AuditEntry.objects.of_chain(proposal.store_id).get(seq=proposal.seq)
+    cut = json.loads(entry.input or "").get("merged_in_part", [])
+    told = as_proposed(proposal, cut).had
+    assert sorted(told) == cut
+    assert all([n for n, taken in enumerate(told[memory], 1) if not taken] == left_out[memory] for memory in cut), (
+        proposal.number
     )
-    return done.stdout, done.returncode == 0
+
+
+def _text(lines: list[str]) -> str:
+    """The lines as a text, which lacks a line feed at its end if the last line has an odd length."""
+    return "".join(lines).removesuffix("\n" if len("".join(lines[-1:])) % 2 else "")
+
+
+def _merged_by_git(place: Path, base: list[str], mine: list[str], theirs: list[str]) -> tuple[str, bool]:
+    """The text with the changes of both, where conflicts are theirs, and whether there are none."""
+    for name, lines in (("base", base), ("mine", mine), ("theirs", theirs)):
+        (place / name).write_text(_text(lines))
+    command = ["git", "merge-file", "-p", "--diff3", "mine", "base", "theirs"]
+    is_clean = subprocess.run(command, cwd=place, capture_output=True, check=False).returncode == 0
+    command[3] = "--theirs"
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True)
+    return done.stdout, is_clean
+
+
+def _hunks_by_git(place: Path, old: str, new: str) -> list[str]:
+    for name, text in (("old", old), ("new", new)):
+        (place / name).write_text(text)
+    command = ["git", "diff", "--no-index", "-U0", "old", "new"]
+    told = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False).stdout
+    return ["@@" + hunk for hunk in f"\n{told}".split("\n@@")[1:]]
+
+
+def _applied_by_git(place: Path, text: str, hunks: list[str]) -> str:
+    """The text after some hunks, from the last to the first, so that each is at the lines that it names."""
+    (place / "old").write_text(text)
+    for hunk in reversed(hunks):
+        head, lines = hunk.split("\n", 1)
+        old, count = [*head.split()[1].lstrip("-").split(","), "1"][:2]
+        new, added = [*head.split()[2].lstrip("+").split(","), "1"][:2]
+        new = str(int(old) + (count == "0") - (added == "0"))
+        patch = f"--- a/old\n+++ b/old\n@@ -{old},{count} +{new},{added} @@\n{lines}".removesuffix("\n") + "\n"
+        command = ["git", "apply", "--unidiff-zero"]
+        subprocess.run(command, cwd=place, input=patch, text=True, check=True)
+    return (place / "old").read_text()

@@ -1,13 +1,15 @@
 """A person's decision about a proposal: merge it, merge a part of it, or refuse it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from memoryhub.actions.core import audit, plans, tree
 from memoryhub.actions.core.audit import Act, Record
-from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
+from memoryhub.actions.core.plans import Choice, PlanChanged
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.proposals.plan import proposal_plan
+from memoryhub.actions.proposals.selected import selected
 from memoryhub.models import Proposal, ProposalState
 
 MERGE, REFUSE = "merge_proposal", "refuse_proposal"
@@ -31,26 +33,36 @@ class Decided:
     versions: int
 
 
-def merge(store_id: str, number: int, choices: Mapping[str, Choice], digest: str, act: Act) -> Decided:
+def merge(
+    store_id: str,
+    number: int,
+    choices: Mapping[str, Choice],
+    digest: str,
+    act: Act,
+    *,
+    left_out: Mapping[str, Collection[int]] = MappingProxyType({}),
+) -> Decided:
     """Merge a proposal by its plan, which must have this digest. A memory with the choice KEEP is not changed.
 
-    If no change is merged, the proposal is refused. Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and
-    ToolError if a change cannot be made.
+    `left_out` has, by memory, the numbers of the hunks that are not merged. If no change is merged, the proposal is
+    refused. Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and ToolError if a change cannot be made.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         proposal = _open(store_id, number)
-        plan = apply_plan.as_shown(proposal_plan(proposal), digest)
-        refused = apply_plan.apply(store, plan, choices)
-        merged = [change for change in plan.changes if change.memory not in refused]
-        state = _state_after(plan, len(merged))
+        taken = selected(apply_plan.as_shown(proposal_plan(proposal), digest), choices, left_out)
+        refused = apply_plan.apply(store, taken.plan, taken.choices)
+        merged = [change.memory for change in taken.plan.changes if change.memory not in refused]
+        state = _state_after(merged, [*refused, *taken.cut])
         told = {
             "proposal": proposal.pk,
             "number": number,
             "agent": proposal.agent,
-            "merged": plans.named_ids([change.memory for change in merged]),
+            "merged": plans.named_ids(merged),
             "refused": plans.named_ids(refused),
         }
+        if taken.cut:
+            told["merged_in_part"] = plans.named_ids(taken.cut)
         command = REFUSE if state == ProposalState.REFUSED else MERGE
         _close(proposal, state, store.seq, store.act)
         record = Record(command, versions=tuple(store.made), input=audit.to_json(told))
@@ -85,8 +97,9 @@ def _open(store_id: str, number: int) -> Proposal:
     return proposal
 
 
-def _state_after(plan: Plan, merged: int) -> ProposalState:
-    if merged == len(plan.changes):
+def _state_after(merged: Collection[str], left: Collection[str]) -> ProposalState:
+    """Return the state, by the memories that were merged and those of which something was left out."""
+    if not left:
         return ProposalState.MERGED
     return ProposalState.PARTLY_MERGED if merged else ProposalState.REFUSED
 

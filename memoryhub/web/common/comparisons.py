@@ -1,9 +1,11 @@
 """Links to the full comparison of two versions, for pages that show only a part of it or show it folded."""
 
 from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from memoryhub.models import MemoryVersion
 
@@ -18,6 +20,12 @@ class Sides:
 
 
 NOWHERE = Sides()
+
+
+class Heads(Protocol):
+    """What a comparison shows above each of its changes."""
+
+    def head(self, number: int) -> SafeString: ...
 
 
 def sides(old: MemoryVersion | None, new: MemoryVersion | None) -> Sides:

@@ -17,6 +17,7 @@ from memoryhub.models import Finding, FindingState, MemoryText, MemoryVersion
 from memoryhub.sensitive import KINDS, Group, Span
 from memoryhub.text import diffs
 from memoryhub.text.diffs import Diff
+from memoryhub.text.hunks import hunks
 from memoryhub.text.matching import Work
 
 MASKED = frozenset(kind.name for kind in KINDS.values() if kind.group != Group.POISON)
@@ -135,15 +136,17 @@ def compared(old: str, new: str, known: Cover, **how: Any) -> Diff:
     return replace(diff, labels=sign_lines(old, known) | sign_lines(new, known)) if known.pointed else diff
 
 
-def opened(work: Work, old: str, new: str, known: Cover) -> Diff | None:
+def opened(work: Work, old: str, new: str, known: Cover, *, in_hunks: bool = False) -> Diff | None:
     """Mask and compare two texts of a memory, or return None if that exceeds the work left for this request.
 
-    Detecting values and signs counts as work too.
+    Detecting values and signs counts as work too. With `in_hunks`, the changes are the hunks of the texts before they
+    were masked, so that they have the same numbers.
     """
     looks = bool(known.masked) + bool(known.pointed)
     if not work.opens(diffs.cost(old, new) + looks * (len(old) + len(new)) // 2):
         return None
-    return compared(masked(old, known), masked(new, known), known, work=work)
+    areas = hunks(old, new) if in_hunks else None
+    return compared(masked(old, known), masked(new, known), known, work=work, areas=areas)
 
 
 def texts(store_id: str, ids: Collection[str]) -> dict[str, str]:

@@ -11,10 +11,13 @@ from memoryhub.actions.core.plans import Change, Choice, Plan, Problem, State
 from memoryhub.actions.core.proposing import MOST_CHANGES
 from memoryhub.actions.core.ruling import Ruling, ruling
 from memoryhub.actions.findings.findings import fingerprint, recorded
+from memoryhub.actions.proposals.selected import offered
 from memoryhub.models import HubSettings, MemoryStore
 from memoryhub.sensitive import Action, Span, line_of
+from memoryhub.text.diffs import Diff
 from memoryhub.text.novelty import Novelty
 from memoryhub.web.common import kinds, masking
+from memoryhub.web.common.comparisons import Heads
 from memoryhub.web.proposals.rows import Outline
 from memoryhub.web.undo import rows as plan_rows
 from memoryhub.web.undo.form import Given
@@ -47,13 +50,20 @@ class Found:
 class Row:
     """One memory of a proposal: its row in the plan, its outline, and what the rules find in its new lines.
 
-    `outcome` says what a decision did with the change: `merged`, `left`, or `there` if the memory already had it.
+    `outcome` says what a decision did with the change: `merged`, `part` of it, `left`, or `there` if the memory already
+    had it. `heads` are above its hunks.
     """
 
     row: plan_rows.Row
     outline: Outline
     found: Sequence[Found]
     outcome: str = ""
+    heads: Heads | None = None
+
+    @property
+    def diff(self) -> Diff | None:
+        """Return the diff to what was proposed."""
+        return self.row.before_diff or self.row.diff
 
 
 @dataclass
@@ -71,7 +81,7 @@ class Screen:
     def covers(self, store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
         """Return what to mask in the texts of some changes, and put what the rules find in their new lines into
         `found`."""
-        new = {change.memory: _text(_wanted(change), texts) for change in changes}
+        new = {change.memory: _text(offered(change), texts) for change in changes}
         spans = {change.memory: self._spans(_text(change.now, texts), new[change.memory]) for change in changes}
         known = masking.covers(
             store_id, list(new), {memory: {span.kind for span in found} for memory, found in spans.items() if found}
@@ -100,7 +110,14 @@ def shown(
     """Return the preview of a plan, and a row for each of its memories, problems first."""
     screen = Screen.of(store)
     preview = plan_rows.preview(
-        store, plan, given, Wanted.of(query), covers=screen.covers, words=words, most=MOST_CHANGES
+        store,
+        plan,
+        given,
+        Wanted.of(query),
+        covers=screen.covers,
+        words=words,
+        most=MOST_CHANGES,
+        in_hunks=True,
     )
     by_name = {outline.name: outline for outline in outlines}
     return preview, [
@@ -108,11 +125,6 @@ def shown(
         for row in preview.whole
         if row.change.memory in by_name
     ]
-
-
-def _wanted(change: Change) -> State:
-    """Return the proposed state of a memory. In a conflict, it is the state after the choice BEFORE."""
-    return change.before if change.before is not None and change.then.same(change.now) else change.then
 
 
 def _text(state: State, texts: Mapping[str, str]) -> str | None:
@@ -154,7 +166,7 @@ def conflict_words(change: Change) -> str:
         Problem.REDACTED: _("The text that the agent saw no longer exists, so this memory stays as it is."),
         Problem.UNMERGED: _("There are too many changes to merge at once, so this memory stays as it is."),
     }
-    return of_problem.get(change.problem) or _words_of_conflict(change, _wanted(change))
+    return of_problem.get(change.problem) or _words_of_conflict(change, offered(change))
 
 
 def _words_of_conflict(change: Change, wanted: State) -> str:

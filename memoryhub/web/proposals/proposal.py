@@ -1,7 +1,7 @@
 """The page of a proposal: who proposes what, and the form to merge or refuse it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from memoryhub.actions.core.plans import Plan, PlanChanged
+from memoryhub.actions.history.apply_plan import as_shown
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided, Decided
 from memoryhub.actions.proposals.plan import proposal_plan
-from memoryhub.actions.proposals.proposed import as_proposed
+from memoryhub.actions.proposals.proposed import Proposed, as_proposed
+from memoryhub.actions.proposals.selected import selected
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import AuditEntry, MemoryStore, Proposal, ProposalState, Role
 from memoryhub.protocol.errors import ToolError
@@ -26,6 +28,7 @@ from memoryhub.web.common.pages import May, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.proposals import preview
+from memoryhub.web.proposals.hunks import Outcomes, left_out_of, ticks
 from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.undo.form import MOST_NOTE, Given
@@ -55,7 +58,7 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
         messages.warning(request, _("Nothing was done: someone has already decided about this proposal."))
         return see_other("proposal", store.pk, str(number))
     except PlanChanged:
-        return _page(request, store, proposal, given, _since_opened())
+        return _page(request, store, proposal, given, _since_opened(), left_out={})
     except ToolError as error:
         return _page(request, store, proposal, given, in_words(error))
 
@@ -85,11 +88,12 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
         decide.refuse(store.pk, number, act(request, given.note), seen=request.POST.get("changed", ""))
         messages.success(request, _("Refused proposal #%(number)s.") % {"number": number})
         return see_other("proposal", store.pk, str(number))
-    count = given.count(plan)
-    if plan.digest == given.digest and plan.changes and not count:
+    left_out, choices = left_out_of(request.POST), given.for_plan(plan)
+    count = selected(as_shown(plan, given.digest), choices, left_out).count
+    if plan.changes and not count:
         nothing = _("Nothing was done, because every change is left out. Choose one to merge, or refuse the proposal.")
         return _page(request, store, proposal, given, nothing)
-    done = decide.merge(store.pk, number, given.for_plan(plan), given.digest, act(request))
+    done = decide.merge(store.pk, number, choices, given.digest, act(request), left_out=left_out)
     said = _said(number, done, count, len(plan.changes))
     if done.versions:
         undo_banner.tell_done(request, store.pk, said, done.seq)
@@ -110,14 +114,28 @@ def _said(number: int, done: Decided, count: int, of: int) -> str:
 # ------------------------------------------------------------------------------------------------ showing
 
 
-def _page(request: Request, store: MemoryStore, proposal: Proposal, given: Given, problem: str = "") -> HttpResponse:
+def _page(
+    request: Request,
+    store: MemoryStore,
+    proposal: Proposal,
+    given: Given,
+    problem: str = "",
+    left_out: Mapping[str, Collection[int]] | None = None,
+) -> HttpResponse:
     may_decide = May.of(request.role, store).write and proposal.is_open
-    plan = proposal_plan(proposal) if proposal.is_open else as_proposed(proposal)
+    entry = _entry(store, proposal)
+    told = _told(entry)
+    was = None if proposal.is_open else as_proposed(proposal, _listed(told, "merged_in_part"))
+    plan = was.plan if was else proposal_plan(proposal)
     (heading,) = rows_of(store, [proposal])
     found, rows = preview.shown(store, plan, heading.outlines, given, request.GET)
-    entry = _entry(store, proposal)
-    if not proposal.is_open:
-        rows = _with_outcomes(rows, entry)
+    if was:
+        rows = _with_outcomes(rows, told, was)
+    elif may_decide:
+        heads = ticks(
+            ((row.row.change, row.diff) for row in rows), left_out_of(request.POST) if left_out is None else left_out
+        )
+        rows = [replace(row, heads=heads.get(row.row.change.memory)) for row in rows]
     shown = pages.context(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
@@ -143,18 +161,27 @@ def _entry(store: MemoryStore, proposal: Proposal) -> AuditEntry | None:
     return AuditEntry.objects.of_chain(store.pk).filter(seq=proposal.seq).first()
 
 
-def _with_outcomes(rows: Sequence[Row], entry: AuditEntry | None) -> list[Row]:
+def _with_outcomes(rows: Sequence[Row], told: Mapping[str, Any], was: Proposed) -> list[Row]:
     """Return the rows of a decided proposal, with the outcome of each change if the entry of the decision can be
     read."""
-    told = _told(entry)
-    merged, left = told.get("merged"), told.get("refused")
-    if not (isinstance(merged, list) and isinstance(left, list)):
+    if not (isinstance(told.get("merged"), list) and isinstance(told.get("refused"), list)):
         return list(rows)
+    outcome = dict.fromkeys(told["merged"], "merged") | dict.fromkeys(told["refused"], "left")
+    outcome |= dict.fromkeys(_listed(told, "merged_in_part"), "part")
     return [
-        replace(row, outcome="merged" if name in merged else "left" if name in left else "there")
+        replace(
+            row,
+            outcome=outcome.get(row.row.change.memory, "there"),
+            heads=Outcomes(taken) if (taken := was.had.get(row.row.change.memory)) else None,
+        )
         for row in rows
-        for name in (row.row.change.memory,)
     ]
+
+
+def _listed(told: Mapping[str, Any], name: str) -> list[str]:
+    """Return the ids that an entry lists; none if it has only their number."""
+    listed = told.get(name)
+    return listed if isinstance(listed, list) else []
 
 
 def _told(entry: AuditEntry | None) -> Mapping[str, Any]:

@@ -125,14 +125,16 @@ def preview(
     covers: Covers = covers_of,
     words: Words = undo_words,
     most: int | None = None,
+    in_hunks: bool = False,
 ) -> Preview:
     """Return the rows of a plan with the current choices; if the URL asks for one diff, no other is computed.
 
-    At least `most` changes (MOST_DIFFS without it) are shown with their diffs.
+    At least `most` changes (MOST_DIFFS without it) are shown with their diffs. With `in_hunks`, the changes in the
+    diffs are the hunks of the texts.
     """
     changes = sorted(plan.changes, key=lambda change: (not change.problem, change.path, change.memory))
     shown = changes[: max(most or MOST_DIFFS, min(MOST_ASKED, sum(bool(c.problem) for c in changes)))]
-    diffs = _Diffs(wanted, shown, store.pk, covers)
+    diffs = _Diffs(wanted, shown, store.pk, covers, in_hunks=in_hunks)
     told = pages.entries(store, *(version.seq for change in shown for version in change.later[-MOST_LATER:]))
     rows = [_row(change, place, given, diffs, told, words) for place, change in enumerate(changes)]
     problems = [change for change in changes if change.problem]
@@ -184,8 +186,10 @@ class _Diffs:
     Rows that are only listed have no diff.
     """
 
-    def __init__(self, wanted: Wanted, shown: Sequence[Change], store_id: str, covers: Covers) -> None:
-        self.wanted, self.work = wanted, Work(REQUEST_WORK)
+    def __init__(
+        self, wanted: Wanted, shown: Sequence[Change], store_id: str, covers: Covers, *, in_hunks: bool
+    ) -> None:
+        self.wanted, self.work, self.in_hunks = wanted, Work(REQUEST_WORK), in_hunks
         self.shown = {change.memory for change in shown}
         self.chosen = {change.memory: change for change in _in_room(wanted, shown)}
         states = (s for change in self.chosen.values() for s in (change.now, change.then, change.before) if s)
@@ -207,7 +211,8 @@ class _Diffs:
         old, new = self._text(now), self._text(state)
         if old is None or new is None:
             return None, False
-        diff = masking.opened(self.work, old, new, self.covers.get(change.memory, masking.NOTHING))
+        known = self.covers.get(change.memory, masking.NOTHING)
+        diff = masking.opened(self.work, old, new, known, in_hunks=self.in_hunks)
         return diff, diff is None
 
     def _text(self, state: State) -> str | None:

@@ -58,9 +58,22 @@ function tell(form) {
   button.disabled = count === 0 && "idle" in button.dataset;
 }
 
+// A memory is left out when the last of its changes is: both ways to say so agree.
+function agree(box) {
+  const memory = box.closest(".undo-change");
+  const leave = memory?.querySelector("input[name=leave_out]");
+  const changes = [...(memory?.querySelectorAll("input[name=take]") ?? [])];
+  if (!leave || !changes.length) return;
+  const isTaken = changes.some((change) => change.checked);
+  if (box.name === "take") leave.checked = !isTaken;
+  if (box === leave && !leave.checked && !isTaken) for (const change of changes) change.checked = true;
+}
+
 document.addEventListener("change", (event) => {
   const form = event.target.closest?.("form[data-undo]");
-  if (form) tell(form);
+  if (!form) return;
+  agree(event.target);
+  tell(form);
 });
 
 document.addEventListener("formdata", ({ target, formData }) => {

@@ -1,5 +1,6 @@
 """What the tests of proposals' pages share: an agent under a rule that holds its changes back, and people's answers."""
 
+import re
 from typing import Any
 
 from django.test import Client
@@ -61,6 +62,18 @@ def send(client: Client, store: MemoryStore, number: int = 1, /, **given: str) -
     url = url_of(store, number)
     fields = form_with(client.get(url).content.decode(), "digest")
     return client.post(url, fields | {"decision": "merge"} | given, follow=True)
+
+
+def send_without(client: Client, store: MemoryStore, *hunks: str, **given: str) -> Any:
+    """Merges without some hunks of proposal 1, each `memory:number`, as a browser would: a tick that is off is not
+    sent."""
+    url = url_of(store)
+    html = client.get(url).content.decode()
+    offered = re.findall(r'name="offered" value="([^"]+)"', html)
+    assert set(hunks) <= set(offered) == set(re.findall(r'name="take" value="([^"]+)"', html))
+    ticked = [hunk for hunk in offered if hunk not in hunks]
+    fields = form_with(html, "digest") | {"offered": offered, "take": ticked, "decision": "merge"}
+    return client.post(url, fields | given, follow=True)
 
 
 def refuse(client: Client, store: MemoryStore, number: int = 1, /, **given: str) -> Any:

@@ -1,0 +1,76 @@
+"""The hunks of a proposal on its page: a tick for each that a person may leave out, or what became of it."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import QueryDict
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from memoryhub.actions.core.plans import Change
+from memoryhub.actions.proposals.selected import may_select, offered
+from memoryhub.text.diffs import Diff
+from memoryhub.web.common.comparisons import Heads
+
+MOST_TICKS = 200
+"""The most ticks of a page. A memory whose hunks have no ticks is merged or left out as a whole."""
+
+TICKED, OFFERED = "take", "offered"
+"""The fields of a hunk, with `memory:number`: a tick is only sent if it is set, the other field always."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """The heads of a memory's hunks with a tick each; those whose numbers are `left_out` are not ticked."""
+
+    memory: str
+    count: int
+    left_out: Collection[int]
+
+    def head(self, number: int) -> SafeString:
+        return format_html(
+            '<label><input type="checkbox" name="{}" value="{}:{}" aria-describedby="title-{}"{}> {}</label>'
+            '<input type="hidden" name="{}" value="{}:{}">',
+            TICKED, self.memory, number, self.memory, "" if number in self.left_out else SafeString(" checked"),
+            _("Change %(number)s of %(count)s") % {"number": number, "count": self.count},
+            OFFERED, self.memory, number,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The heads of a memory's hunks after the decision: whether the merged text has them."""
+
+    had: Sequence[bool]
+
+    def head(self, number: int) -> SafeString:
+        merged = number <= len(self.had) and self.had[number - 1]
+        kind, words = ("approved", _("merged")) if merged else ("neutral", _("left out"))
+        return format_html('<span class="badge badge-{}">{}</span>', kind, words)
+
+
+def left_out_of(post: QueryDict) -> dict[str, set[int]]:
+    """Return the numbers of the hunks that were offered and are not ticked, by memory."""
+    left: dict[str, set[int]] = {}
+    for value in set(post.getlist(OFFERED)) - set(post.getlist(TICKED)):
+        memory, _colon, number = value.rpartition(":")
+        if memory and number.isascii() and number.isdigit() and len(number) < 9:
+            left.setdefault(memory, set()).add(int(number))
+    return left
+
+
+def ticks(shown: Iterable[tuple[Change, Diff | None]], left_out: Mapping[str, Collection[int]]) -> dict[str, Heads]:
+    """Return the heads of the hunks that can be left out, by memory, as far as the page has room for ticks.
+
+    The only hunk of a memory that does not move has no tick, because leaving it out leaves the memory as it is.
+    """
+    room = MOST_TICKS
+    heads: dict[str, Heads] = {}
+    for change, diff in shown:
+        count = diff.changes if diff is not None and may_select(change) else 0
+        least = 2 if offered(change).path == change.now.path else 1
+        if least <= count <= room:
+            room -= count
+            heads[change.memory] = Ticks(change.memory, count, left_out.get(change.memory, ()))
+    return heads
