@@ -188,7 +188,7 @@ def test_the_configuration_of_an_mcp_client(desk: Desk) -> None:
         async with http, mcp.Client(streamable_http_client(server["url"], http_client=http)) as client:
             return {tool.name for tool in (await client.list_tools()).tools}
 
-    assert asynchronous.run(tools()) == {"memory", "search", "history"}
+    assert asynchronous.run(tools()) == {"memory", "search", "history", "proposals"}
 
 
 def test_export_and_import(desk: Desk) -> None:

@@ -14,6 +14,7 @@ from memoryhub.api import (
     memory_versions,
     openapi,
     openapi_parts,
+    proposals,
     restore,
     search,
     stores,
@@ -31,6 +32,7 @@ ROUTERS: tuple[tuple[ModuleType, str], ...] = (
     (diff, "Compare"),
     (blame, "Compare"),
     (restore, "Restore"),
+    (proposals, "Proposals"),
     (audit, "Audit"),
     (export, "Export"),
 )

@@ -31,6 +31,7 @@ TAGS = {
     "Search": "Finds memories by their content.",
     "Compare": "Compares memory versions, and finds the version that introduced each line.",
     "Restore": "Restores memory versions and archived memory stores.",
+    "Proposals": "Changes by your agent that a path rule has held back until a person decides about them.",
     "Audit": "Audit entries: who did what, and when.",
     "Export": "Downloads a memory store with its history.",
     "This document": "The OpenAPI document.",
@@ -57,6 +58,11 @@ IDS: dict[str, Json] = {
     "memory_store_id": _id("memstore", "The id of a memory store."),
     "memory_id": _id("mem", "The id of a memory."),
     "memory_version_id": _id("memver", "The id of a memory version."),
+    "proposal_number": {
+        "description": "The number of a proposal, counted by memory store.",
+        "pattern": "^[0-9]{1,18}$",
+        "examples": ["17"],
+    },
 }
 
 ABOUT = {

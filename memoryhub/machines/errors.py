@@ -114,9 +114,14 @@ class Problem(Exception):
         return cls(404, "not_found_error", message)
 
     @classmethod
+    def conflict(cls, type: str, message: str) -> "Problem":
+        """Return the error for a request that conflicts with the current state, which a retry would not change."""
+        return cls(409, type, message, _NO_RETRY)
+
+    @classmethod
     def precondition(cls, message: str) -> "Problem":
         """Return the error for a memory whose text is not the one that the request expects."""
-        return cls(409, "memory_precondition_failed_error", message, _NO_RETRY)
+        return cls.conflict("memory_precondition_failed_error", message)
 
     @classmethod
     def path_conflict(cls, message: str, path: str | None, memory: str | None) -> "Problem":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.actions.memories.api_requests import Asked
-from memoryhub.mcp import calls, reads, tools, versions
+from memoryhub.mcp import calls, proposals, reads, tools, versions
 from memoryhub.mcp.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Message, Refused
 
 Json = dict[str, Any]
@@ -97,6 +97,7 @@ def _call_tool(incoming: Incoming) -> Json:
 
 _TOOLS: dict[str, Callable[[str, Json, Asked, str | None], Json]] = {
     tools.MEMORY: calls.memory, tools.SEARCH: reads.search, tools.HISTORY: reads.history,
+    tools.PROPOSALS: proposals.proposals,
 }  # fmt: skip
 
 _BOTH: dict[str, Callable[[Incoming], Json]] = {"tools/list": _list_tools, "tools/call": _call_tool}

@@ -14,6 +14,7 @@ from memoryhub.actions.search import search as searching
 from memoryhub.actions.search.search import BadQuery, Match
 from memoryhub.machines import cursors
 from memoryhub.machines.errors import Problem
+from memoryhub.mcp.arguments import Unusable, cursor_of, limit_of, path_of, text_of, whole_of
 from memoryhub.mcp.calls import answer
 from memoryhub.models import AuditEntry, MemoryVersion
 from memoryhub.protocol import paths, results
@@ -22,24 +23,18 @@ from memoryhub.text.folding import Span
 
 Json = dict[str, Any]
 
-DEFAULT_LIMIT, MOST = 20, 100
-
-
-class Unusable(ValueError):
-    """Arguments that the tool cannot use; the message says why."""
-
 
 def search(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
     """Return the memories that contain all words, by path."""
-    return _told(_search, "search", store_id, arguments, asked)
+    return run(_search, "search", store_id, arguments, asked)
 
 
 def history(store_id: str, arguments: Json, asked: Asked, token: str | None) -> Json:
     """Return the versions of a memory, or one version with its text."""
-    return _told(_history, "history", store_id, arguments, asked)
+    return run(_history, "history", store_id, arguments, asked)
 
 
-def _told(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, arguments: Json, asked: Asked) -> Json:
+def run(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, arguments: Json, asked: Asked) -> Json:
     """Return the result of a call. An error for the model is a result too; wrong arguments are audited like an error of
     a command."""
     try:
@@ -56,17 +51,19 @@ def _told(call: Callable[[str, Json, Asked], Json], name: str, store_id: str, ar
 
 
 def _search(store_id: str, arguments: Json, asked: Asked) -> Json:
-    query = _text(arguments, "query")
+    query = text_of(arguments, "query")
     if query is None:
         raise Unusable("`query` is required.")
-    given = _text(arguments, "path_prefix")
-    directory = paths.ROOT_DIRECTORY if given is None else _path(given)
+    given = text_of(arguments, "path_prefix")
+    directory = paths.ROOT_DIRECTORY if given is None else path_of(given)
     filters = {"store": store_id, "query": query, "directory": directory}
-    key = _page("search", filters, arguments, (str,))
-    found = searching.search(store_id, asked, query, directory, limit=_limit(arguments), after=key[0] if key else None)
+    key = cursor_of("search", filters, arguments, (str,))
+    found = searching.search(
+        store_id, asked, query, directory, limit=limit_of(arguments), after=key[0] if key else None
+    )
     next_page = None if found.goes_on is None else cursors.encode("search", filters, [found.goes_on])
     data = [_match(match) for match in found.matches]
-    return _both({"data": data, "next_page": next_page})
+    return both({"data": data, "next_page": next_page})
 
 
 def _match(match: Match) -> Json:
@@ -90,22 +87,22 @@ def _spans(found: Sequence[Span]) -> list[Json]:
 
 
 def _history(store_id: str, arguments: Json, asked: Asked) -> Json:
-    given = _text(arguments, "path")
+    given = text_of(arguments, "path")
     if given is None:
         raise Unusable("`path` is required.")
-    path = _path(given)
+    path = path_of(given)
     memory = reading.memory_at(store_id, path) if path else None
     if memory is None:
         raise Unusable(f"There is no memory at {results.echo(given)}, and there was none.")
-    number = _whole(arguments, "version", 1, 2**31 - 1)
+    number = whole_of(arguments, "version", 1, 2**31 - 1)
     if number is not None:
         return _one_version(store_id, memory.pk, number, asked)
     filters = {"store": store_id, "memory": memory.pk}
-    key = _page("history", filters, arguments, (int,))
-    told = {"path": path, "limit": _limit(arguments)} | ({"before": key[0]} if key else {})
-    found = reading.history(store_id, asked, memory, told, limit=_limit(arguments), before=key[0] if key else None)
+    key = cursor_of("history", filters, arguments, (int,))
+    told = {"path": path, "limit": limit_of(arguments)} | ({"before": key[0]} if key else {})
+    found = reading.history(store_id, asked, memory, told, limit=limit_of(arguments), before=key[0] if key else None)
     next_page = None if found.goes_on is None else cursors.encode("history", filters, [found.goes_on])
-    return _both(_of_memory(found, next_page))
+    return both(_of_memory(found, next_page))
 
 
 def _of_memory(found: History, next_page: str | None) -> Json:
@@ -128,7 +125,7 @@ def _one_version(store_id: str, memory_id: str, number: int, asked: Asked) -> Js
     structured = _of_memory(told, None)
     content = None if version.redacted_at else version.content
     structured["data"][0]["content"] = content
-    return _both(structured)
+    return both(structured)
 
 
 def _version(version: MemoryVersion, entries: Mapping[int, AuditEntry]) -> Json:
@@ -152,46 +149,7 @@ def _author(version: MemoryVersion, entry: AuditEntry | None) -> Json | None:
     return None if entry is None else actors.actor(entry.actor_kind, entry.actor_id, entry.session)
 
 
-def _both(structured: Json) -> Json:
+def both(structured: Json) -> Json:
     """Return a result with a value both as structured content and as text: some clients pass only text to their
     model."""
     return answer(json.dumps(structured, ensure_ascii=False), structured=structured)
-
-
-def _path(given: str) -> str:
-    """Return a path in the API's form; raises Unusable."""
-    try:
-        return paths.from_tool(given)
-    except ToolError as error:
-        raise Unusable(error.message.removeprefix("Error: ")) from None
-
-
-def _text(arguments: Json, name: str) -> str | None:
-    """Return a string argument, None if it is absent; raises Unusable."""
-    value = arguments.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    raise Unusable(f"`{name}` must be a string.")
-
-
-def _whole(arguments: Json, name: str, least: int, most: int) -> int | None:
-    """Return a whole number from `least` to `most`, None if it is absent; raises Unusable."""
-    value = arguments.get(name)
-    if value is None:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise Unusable(f"`{name}` must be a whole number from {least} to {most}.")
-    return value
-
-
-def _limit(arguments: Json) -> int:
-    return _whole(arguments, "limit", 1, MOST) or DEFAULT_LIMIT
-
-
-def _page(kind: str, filters: Json, arguments: Json, shape: tuple[type, ...]) -> list[Any] | None:
-    try:
-        return cursors.decode(kind, filters, _text(arguments, "page"), shape)
-    except Problem as problem:
-        raise Unusable(problem.message) from None

@@ -1,19 +1,21 @@
-"""The three tools as a client lists them: names, descriptions, and the schemas of input and output."""
+"""The tools as a client lists them: names, descriptions, and the schemas of input and output."""
 
 from typing import Any
 
+from memoryhub.models import ProposalState
 from memoryhub.protocol import results
 
 Json = dict[str, Any]
 
-MEMORY, SEARCH, HISTORY = "memory", "search", "history"
+MEMORY, SEARCH, HISTORY, PROPOSALS = "memory", "search", "history", "proposals"
 
 INSTRUCTIONS = """\
 This server is one memory store: texts at paths under /memories that remain after this conversation, and that people \
 read and correct. View /memories with the `memory` tool before you begin, store what will matter later, and correct \
 what is no longer true instead of writing it a second time. `search` finds words in all memories; `history` lists the \
-versions of a memory, and returns an earlier text of it. Nothing is lost: every change is a version, and every call is \
-recorded.
+versions of a memory, and returns an earlier text of it. Some memories are changed only after a person has agreed: \
+`proposals` lists your changes that wait, and what became of them. Nothing is lost: every change is a version, and \
+every call is recorded.
 """
 
 
@@ -29,9 +31,9 @@ def _list(items: Json, description: str) -> Json:
     return {"type": "array", "items": items, "description": description}
 
 
-def _hints(title: str, *, reads: bool) -> Json:
+def _hints(title: str, *, reads: bool, changes_memories: bool = True) -> Json:
     hints = {"title": title, "readOnlyHint": reads, "openWorldHint": False}
-    return hints if reads else hints | {"destructiveHint": True, "idempotentHint": False}
+    return hints if reads else hints | {"destructiveHint": changes_memories, "idempotentHint": False}
 
 
 NUMBER: Json = {"type": "integer"}
@@ -117,6 +119,45 @@ _VERSION = _object(
     },
     ["number", "memory_version_id", "operation", "path", "content_size_bytes", "created_at", "created_by", "redacted"],
 )
+_PROPOSALS_INPUT = _object(
+    {
+        "number": {"type": "integer", "minimum": 1, "description": "Return this proposal with its texts."},
+        "withdraw": {
+            "type": "boolean", "default": False,
+            "description": "Withdraw the proposal with this `number`, so that no person decides about it.",
+        },
+        "state": _text("List only proposals in this state.", enum=list(ProposalState)),
+        "limit": LIMIT | {"maximum": 20},
+        "page": PAGE,
+    },
+    [],
+)  # fmt: skip
+_CHANGE = _object(
+    {
+        "operation": _text("", enum=["created", "modified", "renamed", "deleted"]),
+        "path": STRING,
+        "new_path": OR_NULL,
+        "outcome": {"type": ["string", "null"], "description": "`merged` or `refused` by a person."},
+        "content": {"type": ["string", "null"], "description": "Only if one proposal was requested."},
+    },
+    ["operation", "path", "new_path", "outcome"],
+)
+_PROPOSAL = _object(
+    {
+        "number": NUMBER,
+        "state": _text("", enum=list(ProposalState)),
+        "created_at": STRING,
+        "updated_at": STRING,
+        "decided_at": OR_NULL,
+        "reason": {"type": ["string", "null"], "description": "What the person wrote with the decision."},
+        "changes": _list(_CHANGE, "In the order of the calls."),
+    },
+    ["number", "state", "created_at", "updated_at", "decided_at", "reason", "changes"],
+)
+_PROPOSALS_OUTPUT = _object(
+    {"data": _list(_PROPOSAL, "Proposals, the newest first."), "next_page": MORE}, ["data", "next_page"]
+)
+
 _HISTORY_OUTPUT = _object(
     {
         "memory_id": STRING,
@@ -155,5 +196,16 @@ TOOLS: list[Json] = [
         "inputSchema": _HISTORY_INPUT,
         "outputSchema": _HISTORY_OUTPUT,
         "annotations": _hints("History of a memory", reads=True),
+    },
+    {
+        "name": PROPOSALS,
+        "title": "Your proposals",
+        "description": (
+            "Lists your changes that wait for a person's decision or were decided about, with the reason; returns one "
+            "with its texts; or withdraws one that is open."
+        ),
+        "inputSchema": _PROPOSALS_INPUT,
+        "outputSchema": _PROPOSALS_OUTPUT,
+        "annotations": _hints("Your proposals", reads=False, changes_memories=False),
     },
 ]

@@ -18,6 +18,7 @@ class ProposalState(models.TextChoices):
     MERGED = "merged", _("Merged")
     PARTLY_MERGED = "partly_merged", _("Partly merged")
     REFUSED = "refused", _("Refused")
+    WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
 class ProposalQuerySet(SealedQuerySet["Proposal"]):
@@ -33,7 +34,7 @@ class Proposal(Sealed, RowOfStore):
     added.
 
     `number` is its number in the store, from 1. `key` and `agent` are ids. Each change makes `changed_at` later.
-    `seq` is the number of the decision's entry, and `reason` is the note that the person wrote.
+    `seq` is the number of the entry of the decision or withdrawal, and `reason` is the note that the person wrote.
     """
 
     HOME: ClassVar = "store_id"
@@ -99,3 +100,12 @@ class ProposedChange(Sealed, RowOfStore):
 
     def __str__(self) -> str:
         return str(self.path)
+
+    @property
+    def operation(self) -> str:
+        """Return "created", "modified", "renamed" or "deleted"."""
+        if self.deletes:
+            return "deleted"
+        if self.memory is None:
+            return "created"
+        return "modified" if self.new_path is None else "renamed"

@@ -102,7 +102,12 @@ def test_the_official_client_finds_the_tools_and_uses_each(desk: Desk, mode: str
     assert day["version"] == MODES[mode]
     assert mode == "2026-07-28" or "/memories" in day["instructions"]  # who adopts a version asks for nothing
     hints = {name: (tool.annotations.read_only_hint, bool(tool.output_schema)) for name, tool in day["tools"].items()}
-    assert hints == {"memory": (False, False), "search": (True, True), "history": (True, True)}
+    assert hints == {
+        "memory": (False, False),
+        "search": (True, True),
+        "history": (True, True),
+        "proposals": (False, True),
+    }
     assert day["answers"] == [
         [False, "File created successfully at: /memories/people/ada.md"],
         [False, SNIPPET],
@@ -145,7 +150,7 @@ def test_the_official_client_is_told_what_is_wrong(desk: Desk, mode: str) -> Non
         return errors
 
     told = run(desk.server, desk.secret, mode, wrong)
-    assert told[0] == (-32602, "There is no tool nothing; there are memory, search, history.")
+    assert told[0] == (-32602, "There is no tool nothing; there are memory, search, history, proposals.")
     assert told[1][0] == 0 and told[1][1].startswith("Error: Unrecognized command None.")
     with pytest.raises(BaseExceptionGroup) as raised:
         run(desk.server, "mh_wrong", mode, wrong)

@@ -41,7 +41,7 @@ def test_the_tools_have_schemas_hints_and_one_page(hub: Hub) -> None:
     for version in (AGREED, STATELESS):
         result = send(hub, message("tools/list"), version).value["result"]
         tools = {tool["name"]: tool for tool in result["tools"]}
-        assert set(tools) == {"memory", "search", "history"} and "nextCursor" not in result
+        assert set(tools) == {"memory", "search", "history", "proposals"} and "nextCursor" not in result
         assert ("ttlMs" in result) == (version == STATELESS)
         assert [name for name, tool in tools.items() if tool["annotations"]["readOnlyHint"]] == ["search", "history"]
         commands = tools["memory"]["inputSchema"]["properties"]["command"]["enum"]

@@ -1,4 +1,4 @@
-"""The three tools of the MCP door: the same rows, versions and audit as through the tool's own endpoint."""
+"""The tools of the MCP door: the same rows, versions and audit as through the tool's own endpoint."""
 
 import json
 from typing import Any
@@ -213,7 +213,7 @@ def test_a_limit_of_calls_is_one_for_all_tools(hub: Hub) -> None:
     call(few, "search", query="x")
     call(few, "memory", command="view", path="/memories")
     before = row_counts()
-    for name in ("memory", "search", "history"):
+    for name in ("memory", "search", "history", "proposals"):
         answer = send(few, message("tools/call", {"name": name, "arguments": {"query": "x", "path": "/memories/x"}}))
         wait = int(answer.headers["retry-after"])
         assert answer.status == 429 and 0 < wait <= 60

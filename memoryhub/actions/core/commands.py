@@ -115,6 +115,15 @@ _ALL = (
     Command(
         "refuse_proposal", _("refused proposal #%(number)s by %(agent)s"), did=_("refused a proposal")
     ),
+    Command("list_proposals", _("listed its proposals"), by_agents=True, did=_("listed its proposals")),
+    Command(
+        "view_proposal", _("viewed its proposal #%(number)s"), _("tried to view its proposal #%(number)s"),
+        by_agents=True, did=_("viewed its proposal"),
+    ),
+    Command(
+        "withdraw_proposal", _("withdrew its proposal #%(number)s"), _("tried to withdraw its proposal #%(number)s"),
+        by_agents=True, did=_("withdrew its proposal"),
+    ),
     # Review
     Command(
         "approve", _("approved a version of %(path)s"),

@@ -64,7 +64,7 @@ def merge(
         if taken.cut:
             told["merged_in_part"] = plans.named_ids(taken.cut)
         command = REFUSE if state == ProposalState.REFUSED else MERGE
-        _close(proposal, state, store.seq, store.act)
+        close(proposal, state, store.seq, store.act)
         record = Record(command, versions=tuple(store.made), input=audit.to_json(told))
         return Decided(tree.commit(store, record), state, len(store.made))
 
@@ -80,7 +80,7 @@ def refuse(store_id: str, number: int, act: Act, *, seen: str) -> Decided:
         proposal = _open(store_id, number)
         if seen != seen_of(proposal):
             raise PlanChanged(proposal_plan(proposal))
-        _close(proposal, ProposalState.REFUSED, store.seq, store.act)
+        close(proposal, ProposalState.REFUSED, store.seq, store.act)
         told = {"proposal": proposal.pk, "number": number, "agent": proposal.agent}
         return Decided(tree.commit(store, Record(REFUSE, input=audit.to_json(told))), ProposalState.REFUSED, 0)
 
@@ -104,6 +104,7 @@ def _state_after(merged: Collection[str], left: Collection[str]) -> ProposalStat
     return ProposalState.PARTLY_MERGED if merged else ProposalState.REFUSED
 
 
-def _close(proposal: Proposal, state: ProposalState, seq: int, act: Act) -> None:
+def close(proposal: Proposal, state: ProposalState, seq: int, act: Act) -> None:
+    """Write the end of an open proposal. `seq` is the entry of the act."""
     proposal.state, proposal.seq, proposal.decided_at, proposal.reason = state, seq, act.at, act.note or ""
     proposal.save(update_fields=["state", "seq", "decided_at", "reason"])

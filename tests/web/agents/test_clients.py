@@ -64,7 +64,7 @@ def test_a_new_key_comes_with_an_address_that_answers_it(
     assert f"{settings.MEMORYHUB_URL}/mcp/{store.id}" in html
     headers = {"authorization": f"Bearer {secret}", "accept": "application/json"}
     answer = Client().post(f"/mcp/{store.id}", message("tools/list"), "application/json", headers=headers)
-    assert [tool["name"] for tool in answer.json()["result"]["tools"]] == ["memory", "search", "history"]
+    assert [tool["name"] for tool in answer.json()["result"]["tools"]] == ["memory", "search", "history", "proposals"]
 
 
 @pytest.mark.both_databases

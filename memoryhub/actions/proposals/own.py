@@ -1,0 +1,150 @@
+"""An agent's own proposals: a list, one with the decision about it, and the withdrawal of an open one.
+
+Each call has an audit entry. The proposals of other agents do not exist for the caller.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from memoryhub.actions.core import audit, tree
+from memoryhub.actions.core.audit import Record
+from memoryhub.actions.core.tree import Tree
+from memoryhub.actions.memories.api_requests import Asked, on_store
+from memoryhub.actions.proposals import decide
+from memoryhub.actions.proposals.plan import by_memory
+from memoryhub.models import AuditEntry, Proposal, ProposalState, ProposedChange
+from memoryhub.models.proposals import ProposalQuerySet
+
+LIST, VIEW, WITHDRAW = "list_proposals", "view_proposal", "withdraw_proposal"
+
+
+class NoSuchProposal(Exception):
+    """The agent has no proposal with this number in the memory store."""
+
+
+class NotOpen(Exception):
+    """The proposal has been decided about, so it cannot be withdrawn. `proposal` is its row."""
+
+    def __init__(self, proposal: Proposal) -> None:
+        super().__init__(f"Proposal #{proposal.number} cannot be withdrawn: it is {proposal.state.replace('_', ' ')}.")
+        self.proposal = proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A proposal with its changes in the order of the calls.
+
+    `decision` is the audit entry of the decision. It is None while the proposal is open, and after retention removed
+    the entry. Without `with_texts`, the content of the changes was not read.
+    """
+
+    proposal: Proposal
+    changes: Sequence[ProposedChange]
+    decision: AuditEntry | None
+    with_texts: bool
+
+    def outcomes(self) -> dict[str, str]:
+        """Return {id of a change: "merged" or "refused"}. A change is left out if nothing became of it, or if the
+        decision's entry no longer says it."""
+        told = _input(self.decision)
+        merged, refused = _names(told.get("merged")), _names(told.get("refused"))
+        if self.proposal.state == ProposalState.REFUSED and not merged:
+            refused = {*by_memory(self.changes)}
+        return {
+            change.pk: "merged" if name in merged else "refused"
+            for name, changes in by_memory(self.changes).items()
+            if name in merged or name in refused
+            for change in changes
+        }
+
+
+class Page(NamedTuple):
+    """A page of proposals, newest first. The next page begins before the number `next`; None if this is the last."""
+
+    proposals: list[Own]
+    next: int | None
+
+
+def list_own(store_id: str, state: str | None, asked: Asked, *, limit: int, before: int | None = None) -> Page:
+    """Return a page of the proposals of the caller's agent, without texts. None as `state` lists all states."""
+    told = {name: value for name, value in (("state", state), ("before", before)) if value is not None}
+    record = Record(LIST, input=audit.to_json(told))
+
+    def work(store: Tree) -> tuple[Page, Record]:
+        found = _own(store)
+        found = found.filter(state=state) if state else found
+        found = found.filter(number__lt=before) if before is not None else found
+        rows = list(found.order_by("-number")[: limit + 1])
+        shown = _with_changes(store_id, rows[:limit], texts=False)
+        return Page(shown, shown[-1].proposal.number if len(rows) > limit else None), record
+
+    return on_store(store_id, asked, record, work)
+
+
+def view(store_id: str, number: int, asked: Asked) -> Own:
+    """Return a proposal of the caller's agent with the proposed texts. Raises NoSuchProposal."""
+    record = Record(VIEW, input=audit.to_json({"number": number}))
+
+    def work(store: Tree) -> tuple[Own | Exception, Record]:
+        proposal = _own(store).filter(number=number).first()
+        if proposal is None:
+            return _missing(record, number)
+        return _with_changes(store_id, [proposal], texts=True)[0], record
+
+    return on_store(store_id, asked, record, work)
+
+
+def withdraw(store_id: str, number: int, asked: Asked) -> Own:
+    """Close an open proposal of the caller's agent, so that no person has to decide about it. Return it.
+
+    Raises NoSuchProposal and NotOpen, and ToolError if the memory store is archived.
+    """
+    record = Record(WITHDRAW, input=audit.to_json({"number": number}))
+
+    def work(store: Tree) -> tuple[Proposal | Exception, Record]:
+        tree.require_active(store)
+        proposal = _own(store).filter(number=number).first()
+        if proposal is None:
+            return _missing(record, number)
+        if not proposal.is_open:
+            error = NotOpen(proposal)
+            return error, record._replace(ok=False, answer=str(error))
+        decide.close(proposal, ProposalState.WITHDRAWN, store.seq, store.act)
+        return proposal, record
+
+    return _with_changes(store_id, [on_store(store_id, asked, record, work)], texts=True)[0]
+
+
+def _own(store: Tree) -> ProposalQuerySet:
+    return Proposal.objects.of_store(store.store).filter(agent=str(store.act.actor.author_id))
+
+
+def _missing(record: Record, number: int) -> tuple[NoSuchProposal, Record]:
+    error = NoSuchProposal(f"This agent has no proposal #{number} in this memory store.")
+    return error, record._replace(ok=False, answer=str(error))
+
+
+def _with_changes(store_id: str, proposals: Sequence[Proposal], *, texts: bool) -> list[Own]:
+    """Return the proposals with their changes and decisions, by two queries for all of them."""
+    rows = ProposedChange.objects.filter(store_id=store_id, proposal__in=[proposal.pk for proposal in proposals])
+    changes: dict[str, list[ProposedChange]] = defaultdict(list)
+    for change in (rows if texts else rows.defer("content")).order_by("proposal", "number"):
+        changes[change.proposal].append(change)
+    seqs = {proposal.seq for proposal in proposals if proposal.seq is not None}
+    entries = {entry.seq: entry for entry in AuditEntry.objects.of_chain(store_id).of_seqs(seqs)} if seqs else {}
+    return [Own(one, changes[one.pk], entries.get(one.seq or 0), texts) for one in proposals]
+
+
+def _input(entry: AuditEntry | None) -> Mapping[str, Any]:
+    try:
+        told = json.loads((entry and entry.input) or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _names(value: object) -> set[str]:
+    return {str(name) for name in value} if isinstance(value, list) else set()

@@ -1,0 +1,186 @@
+"""An agent follows its own proposals by the API and by MCP: it lists them, reads the decision, and withdraws one."""
+
+import json
+from typing import Any
+
+import pytest
+
+from memoryhub.actions.accounts import keys_and_roles
+from memoryhub.actions.proposals import decide
+from memoryhub.actions.stores import stores
+from memoryhub.models import Access, Agent, ProposalState, User
+from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
+from tests.api.memory_calls import Api
+from tests.api.test_path_rules import set_rules
+from tests.api.test_proposals import POLICIES, ana, merge, proposal, refuse, ruled  # noqa: F401
+from tests.fixtures import signed_in
+from tests.mcp.messages import call as mcp_call
+
+pytestmark = pytest.mark.both_databases
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def proposing(ruled: Hub) -> Hub:  # noqa: F811
+    """A store in which the agent has proposed a new memory, a new text, a move and a deletion, all in one proposal."""
+    ruled.call(command="create", path="/memories/policies/new.md", file_text="n\n")
+    ruled.call(command="str_replace", path="/memories/policies/a.md", old_str="one", new_str="ONE")
+    ruled.call(command="rename", old_path="/memories/policies/a.md", new_path="/memories/policies/z.md")
+    ruled.call(command="delete", path="/memories/policies/deep")
+    return ruled
+
+
+def by_mcp(hub: Hub, **arguments: object) -> Json:
+    result = mcp_call(hub, "proposals", **arguments)
+    assert not result["isError"], result
+    structured: Json = result["structuredContent"]
+    assert json.loads(result["content"][0]["text"]) == structured
+    return structured
+
+
+def mcp_error(hub: Hub, **arguments: object) -> str:
+    result = mcp_call(hub, "proposals", **arguments)
+    assert result["isError"]
+    return str(result["content"][0]["text"])
+
+
+def outline(found: Json) -> list[tuple[object, ...]]:
+    return [(one["operation"], one["path"], one["new_path"], one["outcome"]) for one in found["changes"]]
+
+
+def test_an_open_proposal_is_listed_and_read_with_its_texts(proposing: Hub) -> None:
+    api = Api(proposing)
+    page = api.good("GET", "/proposals")
+    (listed,) = page["data"]
+    assert page["next_page"] is None
+    assert (listed["number"], listed["state"], listed["decided_at"], listed["reason"]) == (1, "open", None, None)
+    assert outline(listed) == [
+        ("created", "/policies/new.md", None, None),
+        ("modified", "/policies/a.md", None, None),
+        ("renamed", "/policies/a.md", "/policies/z.md", None),
+        ("deleted", "/policies/deep/b.md", None, None),
+    ]
+    assert {change["content"] for change in listed["changes"]} == {None}
+    assert (newest_entry(proposing.store.id).command, newest_entry(proposing.store.id).ok) == ("list_proposals", True)
+    one = api.good("GET", "/proposals/1")
+    assert [change["content"] for change in one["changes"]] == ["n\n", "ONE\ntwo\nthree\n", None, None]
+    assert newest_entry(proposing.store.id).command == "view_proposal"
+    by_tool = by_mcp(proposing, number=1)["data"][0]
+    assert [change.get("content") for change in by_tool["changes"]] == ["n\n", "ONE\ntwo\nthree\n", None, None]
+    assert by_tool["changes"][0]["path"] == "/memories/policies/new.md"
+    assert "content" not in by_mcp(proposing)["data"][0]["changes"][0]
+    assert_audit_is_right(proposing.store)
+
+
+def test_the_agent_reads_what_became_of_each_change_and_why(proposing: Hub) -> None:
+    plan = decide.proposal_plan(proposal(proposing.store))
+    new = next(change.memory for change in plan.changes if change.then.path == "/policies/new.md")
+    merge(proposing.store, **{new: decide.Choice.KEEP})
+    found = Api(proposing).good("GET", "/proposals/1")
+    assert found["state"] == "partly_merged" and found["decided_by"]["type"] == "user_actor"
+    assert [change["outcome"] for change in found["changes"]] == ["refused", "merged", "merged", "merged"]
+    proposing.call(command="create", path="/memories/policies/more.md", file_text="m\n")
+    decide.refuse(
+        proposing.store.id, 2, ana()._replace(note="Not ours."), seen=decide.seen_of(proposal(proposing.store, 2))
+    )
+    told = by_mcp(proposing, state="refused")["data"]
+    assert [(one["number"], one["reason"], outline(one)) for one in told] == [
+        (2, "Not ours.", [("created", "/memories/policies/more.md", None, "refused")])
+    ]
+
+
+def test_a_withdrawn_proposal_waits_for_nobody_and_the_next_change_opens_another(proposing: Hub) -> None:
+    api = Api(proposing)
+    withdrawn = api.good("POST", "/proposals/1/withdraw")
+    assert withdrawn["state"] == "withdrawn" and withdrawn["decided_by"]["type"] == "api_actor"
+    assert outline(withdrawn)[0][-1] is None
+    entry = newest_entry(proposing.store.id)
+    assert (entry.command, entry.ok, entry.seq) == ("withdraw_proposal", True, proposal(proposing.store).seq)
+    said = "Proposal #1 cannot be withdrawn: it is withdrawn."
+    assert api.refused("POST", "/proposals/1/withdraw") == (409, "proposal_not_open_error", said)
+    assert mcp_error(proposing, number=1, withdraw=True) == f"Error: {said}"
+    with pytest.raises(decide.AlreadyDecided):
+        refuse(proposing.store, ana())
+    proposing.call(command="create", path="/memories/policies/new.md", file_text="n\n")
+    assert [one["number"] for one in api.good("GET", "/proposals", state="open")["data"]] == [2]
+    assert by_mcp(proposing, number=2, withdraw=True)["data"][0]["state"] == "withdrawn"
+    assert_audit_is_right(proposing.store)
+
+
+def test_other_agents_and_other_stores_do_not_exist(proposing: Hub) -> None:
+    other = Hub(proposing.store, new_secret(proposing.store))
+    manager = Hub(proposing.store, new_secret(proposing.store, Access.MANAGE))
+    for hub in (other, manager, new_hub()):
+        api = Api(hub)
+        assert api.good("GET", "/proposals")["data"] == by_mcp(hub)["data"] == []
+        sentence = "This agent has no proposal #1 in this memory store."
+        assert api.refused("GET", "/proposals/1") == (404, "not_found_error", sentence)
+        assert api.refused("POST", "/proposals/1/withdraw") == (404, "not_found_error", sentence)
+        assert mcp_error(hub, number=1) == mcp_error(hub, number=1, withdraw=True) == f"Error: {sentence}"
+        entry = newest_entry(hub.store.id)
+        assert (entry.command, entry.ok) == ("withdraw_proposal", False)
+    assert proposal(proposing.store).state == ProposalState.OPEN
+
+
+def test_a_key_that_reads_sees_the_proposals_of_its_agent_but_withdraws_none(proposing: Hub) -> None:
+    agent = Agent.objects.get(pk=proposal(proposing.store).agent)
+    _, secret = keys_and_roles.issue_key(agent, stores=[proposing.store], access=Access.READ, **BY)
+    reader = Hub(proposing.store, secret)
+    assert [one["number"] for one in Api(reader).good("GET", "/proposals")["data"]] == [1]
+    assert Api(reader).refused("POST", "/proposals/1/withdraw")[:2] == (403, "permission_error")
+    assert "needs a key with `write` access" in mcp_error(reader, number=1, withdraw=True)
+
+
+def test_an_archived_store_lists_and_withdraws_nothing(proposing: Hub) -> None:
+    stores.set_archived(proposing.store, True, **BY)
+    assert len(Api(proposing).good("GET", "/proposals")["data"]) == 1
+    assert Api(proposing).refused("POST", "/proposals/1/withdraw")[0] == 400
+    assert proposal(proposing.store).state == ProposalState.OPEN
+
+
+def test_pages_of_proposals_follow_each_other_at_both_doors(hub: Hub) -> None:
+    set_rules(hub.store, POLICIES)
+    for number in range(5):
+        path = f"/memories/policies/{number}.md"
+        hub.message(hub.block(command="create", path=path, file_text="x"), memoryhub_session=f"s{number}")
+    pages = Api(hub).pages("proposals", 2)
+    assert [[one["number"] for one in page] for page in pages] == [[5, 4], [3, 2], [1]]
+    first = by_mcp(hub, limit=3)
+    second = by_mcp(hub, limit=3, page=first["next_page"])
+    assert [one["number"] for one in first["data"] + second["data"]] == [5, 4, 3, 2, 1]
+    assert second["next_page"] is None
+
+
+@pytest.mark.parametrize("number", ["0", "x", "-1", "1e9", "9" * 18, "9" * 40, "²", "%00"])
+def test_an_address_without_a_proposal_is_a_404_in_words(hub: Hub, number: str) -> None:
+    status, kind, message = Api(hub).refused("GET", f"/proposals/{number}")
+    assert (status, kind) == (404, "not_found_error") and "proposal" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"number": 0}, "`number` must be a whole number from 1"),
+        ({"number": True}, "`number` must be a whole number"),
+        ({"withdraw": True}, "`withdraw` needs the `number`"),
+        ({"withdraw": "yes", "number": 1}, "`withdraw` must be true or false"),
+        ({"state": "lost"}, "`state` must be one of open, merged"),
+        ({"page": "page_x"}, "`page` is not a cursor"),
+        ({"limit": 0}, "`limit` must be a whole number"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_errors_in_words(hub: Hub, arguments: Json, words: str) -> None:
+    assert words in mcp_error(hub, **arguments)
+    assert newest_entry(hub.store.id).ok is False
+
+
+def test_people_see_a_withdrawn_proposal_and_its_entries_in_words(proposing: Hub, superuser: User) -> None:
+    Api(proposing).good("POST", "/proposals/1/withdraw")
+    browser = signed_in(superuser)
+    store = proposing.store.id
+    html = browser.get(f"/stores/{store}/proposals/1").content.decode()
+    assert "Withdrawn" in html and "Merge" not in html
+    assert "Withdrawn" in browser.get(f"/stores/{store}/proposals?state=decided").content.decode()
+    entry = proposal(proposing.store).seq
+    assert "withdrew its proposal #1" in browser.get(f"/audit/{store}/{entry}").content.decode()
