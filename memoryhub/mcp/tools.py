@@ -137,7 +137,7 @@ _CHANGE = _object(
         "operation": _text("", enum=["created", "modified", "renamed", "deleted"]),
         "path": STRING,
         "new_path": OR_NULL,
-        "outcome": {"type": ["string", "null"], "description": "`merged` or `refused` by a person."},
+        "outcome": {"type": ["string", "null"], "description": "By a person: `merged`, `merged_in_part` or `refused`."},
         "content": {"type": ["string", "null"], "description": "Only if one proposal was requested."},
     },
     ["operation", "path", "new_path", "outcome"],

@@ -12,7 +12,7 @@ from memoryhub.models import Access, Agent, ProposalState, User
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules
-from tests.api.test_proposals import POLICIES, ana, merge, proposal, refuse, ruled  # noqa: F401
+from tests.api.test_proposals import POLICIES, ana, merge, plan, proposal, refuse, ruled  # noqa: F401
 from tests.fixtures import signed_in
 from tests.mcp.messages import call as mcp_call
 
@@ -88,6 +88,18 @@ def test_the_agent_reads_what_became_of_each_change_and_why(proposing: Hub) -> N
     assert [(one["number"], one["reason"], outline(one)) for one in told] == [
         (2, "Not ours.", [("created", "/memories/policies/more.md", None, "refused")])
     ]
+
+
+def test_a_text_that_was_merged_in_part_says_so(ruled: Hub) -> None:  # noqa: F811
+    far = "one\n" + "-\n" * 20 + "three\n"
+    ruled.call(command="create", path="/memories/policies/far.md", file_text=far)
+    merge(ruled.store)
+    for word in ("one", "three"):
+        edit = {"path": "/memories/policies/far.md", "old_str": word, "new_str": word.upper()}
+        ruled.call(command="str_replace", **edit)
+    (change,) = plan(ruled.store, 2).changes
+    decide.merge(ruled.store.id, 2, {}, plan(ruled.store, 2).digest, ana(), left_out={change.memory: [1]})
+    assert [one["outcome"] for one in Api(ruled).good("GET", "/proposals/2")["changes"]] == ["merged_in_part"] * 2
 
 
 def test_a_withdrawn_proposal_waits_for_nobody_and_the_next_change_opens_another(proposing: Hub) -> None:

@@ -18,6 +18,9 @@ from memoryhub.actions.proposals.plan import by_memory
 from memoryhub.models import AuditEntry, Proposal, ProposalState, ProposedChange
 from memoryhub.models.proposals import ProposalQuerySet
 
+OUTCOMES = ("refused", "merged", "merged_in_part")
+"""What a decision says of a memory, as its entry names the lists. The last list that names a memory counts."""
+
 LIST, VIEW, WITHDRAW = "list_proposals", "view_proposal", "withdraw_proposal"
 
 
@@ -47,18 +50,15 @@ class Own:
     with_texts: bool
 
     def outcomes(self) -> dict[str, str]:
-        """Return {id of a change: "merged" or "refused"}. A change is left out if nothing became of it, or if the
-        decision's entry no longer says it."""
+        """Return {id of a change: one of OUTCOMES}. A change is missing if the memory had it already, or if the entry
+        of the decision does not list it."""
+        groups = by_memory(self.changes)
         told = _input(self.decision)
-        merged, refused = _names(told.get("merged")), _names(told.get("refused"))
-        if self.proposal.state == ProposalState.REFUSED and not merged:
-            refused = {*by_memory(self.changes)}
-        return {
-            change.pk: "merged" if name in merged else "refused"
-            for name, changes in by_memory(self.changes).items()
-            if name in merged or name in refused
-            for change in changes
-        }
+        as_a_whole = self.proposal.state == ProposalState.REFUSED and "refused" not in told
+        of_memory = dict.fromkeys(groups, "refused") if as_a_whole else {}
+        for outcome in OUTCOMES:
+            of_memory |= dict.fromkeys(_names(told.get(outcome)), outcome)
+        return {change.pk: of_memory[name] for name in groups if name in of_memory for change in groups[name]}
 
 
 class Page(NamedTuple):
