@@ -38,7 +38,7 @@ ROOMS = {
         "stores": "memories", "accounts": "memories", "search": "memories", "retention": "memories",
         "transfer": "findings memories",
         "history": "findings memories review",
-        "proposals": "history",
+        "proposals": "history memories",
         "erasure": "memories retention transfer",
         "verification": "erasure history memories retention review stores",
     },
