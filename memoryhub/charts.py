@@ -163,8 +163,7 @@ def labelled(columns: int, most: int = LABELS) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The numbers `first` to `last`, divided into columns. Each column has equally many numbers, or one more than the
-    others."""
+    """The numbers `first` to `last`, divided into columns. The sizes of two columns differ by one number at most."""
 
     first: int
     last: int

@@ -21,7 +21,7 @@ def _networks(trusted: tuple[str, ...]) -> tuple[Network, ...]:
 
 
 def is_trusted(address: str, trusted: Iterable[str]) -> bool:
-    """Return whether an address is that of a trusted proxy: it is listed, or in a listed range."""
+    """Return whether an address is listed as a trusted proxy, or is in a listed range."""
     networks = _networks(tuple(trusted))
     if not networks:
         return False
@@ -35,8 +35,8 @@ def is_trusted(address: str, trusted: Iterable[str]) -> bool:
 
 
 def client_of(meta: Mapping[str, Any], trusted: Iterable[str]) -> str:
-    """Return the client's address: the one that the outermost trusted proxy reports or, without such a proxy, that of
-    the connection."""
+    """Return the client's address, as the outermost trusted proxy reports it. Without such a proxy, it is the
+    connection's address."""
     forwarded = str(meta.get("HTTP_X_FORWARDED_FOR") or "").split(",")
     way = [part.strip() for part in forwarded if part.strip()]
     return nearest_stranger(str(meta.get("REMOTE_ADDR") or ""), way, trusted)

@@ -43,7 +43,7 @@ def before_migrating() -> None:
 
 
 def after_migrating() -> None:
-    """Check that the secrets are those of this database, before anything else is written. Raises NotStarted."""
+    """Check that the secrets belong to this database, before anything else is written. Raises NotStarted."""
     require_own_secrets()
     installation.keep_marks()
     private_files.tighten()
@@ -182,7 +182,7 @@ def require_known_schema(*, for_command: bool = False) -> None:
 
 
 def require_own_secrets(needed: Collection[str] = FILES) -> None:
-    """Raise NotStarted if a needed secret is missing, or is not that of the hub. The message names the secret and its
+    """Raise NotStarted if a needed secret is missing, or belongs to another hub. The message names the secret and its
     file."""
     for name in needed:
         if name in settings.MEMORYHUB_ABSENT_SECRETS:

@@ -54,8 +54,8 @@ class ActivityQuerySet(models.QuerySet["Activity"]):
         return Counter({(day, author, command, outcome): count for day, author, command, outcome, count in rows})
 
     def summed(self, *columns: str) -> list[tuple[object, ...]]:
-        """Return tuples: the values of the columns, then the sum of the counts of the rows with these values. They are
-        in the order of the columns."""
+        """Return tuples, ordered by the columns: the values of the columns, then the sum of the counts of the rows with
+        these values."""
         found = self.values(*columns).annotate(total=Sum("count")).order_by(*columns)
         return list(found.values_list(*columns, "total"))
 

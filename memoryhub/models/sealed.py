@@ -32,8 +32,10 @@ def end() -> None:
 
 
 def changed() -> dict[Changed, None]:
-    """Return the rows that this thread's transaction has changed and no entry has sealed. It is a dict without values;
-    the caller deletes the rows that it seals from it."""
+    """Return the rows that this thread's transaction has changed and that no entry has sealed, as keys of a dict.
+
+    The values are None. The caller deletes the rows that it seals from the dict.
+    """
     found: dict[Changed, None] | None = getattr(_thread, "changed", None)
     return {} if found is None else found
 

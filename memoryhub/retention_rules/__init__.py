@@ -70,8 +70,8 @@ class Policy:
 
     @property
     def specificity(self) -> tuple[bool, int, int, str]:
-        """Return a sort key: a store's policy before the hub's, then the longer literal start, then more literal
-        letters."""
+        """Return a key that sorts the most specific policy first: a store's before the hub's, then by literal start,
+        then by literal length."""
         literal = self.pattern.replace("*", "")
         return self.store is None, -len(self.pattern.split("*", 1)[0]), -len(literal), self.pattern
 
@@ -152,7 +152,7 @@ class Chooser:
         return None
 
     def _look_at(self, directory: str) -> list[tuple[Policy, Matcher, int]]:
-        """Return the policies that may match in a directory, up to the first one that matches everything in it."""
+        """Return (policy, matcher, positions) in a directory, up to the first policy that matches all of it."""
         found: list[tuple[Policy, Matcher, int]] = []
         for policy, matcher in self._ready:
             states = matcher.in_directory(directory)

@@ -44,7 +44,11 @@ Pattern = tuple[str, re.Pattern[str], str]
 
 
 def _by_least_mark(keywords: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    """Group keywords by the shortest mark that their own mark contains. A text without it has none of the group."""
+    """Return (mark, keywords) for groups of keywords. The mark is the shortest one that the keyword's own mark
+    contains.
+
+    A text without the mark has no keyword of the group.
+    """
     marks = {mark for mark, _, _ in keywords}
     groups: dict[str, list[Pattern]] = {}
     for keyword in keywords:
@@ -130,8 +134,11 @@ def _begins_well(text: Text, keyword: Keyword) -> Keyword | None:
 
 
 def _named_key(text: Text, keyword: Keyword, *, joined: bool) -> Keyword | None:
-    """Return the keyword for a key such as `api key`. For a key with another name, return a keyword whose value must
-    look random; None for any other `key`."""
+    """Return the keyword for a key such as `api key`.
+
+    If the key has another name that is `joined` to it, return a keyword whose value must look random. Otherwise return
+    None.
+    """
     start = keyword.start
     if text.low[max(0, start - 11) : start].rstrip(" _-").endswith(_KEY_BEFORE):
         return keyword

@@ -55,7 +55,7 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """Take the first or the next steps of a request at once, in granian's thread. Only granian passes a context
+        """Run the first or the next steps of a request at once, in granian's thread. Only granian passes a context
         here."""
         if isinstance(callback, Steps):
             callback(*args)
@@ -68,7 +68,7 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle | None:
-        """Take the next steps of a request at once, if its future has just had its result or was cancelled."""
+        """Run the next steps of a request at once, if its future has just had its result or was cancelled."""
         if isinstance(callback, Steps):
             callback(*args)
             return None

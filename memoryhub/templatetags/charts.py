@@ -73,7 +73,7 @@ def life_marks(life: Any) -> SafeString:
 
 
 def _life_shapes(mark: Any) -> SafeString:
-    """Return the shapes of one column: ticks of agents rise from the base line, and those of people hang from it."""
+    """Return the shapes of one column: ticks of agents rise from the base line, and ticks of people hang from it."""
     ticks = [(by, _height(count)) for by, count in mark.made.items() if count]
     tops = {"agents": -1.0, "people": 0.0, "hub": -0.5}
     shapes = format_html_join("", TICK, ((by, mark.x, LIFE_BASE + tops[by] * high, high) for by, high in ticks))

@@ -42,7 +42,7 @@ def comparison(
     Unified rows have two numbers, a sign and the text; split rows have a number, a sign and the text for each side.
     Changes have the ids `change-1`, `change-2` …; in a page's second comparison `diff-2-change-1` …. The first `after`
     rows are left out. If the rest of the rows does not fit on the page, the last row says so. It links to the next
-    piece at `rest_url` (an address with a query; by default that of `sides`), or else to the text of the new side.
+    piece at `rest_url` (an address with a query; by default the one in `sides`), or else to the text of the new side.
     `sides` in the context holds the pages of the two texts, which show a line that is cut in this table. With `heads`
     in the context (see `comparisons.Heads`), each unified change is a body of the table with a row above it.
     """

@@ -114,7 +114,7 @@ def follow(versions: Sequence[Version], line: int, text_of: TextOf, work: Work) 
     from 1.
 
     The first version introduced the line; a later version that returns to an older text does not contain it. `text_of`
-    is called in order of time, and no longer once the line is gone.
+    is called in order of time, until the line disappears.
     """
     if versions[0].text is None:
         return {}
@@ -175,8 +175,11 @@ def _with_text_before(versions: Sequence[Version], first: dict[str, int], at: in
 
 
 def _since(versions: Sequence[Version], at: int, low: int) -> int:
-    """Return the number of the version at index `low` or, if `low` is not before `at`, at index `at`. The versions from
-    `low` up to `at` are redacted."""
+    """Return the number of the first version that may have introduced a line.
+
+    The versions from index `low` up to `at` are redacted. Without any (`low` is not before `at`), it is the version at
+    `at`.
+    """
     return versions[low].number if low < at else versions[at].number
 
 

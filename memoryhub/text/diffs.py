@@ -122,7 +122,7 @@ def opened(work: Work, old: str, new: str, *, ignore_whitespace: bool = False, c
 
 
 def cost(old: str, new: str) -> int:
-    """Return the estimated cost of a comparison, without that of examining pairs of lines."""
+    """Return the estimated cost of a comparison. The cost of examining pairs of lines is not included."""
     characters, lines = size_of((old, new))
     return characters // 2 + 4 * lines
 

@@ -207,7 +207,7 @@ class _Block:
 
 
 def _with_single_bytes(numbers: dict[int, int]) -> dict[int, int]:
-    """Add the keys of single bytes, made from those of the pairs. Each byte begins a pair: a slash or the end mark
+    """Return the keys of pairs, with the keys of single bytes added. Each byte begins a pair: a slash or the end mark
     follows the last one."""
     for key, bits in list(numbers.items()):
         if key < _ONE:

@@ -38,7 +38,7 @@ def period(value: str, now: datetime, zone: tzinfo) -> tuple[datetime, datetime 
 
 
 def _days(today: date) -> Mapping[str, tuple[date, date]]:
-    """Return the first and the last day of each named period."""
+    """Return {name of a period: its first and its last day}."""
     day = timedelta(days=1)
     monday, first = today - today.weekday() * day, today.replace(day=1)
     return {

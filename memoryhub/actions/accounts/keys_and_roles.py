@@ -67,7 +67,7 @@ def create_agent(
 ) -> Agent:
     """Create an agent without keys.
 
-    Raises NameTaken if an agent that `seen_by` may see has the name (None: any agent).
+    Raises NameTaken if another agent has the name. With `seen_by`, only agents that this person may see are compared.
     """
     with writing():
         audit.lock_hub()  # so that two of one name cannot be made at once

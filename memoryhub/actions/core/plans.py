@@ -278,7 +278,7 @@ def _free_path(store: str, path: str, occupied: set[str]) -> str:
 def beside(path: str, number: int, more: int) -> str:
     """Return another path in the same directory, with `-restored` and a number (from 2 on) in its name.
 
-    The name is shortened so that it stays within its limit, and so that the path does with `more` bytes after it.
+    The name is shortened if it would be too long, or if the path with `more` further bytes would be too long.
     """
     directory, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".") if "." in name[1:] else (name, "", "")

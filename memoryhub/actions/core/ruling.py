@@ -85,7 +85,7 @@ def ruling(store_rules: str, hub_rules: str | None) -> Ruling:
 
 
 def actions_of(store_rules: str, hub_rules: str | None) -> Mapping[str, Action]:
-    """Return the action for each kind: the store's, else the hub's, else the kind's default."""
+    """Return {kind: action}. The store's rule comes first, then the hub's, then the kind's default."""
     return ruling(store_rules, hub_rules).actions
 
 

@@ -58,9 +58,9 @@ def settle(head: ChainHead, act: Act, store_id: str, changed: Sequence[Changed],
     A finding is resolved if its value has disappeared. A resolved finding is opened again if its value is there again.
     A dismissed finding is opened again if its value occurs more often than before.
 
-    Of the resolved findings of a memory, the newest LOOK are searched for in its text. Older ones are opened again only
-    if the detectors find their values. An agent that wrote many values into a memory could otherwise keep the store
-    locked with each small edit.
+    The newest LOOK resolved findings of a memory are searched for in its text. Older resolved findings are opened again
+    only if the detectors find their values. An agent that wrote many values into a memory could otherwise keep the
+    store locked with each small edit.
     """
     changes = {one.memory: one for one in changed}
     for one in reversed(changed):  # several versions of one memory: join the first's before and the last's after
@@ -117,7 +117,7 @@ def count_of(finding: Finding, value: str | None, text: str) -> int:
 def places_of(finding: Finding, value: str | None, text: str) -> list[tuple[int, int]]:
     """Return (start, end) of each occurrence of a finding's value in a text, in order.
 
-    If `value` is None, the detector searches the text, and matches with the finding's fingerprint count.
+    If `value` is None, the detector searches the text. Its matches are returned if they have the finding's fingerprint.
     """
     if value:
         return [(found.start(), found.end()) for found in re.finditer(re.escape(value), text)]

@@ -177,7 +177,7 @@ def require_not_frozen(tree: Tree, *memories: StoredMemory) -> None:
 
 
 def check_limits(tree: Tree, path: str, *, old_size: int | None, new_size: int, versions: int = 0) -> None:
-    """Raise ToolError for the first limit that a write would exceed; the parameters are those of `limits.check`."""
+    """Raise ToolError for the first limit that a write would exceed. See `limits.check` for the parameters."""
     limits.check(
         tree.limits, path, old_size=old_size, new_size=new_size, memories=tree.memories,
         total_bytes=tree.total_bytes, versions=versions,

@@ -118,7 +118,7 @@ def _newer(store_id: str, after: int) -> models.QuerySet[MemoryVersion]:
 
 
 def _of_newer(column: str) -> Callable[[models.QuerySet[Any], str, int], models.QuerySet[Any]]:
-    """Return a `since` filter: it keeps the rows whose ids newer versions have in a column."""
+    """Return a `since` filter: it keeps the rows whose ids are in this column of versions that newer entries made."""
     return lambda rows, store_id, after: rows.filter(pk__in=_newer(store_id, after).values(column))
 
 

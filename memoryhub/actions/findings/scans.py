@@ -170,7 +170,8 @@ def _next(store_id: str, memory: str, number: int) -> list[_Version]:
 
 
 def _findings(scan: Scan, versions: Sequence[_Version], at: datetime) -> Iterator[Finding]:
-    """Yield findings in the texts and paths of some versions; what the version before already had is left out."""
+    """Yield findings in the texts and paths of some versions. Findings that the previous version already had are left
+    out."""
     texts = MemoryText.objects.contents(scan.store_id, {version.text for version in versions if version.text})
     before = _before(scan, versions)
     kinds = frozenset(scan.kinds)

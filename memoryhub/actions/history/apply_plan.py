@@ -112,8 +112,8 @@ def carry_out(
 ) -> Done:
     """Apply a plan that undoes versions, as `undo` does, in a locked store.
 
-    The versions `emptied`, of which the plan leaves nothing, become reverted too if they awaited review. The entry
-    names `memory`, if it is given, and its new version; else the only memory that gets a version.
+    The lines of the versions `emptied` are all gone after the plan. These versions become reverted too if they awaited
+    review. The entry names `memory`, if it is given, and its new version; else the only memory that gets a version.
     """
     kept = apply(store, as_shown(plan, digest), choices)
     meant = undone.consequences(store.store, versions, kept)

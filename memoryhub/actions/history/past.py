@@ -18,10 +18,10 @@ THERE, UNKNOWN = "there", "unknown"
 
 
 class Name(NamedTuple):
-    """A name in a directory, and `place`, the first path that has it: a memory's path, or one under a subdirectory.
+    """A name in a directory. `place` is the first path with this name: a memory's path, or a path in a subdirectory.
 
-    For a memory, `was` is the id of the version at that path. For a directory it is THERE, or UNKNOWN if too many
-    versions are under it. `was` is None if nothing was there. `step` counts the names that the search has seen.
+    `was` is the id of the memory's version at that path. For a directory it is THERE, or UNKNOWN if too many versions
+    are in it. It is None if nothing was there. `step` counts the names that the search has seen so far.
     """
 
     place: str

@@ -17,8 +17,8 @@ MOST_LATER = 5
 def restore_plan(store_id: str, seq: int, *, path: str | None = None, memory: str | None = None) -> Plan:
     """Return the plan that restores a memory, a directory or the store to its state after entry `seq`.
 
-    `path` names the directory. Its plan covers the memories that were in it then or are in it now; those that were
-    elsewhere then go back there. Raises plans.TooMuch.
+    `path` names the directory. The plan covers the memories that were in it then, and the memories that are in it now.
+    A memory that was in another directory then goes back to that directory. Raises plans.TooMuch.
     """
     with snapshot():
         concerned = _concerned(store_id, seq, path, memory)

@@ -77,10 +77,11 @@ def take_out(
     told: Mapping[str, object] | None = None,
     flagged: Collection[str] = (),
 ) -> Done:
-    """Take the lines of a finding out of their memory, by the plan with this digest. So the finding is resolved.
+    """Take the lines of a finding out of their memory, by the plan with this digest. This resolves the finding.
 
-    Versions that awaited review become reverted if nothing is left of them. The same entry undoes `versions` and flags
-    the memories of the versions `flagged`, as `apply_plan.undo` does. Raises PlanChanged and ToolError.
+    A version that awaited review becomes reverted if all its lines are gone afterwards. The same entry undoes
+    `versions`, and flags the memories of the versions `flagged`. `told` is added to the entry's input. Raises
+    PlanChanged and ToolError.
     """
     with tree.locked(store_id, act) as store:
         taken = plan_of(store_id, finding_id, versions)

@@ -164,9 +164,9 @@ def _has_gaps(base: MemoryVersion | None, steps: Sequence[MemoryVersion], first:
 
 
 def _told(history: _History, steps: Sequence[MemoryVersion], passed: frozenset[str]) -> _History:
-    """Replay all steps and return the history. If there are very many, a run of versions by others is one step.
+    """Replay all steps and return the history.
 
-    Such a run also counts as a conflict.
+    If there are more than MOST_STEPS, consecutive versions by others are replayed as one step and count as a conflict.
     """
     in_stretches = len(steps) > MOST_STEPS
     for step, following in zip_longest(steps, steps[1:]):

@@ -12,7 +12,7 @@ COMMANDS = ("undo", "revert", "take_out")
 
 
 def taken_out(store_id: str, seqs: Iterable[int]) -> dict[int, frozenset[str]]:
-    """Return {seq: ids of the versions that it undid} for those of these entries that are undos.
+    """Return {seq: ids of the versions that it undid} of the entries among these that are undos.
 
     Entries that were removed are left out. An entry whose input was redacted has no ids.
     """
@@ -91,7 +91,7 @@ class Consequences:
 
 
 def consequences(store_id: str, versions: Collection[str], kept: Collection[str]) -> Consequences:
-    """Return what it means to undo these versions, except those of `kept` memories.
+    """Return the consequences of undoing these versions. Versions of `kept` memories are not undone.
 
     Undoing an undo restores its versions.
     """

@@ -37,7 +37,8 @@ def note(caller: Caller, store_id: str, status: int, *, door: Door, at: datetime
 
 
 def write_counted(at: datetime, most: int = 100) -> int:
-    """Write an entry for each count whose minute is over, and delete the count; return of how many keys."""
+    """Write an entry for each count whose minute is over, and delete the count. Return how many entries were
+    written."""
     with writing():
         head = audit.lock_hub()
         over = list(RefusalWindow.objects.filter(Q(since__lte=at - MINUTE) | Q(since__gt=at + MINUTE))[:most])

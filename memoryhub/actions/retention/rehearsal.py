@@ -180,7 +180,7 @@ def _trash(store_id: str, until: datetime) -> Iterator[list[Row]]:
 
 
 def _sizes(store_id: str, memories: Sequence[str]) -> dict[str, int]:
-    """Return {memory: bytes of all its texts that still exist, those of old versions too}."""
+    """Return {memory: bytes of all its texts that still exist, including the texts of old versions}."""
     found: dict[str, int] = {}
     for part in _parts(memories):
         texts = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=part, text_id__isnull=False)

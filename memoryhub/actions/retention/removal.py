@@ -120,7 +120,11 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
 
 
 def _removable(row: AuditChain, most: int, at: datetime) -> int:
-    """Return the seq of the last entry, up to `most`, that nothing needs any more, whatever the policies say."""
+    """Return the last seq, at most `most`, up to which no entry is needed. Policies are not considered.
+
+    An entry is needed if it is not counted in the figures yet, if its call may be repeated, or if its version awaits
+    review.
+    """
     repeatable = at - timedelta(days=settings.MEMORYHUB_IDEMPOTENCY_DAYS + 1)
     counted = Figures.objects.filter(store_id=row.pk).values_list("seq", flat=True).first()
     last = most if counted is None else min(most, counted)

@@ -41,7 +41,7 @@ class Decided(Exception):
 
 
 class Changed(Exception):
-    """Another number of earlier versions would be approved too than the person saw: now `count`."""
+    """The number of earlier versions that would be approved too is no longer what the person saw: it is now `count`."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} earlier versions would be approved too")
@@ -94,10 +94,10 @@ def mark(store: Tree, versions: Sequence[tuple[str, str]], decision: Decision, n
 
 
 def approve(store_id: str, version_id: str, act: Act, *, earlier: int) -> Done:
-    """Approve a version and the `earlier` unreviewed versions of its memory, a number that the person saw.
+    """Approve a version together with the unreviewed versions before it of the same memory.
 
-    Raises Decided and Changed, before any write. A difference that comes only from the same person's newer decisions is
-    no change.
+    `earlier` is the number of these that the person saw. Raises Decided and Changed, before any write. A difference
+    that comes only from the same person's newer decisions is no change.
     """
     with tree.locked(store_id, act) as store:
         version = _open(store, version_id)

@@ -33,7 +33,7 @@ class Since:
 
 
 def since_approved(store_id: str, memories: Collection[str], user_id: str) -> dict[str, Since]:
-    """Return what changed in some memories of a store since a person approved them, with at most five queries."""
+    """Return {memory: what changed in it since a person approved it}, with at most five queries."""
     own = _own(store_id, memories, user_id)
     rows = list(_with_settled(store_id, memories))
     numbers = {memory: own.get(memory, settled) or 0 for memory, _, settled in rows}
@@ -63,8 +63,8 @@ def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, in
 
 
 def _with_settled(store_id: str, memories: Collection[str]) -> Iterable[tuple[str, int, int | None]]:
-    """Return the id of each memory, its newest number, and that of the last settled version before the first that
-    waits."""
+    """Return for each memory its id, its newest number, and the number of the last settled version before the first
+    waiting one."""
     of_memory = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"))
     near = of_memory.filter(number__gt=OuterRef("version_count") - LOOK_BACK)
     first = near.unreviewed().order_by("number").values("number")[:1]
@@ -84,7 +84,7 @@ def _any_of(store_id: str, conditions: Iterable[Q]) -> QuerySet[MemoryVersion]:
 
 
 def _writers(store_id: str, after: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Return the names of those who wrote the versions of memories after a number, the last one first."""
+    """Return {memory: names of those who wrote its versions after a number, the last one first}."""
     later = _any_of(store_id, (Q(memory_id=memory, number__gt=number) for memory, number in after.items()))
     made = list(later.order_by("-number").values_list("memory_id", "seq"))
     entries = AuditEntry.objects.of_chain(store_id).of_seqs({seq for _, seq in made})

@@ -70,7 +70,7 @@ def delete_store(store_id: str, *, act: Act) -> int:
 
 
 def _place(store_id: str, memory: str | None, path: str | None) -> str:
-    """Return the path that a hold covers: its own, or that of its memory."""
+    """Return the path that a hold covers. For a hold on a memory, it is the memory's path."""
     if memory is None:
         return path or ""
     return str(Memory.objects.filter(store_id=store_id, pk=memory).values_list("path", flat=True).first() or "")

@@ -236,7 +236,7 @@ def _keep_aside(path: Path, full: Path) -> None:
 def _newest(full: Path) -> list[Checkpoint]:
     """Return the newest checkpoint of each chain, in the order of the chains' ids.
 
-    Before it, the one with the highest seq is kept too, if that differs in seq or hash.
+    If another checkpoint of a chain has a higher seq, it is returned too, before the newest one.
     """
     most: dict[str, Checkpoint] = {}
     last: dict[str, Checkpoint] = {}

@@ -239,7 +239,8 @@ class _Verification:
             yield "the governing rows that it changed are not those that it names"
 
     def _sealed_elsewhere(self, entry: AuditEntry) -> bool:
-        """Return whether a deleted store's entry fits its seals. If all are of the store's own rows, return True."""
+        """Return whether a deleted store's entry matches its seals. If all seals are of the store's own rows, return
+        True."""
         found = self.sealed[entry.seq]
         at_home = all(seal.home == self.chain for seal in found)
         return at_home or chain.digest(map(seals.member, found)) == entry.digest
@@ -306,10 +307,8 @@ class _Verification:
         return first is not None and "message" not in first.salts
 
     def _answer(self, entry: AuditEntry) -> str | None:
-        """Return the answer that was given: stored, that of the repeated call, or rendered again.
-
-        None if there was none.
-        """
+        """Return the answer that was given, or None if there was none. It is stored, rendered again, or the answer of
+        the repeated call."""
         if entry.message is not None:
             try:
                 answer = json.loads(entry.message)

@@ -122,7 +122,8 @@ def _gone(request: Request, head: AuditChain, seq: int) -> HttpResponse:
 
 
 def visible_chain(user: User, chain: str) -> AuditChain | None:
-    """Return the chain if the person may see it; only superusers see the hub's and those of deleted stores."""
+    """Return the chain if the person may see it. Only superusers see the hub's chain and the chains of deleted
+    stores."""
     head = AuditChain.objects.filter(pk=chain).first()
     if head is None or user.is_superuser:
         return head

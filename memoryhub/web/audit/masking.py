@@ -89,7 +89,7 @@ def _covers(entries: Iterable[AuditEntry]) -> dict[str, Cover]:
 
 
 def _looked_for(chains: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return the kinds of values that the rules of each store detect; for a deleted store, those of the hub's rules."""
+    """Return {store: kinds of values that its rules detect}. For a deleted store, the hub's rules apply."""
     if not chains:
         return {}
     hubs = json.dumps(HubSettings.current().rules)

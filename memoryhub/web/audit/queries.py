@@ -126,7 +126,7 @@ def all_entries(search: Search, bounds: Mapping[str, int]) -> Iterator[list[Audi
 
 
 def heads(chains: Sequence[str]) -> dict[str, int]:
-    """Return the last seq of each chain."""
+    """Return {chain: its last seq}."""
     return dict(AuditChain.objects.filter(pk__in=chains).values_list("id", "last_seq"))
 
 
@@ -158,7 +158,7 @@ _NOTHING = _Bound(0, datetime.min.replace(tzinfo=UTC))
 
 
 def _bounds(chains: Sequence[str], place: Place | None) -> dict[str, _Bound]:
-    """Return for each chain the last entry older than a place; without a place, the last entry."""
+    """Return {chain: its last entry that is older than a place}. Without a place, it is the last entry."""
     entries = AuditEntry.objects.filter(chain=OuterRef("pk")).order_by("-at", "-seq")
     if place is not None:
         anchor = AuditEntry.objects.of_chain(place.chain).filter(seq=place.seq).values_list("at", flat=True).first()
@@ -205,10 +205,8 @@ class _Streams:
         return max(self.ends.values(), key=_key) if self.newest else min(self.ends.values(), key=_key)
 
     def is_beyond(self, latest: tuple[datetime, str], found: Sequence[AuditEntry]) -> bool:
-        """Return whether a chain has no entry for the page.
-
-        `latest` is the latest time of an entry in the chain, and the chain's id.
-        """
+        """Return whether a chain has no entry for the page. `latest` is (latest time of an entry in the chain, the
+        chain's id)."""
         reached = self.reached()
         is_full = len(found) == self.limit and latest < _key(found[-1])
         return is_full or (reached is not None and latest < _key(reached))
@@ -225,7 +223,7 @@ class _Streams:
         return list(islice(merged, self.limit))
 
     def gaps(self, shown: Iterable[AuditEntry]) -> dict[str, range]:
-        """Return for each chain the range of seqs that are correct bounds after exactly these entries were shown."""
+        """Return {chain: range of the seqs that are correct bounds after exactly these entries were shown}."""
         counts = Counter(entry.chain for entry in shown)
         return {chain: self._gap(chain, bound.seq, counts[chain]) for chain, bound in self.bounds.items()}
 

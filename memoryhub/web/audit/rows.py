@@ -38,7 +38,7 @@ class Row:
 
 
 def visible_chains(user: User) -> list[str]:
-    """Return the chains that a person may see; only superusers see the hub's and those of deleted stores."""
+    """Return the chains that a person may see. Only superusers see the hub's chain and the chains of deleted stores."""
     if user.is_superuser:
         return list(AuditChain.objects.order_by("pk").values_list("pk", flat=True))
     return list(MemoryStore.objects.visible_to(user).order_by("pk").values_list("pk", flat=True))
@@ -68,7 +68,7 @@ def rows_of(entries: Sequence[AuditEntry], wanted: Filter) -> list[Row]:
 
 
 def chain_names(chains: Iterable[str]) -> dict[str, str]:
-    """Return the names of the chains: the store's name, or its id if the store was deleted."""
+    """Return {chain: name}: the store's name, or its id if the store was deleted."""
     names = {chain: chain for chain in chains} | {HUB: _("Hub")}
     return names | dict(MemoryStore.objects.filter(pk__in=names).values_list("id", "name"))
 

@@ -193,7 +193,10 @@ class KeyValues:
 
     @classmethod
     def _key_of(cls, word: Word) -> str | None:
-        """Return the key of a word without a known key, or None for a plain word. Raise Malformed if it has none."""
+        """Return the key for a word that was typed without a known key, or None for a plain word.
+
+        Raises Malformed if the word has an unknown key, or if the page takes no plain words.
+        """
         if word.key is not None:
             raise Malformed(unknown_key(word.key, cls.KEYS))
         if key := cls.guessed(word.text):

@@ -43,7 +43,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One part, or the parts of a list or a table with what is around them."""
+    """A part alone, or the parts of a list or table with the HTML before and after them."""
 
     before: str
     parts: Sequence[Part]
@@ -60,7 +60,7 @@ class Section:
 
     @property
     def html(self) -> SafeString:
-        """Return the text of the section, which is the hub's own and no one else's."""
+        """Return the section as HTML. It is not escaped, because it comes only from the hub's own documents."""
         inside = (block.before + "".join(part.html for part in block.parts) + block.after for block in self.blocks)
         return mark_safe("".join(inside))
 

@@ -31,7 +31,7 @@ class MarkFilter:
         return replace(self, has=self.has - {mark})
 
     def matching(self, store_id: str, memories: Iterable[str], at: datetime) -> set[str]:
-        """Return those of a store's memories that have the marks, with a bounded number of queries."""
+        """Return the memories among these, of one store, that match the filter. The number of queries is bounded."""
         columns = ("store_id", "head_id", "path", "flagged")
         rows = list(Memory.objects.filter(store_id=store_id, pk__in=set(memories)).only(*columns))
         holds = holds_of(store_id, at)
@@ -41,7 +41,7 @@ class MarkFilter:
         return {row.pk for row in rows if self._allows(names[row.pk])}
 
     def _assigned(self, store_id: str, rows: Iterable[Memory]) -> dict[str, str]:
-        """Return to whom the memories are assigned; nothing is looked up if no condition needs it."""
+        """Return {memory: id of the person who is to review it}, or an empty dict if no condition needs it."""
         if not {MINE, UNASSIGNED} & (self.has | self.has_not):
             return {}
         found = standing(store_id).filter(memory_id__in=[row.pk for row in rows])

@@ -132,7 +132,7 @@ def kept_by(holds: Holds, memory_id: str, path: str) -> str:
 
 
 def found_in(stores: Iterable[str], memories: Sequence[str]) -> dict[str, str]:
-    """Return `open` or `dismissed` for each memory that has such findings."""
+    """Return {memory: `open` or `dismissed`} for the memories that have such findings."""
     rows = Finding.objects.filter(store_id__in=stores, memory_id__in=memories).exclude(state=FindingState.RESOLVED)
     states = rows.order_by("state").values_list("memory_id", "state").distinct()
     return dict(sorted(states, key=lambda row: row[1] == FindingState.OPEN))

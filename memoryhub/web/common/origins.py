@@ -30,18 +30,18 @@ class Origin:
 
 
 def of_versions(versions: Iterable[MemoryVersion | None]) -> dict[str, Origin]:
-    """Return the origins of imported versions by version id; versions made in this hub are left out."""
+    """Return {version id: Origin} of the imported versions among these."""
     return of_origins((version.pk, version.origin) for version in versions if version is not None)
 
 
 def of_ids(store_id: str, ids: Collection[str]) -> dict[str, Origin]:
-    """Return the origins of imported versions of a store, looked up by version id."""
+    """Return {version id: Origin} of the imported versions of a store among these ids."""
     brought = MemoryVersion.objects.among(store_id, ids).filter(origin__isnull=False)
     return of_origins(brought.values_list("pk", "origin"))
 
 
 def of_origins(origins: Iterable[tuple[str, Any]]) -> dict[str, Origin]:
-    """Return the origins for pairs of a version id and its stored `origin`."""
+    """Return {version id: Origin} for pairs of a version id and its stored `origin`."""
     told = [(pk, origin) for pk, origin in origins if isinstance(origin, dict)]
     if not told:
         return {}

@@ -33,7 +33,7 @@ def attachment(body: Iterable[bytes], name: str, content_type: str) -> HttpRespo
 
 
 def session_names(ids: Iterable[str | None]) -> dict[str, str]:
-    """Return the names of sessions by id, for a column beside that of the ids."""
+    """Return {session id: name}, for a column beside the ids."""
     return dict(Session.objects.filter(pk__in={id for id in ids if id}).values_list("id", "name"))
 
 

@@ -32,6 +32,6 @@ class Links:
 
 
 def days(start: date, end: date | None = None) -> dict[str, str]:
-    """Return the filters for entries from the start of a day (UTC) to the start of another."""
+    """Return the filters for entries from the day `start` (UTC) up to, not including, the day `end`."""
     found = {"from": f"{start:%Y-%m-%d}T00:00Z"}
     return found | ({"to": f"{end:%Y-%m-%d}T00:00Z"} if end else {})

@@ -1,4 +1,4 @@
-"""The lists of a store's dashboard: memories that ask for something, and versions that await review by their age."""
+"""The lists of a store's dashboard: memories that need attention, and versions that await review by their age."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -42,9 +42,9 @@ def memory_lists(store: MemoryStore, lists: Mapping[str, Any]) -> list[Picture]:
 
 
 def lists_of(store: MemoryStore, now: datetime) -> Mapping[str, Any]:
-    """Return the lists of a store's memories, see `figures.lists_of`.
+    """Return the lists of a store's memories, in the form of `figures.lists_of`.
 
-    They are computed now for a small store. For a large store they are those that the background work stored last.
+    For a small store they are computed now. For a large store the background work computed them earlier.
     """
     if store.memory_count <= figures.SMALL:
         return figures.lists_of(store.pk, now)

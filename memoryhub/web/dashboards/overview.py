@@ -116,7 +116,7 @@ def export_store_overview(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _standing(store: MemoryStore, now: datetime) -> list[Picture]:
-    """Return the pictures of a store's memories as they are now."""
+    """Return the charts about a store's current memories."""
     lists = dashboards_lists.lists_of(store, now)
     backlog = dashboards_lists.backlog(store, now)
     return [tree_map.picture(store, lists, now), backlog, *dashboards_lists.memory_lists(store, lists)]

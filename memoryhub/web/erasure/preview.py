@@ -1,4 +1,4 @@
-"""The preview of an erasure: by kind, each place that would change with an excerpt."""
+"""The preview of an erasure: each place that would change, grouped by kind, with an excerpt of its text."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence

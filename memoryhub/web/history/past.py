@@ -99,10 +99,11 @@ def _next(store_id: str, memory_id: str, number: int, high: int) -> MemoryVersio
 
 
 def were_there(store_id: str, memories: Collection[str], seq: int) -> set[str]:
-    """Return the memories that existed right after the entry `seq`.
+    """Return the memories that existed right after the entry `seq`. Pass only memories that have no version for that
+    moment.
 
-    Pass only memories that have no version for that moment. A memory created by then must have had one, since even a
-    deletion is a version; so that version has been removed.
+    A memory that was created by then had a version at that moment, because even a deletion is a version. So that
+    version has been removed since.
     """
     at = AuditEntry.objects.of_chain(store_id).filter(seq=seq).values_list("at", flat=True).first()
     if at is None or not memories:

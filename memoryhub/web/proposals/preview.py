@@ -79,8 +79,7 @@ class Screen:
         return cls(ruling(json.dumps(store.rules), json.dumps(HubSettings.current().rules)))
 
     def covers(self, store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
-        """Return what to mask in the texts of some changes, and put what the rules find in their new lines into
-        `found`."""
+        """Return {memory: what to mask in its texts}, and put what the rules find in the new lines into `found`."""
         new = {change.memory: _text(offered(change), texts) for change in changes}
         spans = {change.memory: self._spans(_text(change.now, texts), new[change.memory]) for change in changes}
         known = masking.covers(

@@ -152,7 +152,7 @@ def undo(request: Request) -> HttpResponse:
 
 
 def _stores(user: User, named: Sequence[str]) -> dict[str, MemoryStore]:
-    """Return the named stores in which the person may decide."""
+    """Return {store id: store} of the named stores in which the person may decide."""
     roles = roles_in(user, named)
     mine = [s for s in named if user.is_superuser or roles.get(s, Role.VIEWER).includes(WHO)]
     return MemoryStore.objects.in_bulk(mine)

@@ -143,7 +143,7 @@ def items_of(rows: Sequence[Row], user: User, at: datetime, *, compares: bool = 
 
 
 def roles_in(user: User, stores: Collection[str]) -> dict[str, Role]:
-    """Return a person's role in some stores; empty for a superuser, who needs none."""
+    """Return {store: a person's role in it}; empty for a superuser, who needs no role."""
     if user.is_superuser:
         return {}
     rows = Member.objects.filter(user=user, store_id__in=stores).values_list("store_id", "role")
@@ -226,7 +226,7 @@ def _entries(store: str, seqs: Collection[int]) -> dict[int, AuditEntry]:
 
 
 def _before(store: str, versions: Iterable[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """Return the previous version of each version, with its text."""
+    """Return {version: the previous version of its memory, with its text}."""
     found: dict[str, MemoryVersion] = {}
     for version in versions:
         if version.number > 1:
@@ -243,7 +243,7 @@ def _claims(store: str, memories: Collection[str], user: User, at: datetime) -> 
 
 
 def _flags(store: str, memories: Sequence[str]) -> dict[str, Review]:
-    """Return the review that set the current flag of each memory."""
+    """Return {memory: the review that set its current flag}."""
     found: dict[str, Review] = {}
     for memory in memories:
         flagged = Review.objects.of_memory(store, memory).filter(decision=Decision.FLAGGED)

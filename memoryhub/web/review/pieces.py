@@ -88,7 +88,7 @@ class Work:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """Return what the form passes on."""
+        """Return {name: value} of the form fields that go on to the next request."""
         return {
             "all": self.verb.name, "confirmed": "1", "q": self.words, "group": signed_group(self.group),
             "until": self.until, "total": self.total, "from": self.place, "done": self.done,

@@ -30,7 +30,7 @@ def _stores(stores: Sequence[str]) -> list[str]:
 
 
 def _of_store(wanted: Wanted, store: str) -> Iterator[tuple[int, Row]]:
-    """Yield the newest versions of memories with open findings that await review, each with its severity."""
+    """Yield (severity, newest version) of the memories with open findings whose newest version awaits review."""
     findings = Finding.objects.of_store(store).open().newest().values_list("memory_id", "kind")[:MOST_FINDINGS]
     severity: dict[str, int] = {}
     for memory, kind in findings:

@@ -31,7 +31,7 @@ def people(user: User, words: Sequence[str], limit: int) -> list[Named]:
 
 
 def sessions(user: User, words: Sequence[str], limit: int) -> list[Named]:
-    """Return the newest sessions in visible stores; each name is followed by that of the agent."""
+    """Return the newest sessions in visible stores. The agent's name follows each session's name."""
     newest = Session.objects.filter(pk__in=Session.objects.newest().values("pk")[:MOST_SESSIONS]).newest()
     visible = newest.filter(agent__in=Agent.objects.visible_to(user))
     rows = visible.values_list("id", "name", "agent__name")

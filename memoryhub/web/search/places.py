@@ -39,7 +39,7 @@ SETTINGS_OF_A_STORE: dict[str, str | Promise] = {
 
 
 def pages(user: User, store_id: str) -> Iterator[tuple[str, str]]:
-    """Yield (address, name) of the pages, those of the memory store first."""
+    """Yield (address, name) of the pages. The pages of the memory store come first."""
     store = MemoryStore.objects.visible_to(user).filter(pk=store_id).first() if store_id else None
     if store is not None:
         for route, name in OF_A_STORE.items():
@@ -51,7 +51,8 @@ def pages(user: User, store_id: str) -> Iterator[tuple[str, str]]:
 
 
 def settings(user: User, store_id: str) -> Iterator[tuple[str, str]]:
-    """Yield (address, name) of the pages of settings, those of the memory store first if the person is its admin."""
+    """Yield (address, name) of the pages of settings. If the person is an admin of the memory store, its pages come
+    first."""
     store = MemoryStore.objects.filter(pk=store_id).first() if store_id else None
     if store is not None and user.role_in(store) == Role.ADMIN:
         for route, name in SETTINGS_OF_A_STORE.items():

@@ -179,7 +179,7 @@ def _count(part: Part, row: Row, hit: Hit | None) -> None:
 
 
 def _rows(wanted: Wanted, stores: Sequence[str], place: Place) -> Iterator[tuple[Row, Hit | None]]:
-    """Yield every row after a place with its match, or None."""
+    """Yield (row, its match or None) for every row after a place."""
     size = FIRST_ROWS if not place.looked else MOST_ROWS
     for store in sorted(stores):
         if store < place.store:
@@ -208,7 +208,7 @@ def _index(kinds: Sequence[str], kind: str) -> int:
 
 
 def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tuple[Row, Hit | None]]:
-    """Yield rows with their matches, loading texts in batches."""
+    """Yield (row, its match or None) for the rows. Texts are loaded in batches."""
     allowed = [row for row in rows if wanted.allows(row)]
     if not wanted.marks.is_empty and allowed:
         marked = wanted.marks.matching(store, {row.memory for row in allowed}, timezone.now())

@@ -109,7 +109,7 @@ def _writing(rows: Iterable[Row], number: int) -> str | None:
 
 
 def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
-    """Return the requested line number, or a sentence on why it does not exist."""
+    """Return the requested line number or None, and a sentence if the requested line does not exist (else "")."""
     if not written:
         return None, ""
     number = int(written) if written.isascii() and written.isdigit() and len(written) <= 9 else 0

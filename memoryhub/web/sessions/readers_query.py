@@ -53,8 +53,8 @@ class Entry(NamedTuple):
 class Seen:
     """An answer that showed the lines `first` to `last` of a version (None: all lines).
 
-    If `line` is set, the answer showed that line, the first of those looked for. `own` means that the call of this
-    answer made the version.
+    `line` is the first one of the requested lines that the answer showed (None: no line was requested). `own` means
+    that the call of this answer made the version.
     """
 
     entry: Entry

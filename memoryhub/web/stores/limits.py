@@ -1,4 +1,4 @@
-"""The pages of limits: those of one memory store, with its usage, and those of the hub."""
+"""The pages of limits: the limits of one memory store, with its usage, and the limits of the hub."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied

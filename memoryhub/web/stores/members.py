@@ -45,9 +45,10 @@ def members(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _known(me: User, email: str) -> User | None:
-    """Return the person with an address if `me` can see them anyway, as a member of a store that `me` administers.
+    """Return the person with an address if `me` can see them anyway: as a member of a store that `me` administers.
 
-    Everyone else is invited, with or without an account, so that nothing is revealed about an address.
+    A superuser can see everyone. Anyone else is invited, with or without an account, so that nothing is revealed about
+    an address.
     """
     found = User.objects.filter(email=fold_email(email))
     if not me.is_superuser:

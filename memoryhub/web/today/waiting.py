@@ -155,6 +155,6 @@ def _entries(store_id: str, seqs: Iterable[int]) -> QuerySet[AuditEntry]:
 
 
 def _found(store_id: str, memories: Iterable[str]) -> dict[str, int]:
-    """Return the number of open findings of each memory that has some."""
+    """Return {memory: number of its open findings} of the memories that have some."""
     found = Finding.objects.of_store(store_id).open().filter(memory_id__in=list(memories)).order_by()
     return dict(found.values_list("memory_id").annotate(count=Count("pk")))

@@ -50,7 +50,7 @@ class Given:
         return chosen if chosen in change.choices else change.choices[0]
 
     def for_plan(self, plan: Plan) -> dict[str, Choice]:
-        """Return the choices of memories that need one or that differ from the proposal."""
+        """Return {memory: choice} of the memories that need a choice, or whose choice differs from the proposal."""
         chosen = ((change, self.choice(change)) for change in plan.changes)
         return {c.memory: choice for c, choice in chosen if c.problem or choice != c.choices[0]}
 

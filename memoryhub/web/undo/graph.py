@@ -34,7 +34,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The drawing; `hidden` counts the readers that are only in the list."""
+    """The drawing of a spread. `hidden` counts the readers that are only in the list below it."""
 
     height: float
     nodes: Sequence[Node]

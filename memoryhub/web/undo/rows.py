@@ -112,7 +112,7 @@ Covers = Callable[[str, Sequence[Change], Mapping[str, str]], Mapping[str, maski
 
 
 def covers_of(store_id: str, changes: Sequence[Change], texts: Mapping[str, str]) -> Mapping[str, masking.Cover]:
-    """Return what to mask, where all texts are of stored versions."""
+    """Return {memory: what to mask}, for a plan in which all texts belong to stored versions."""
     return masking.covers(store_id, [change.memory for change in changes])
 
 
@@ -151,7 +151,8 @@ def preview(
 
 
 def _counts(changes: Iterable[Change], given: Given) -> dict[str, int]:
-    """Return how many memories come back, change, move and go with the current choices.
+    """Return {effect: number of memories} with the current choices: how many come back, change, move or go to the
+    trash.
 
     A memory may count both as moved and as changed.
     """

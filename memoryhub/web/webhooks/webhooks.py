@@ -1,4 +1,5 @@
-"""The pages of webhooks: those of a memory store or of the hub, one with its deliveries, and one delivery."""
+"""The pages of webhooks: the webhooks of a memory store or of the hub, one webhook with its deliveries, and one
+delivery."""
 
 from typing import Any
 
