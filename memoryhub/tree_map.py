@@ -68,9 +68,10 @@ class Area:
 
 
 def tree(root: Directory, directories: Iterable[Directory], memories: Iterable[Memory]) -> Node:
-    """Return the root with those directories and memories that are large enough, and a rest where others are missing.
+    """Return the root with the directories and memories that are large enough. A rest replaces everything else in a
+    directory.
 
-    A memory or a directory whose own directory is not among them is put into the nearest one above.
+    A memory or a directory whose own directory is too small is put into the nearest one above.
     """
     least = root.size * LEAST
     nodes = {"": Node("", root.size, root.count)}

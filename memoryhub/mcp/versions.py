@@ -68,8 +68,8 @@ def status_of(refused: Refused, version: str) -> int:
 
 
 def agreed_on(requested: object) -> str:
-    """Return the version with which to answer `initialize`: the requested one if it has this method, else the latest
-    that has it."""
+    """Return the version for the answer to `initialize`: the requested version if it has this method, else the latest
+    with it."""
     return requested if isinstance(requested, str) and requested in AGREED else LATEST_AGREED
 
 

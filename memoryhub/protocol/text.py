@@ -33,7 +33,7 @@ def shown_lines(text: str) -> int:
 
 
 def integer(value: object) -> int | None:
-    """Return the whole number that an int, float or string stands for. None for anything else, booleans included."""
+    """Return the whole number that an int, float or string represents. None for anything else, booleans included."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

@@ -171,8 +171,7 @@ def _united(spans: list[Span]) -> list[Span]:
 
 
 def _outside(values: list[Span], poison: list[Span], text: str) -> Iterator[Span]:
-    """Yield those parts of signs of poisoning that lie outside secrets and personal data. So neither hides the
-    other."""
+    """Yield the parts of signs of poisoning that are outside secrets and personal data. So neither hides the other."""
     at = 0
     for span in poison:
         start = span.start

@@ -95,7 +95,7 @@ def _mail_start(text: Text, start: int, at: int) -> int | None:
 
 
 def cards(text: Text) -> Iterator[Place]:
-    """Yield the places of payment card numbers. Their first digits and length are those of an issuer, and their check
+    """Yield the places of payment card numbers. Their first digits and length are valid for an issuer, and their check
     digit is right (Luhn)."""
     for first, last, count in text.numbers:
         position = first if count >= SHORTEST_CARD else last

@@ -255,7 +255,8 @@ def _superseded(known: Sequence[Seal], chain_id: str, last: int) -> list[Seal]:
 
 
 def start_problems(row: AuditChain) -> Iterator[str]:
-    """Yield a sentence if the seals that outlived their entries are not those in the signed start of the chain."""
+    """Yield a sentence if the seals that outlived their entries differ from the seals in the signed start of the
+    chain."""
     kept = [member(seal) for seal in Seal.objects.of_chain(row.pk).filter(seq__lte=row.start_seq)]
     expected = chain.set_digest(settings.MEMORYHUB_AUDIT_KEY, kept) if kept else None
     if (row.start_seals or _NONE) != (expected or _NONE):

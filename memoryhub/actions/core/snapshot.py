@@ -11,10 +11,10 @@ from memoryhub.actions.core import sql
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Inside it, every read sees the database as it was at the first read.
+    """Let every read inside this context see the database as it was at the first read. Writers do not wait.
 
-    Writers do not wait; the caller cannot write. In an open transaction it does nothing. If a read may fail, put it
-    into its own `transaction.atomic()`: otherwise PostgreSQL answers no more queries after an error.
+    The caller cannot write. In an open transaction it does nothing. If a read may fail, put it into its own
+    `transaction.atomic()`: otherwise PostgreSQL answers no more queries after an error.
     """
     if connection.in_atomic_block:
         yield

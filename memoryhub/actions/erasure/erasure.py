@@ -285,10 +285,10 @@ def _without_gone(found: Found, newer: Found) -> Found:
 
 
 def _covered(terms: Terms, found: Found) -> dict[str, Any]:
-    """Return what a receipt says about spellings: each one as a keyed mark, with the number of its places.
+    """Return what a receipt says about spellings: each spelling as a keyed mark, with the number of its places.
 
-    `erased` are the erased ones; `left` are those that the person chose to leave. `elsewhere` counts, by kind, the
-    texts that people have to change themselves.
+    `erased` are the erased spellings; `left` are the spellings that the person chose to leave. `elsewhere` counts, by
+    kind, the texts that people have to change themselves.
     """
     if not found.spellings and not found.elsewhere:
         return {}

@@ -1,6 +1,6 @@
-"""Erases texts from several stores, one after the other.
+"""Erases texts from several stores, one after the other. Each erasure is an act of its own in the audit of its store.
 
-Each erasure is an act of its own in the audit of its store. So a failure in one store leaves what was erased in others.
+So if the erasure in one store fails, the texts stay erased in the other stores.
 """
 
 import enum

@@ -57,7 +57,7 @@ class Item:
 
     @property
     def sign(self) -> tuple[str, str, object]:
-        """Return values of which at least one changes with every write to the item."""
+        """Return a tuple that differs after every write to the item."""
         return self.id, self.path, self.memory.head if self.memory else [self.count, self.size, str(self.changed_at)]
 
 

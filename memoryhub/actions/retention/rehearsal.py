@@ -152,7 +152,7 @@ def _expiring(rules: Rules) -> Iterator[Item]:
 
 
 def _ending(rules: Rules) -> Iterator[Item]:
-    """Yield the memories whose time in the trash is over. The one that was deleted first comes first."""
+    """Yield the memories whose time in the trash is over. The memory that was deleted first comes first."""
     for page in _trash(str(rules.store), rules.at):
         found: list[Item] = []
         for memory, path, deleted_at, expired_by, last_read_at in page:
@@ -387,7 +387,7 @@ def _events(found: Any, at: datetime) -> tuple[Events, datetime | None]:
 
 
 def _histories(rules: Rules, reads: Events, changes: Events) -> Iterator[History]:
-    """Yield the history of every memory, even of those in the trash, but not of those that are held or pinned now."""
+    """Yield the history of every memory, also in the trash. Memories that are held or pinned now are left out."""
     columns = ("pk", "path", "size", "created_at", "restored_at", "deleted_at", "updated_at", "last_read_at")
     found = Memory.objects.filter(store_id=rules.store).order_by("pk")
     after = ""

@@ -118,7 +118,8 @@ def approve_many(store_id: str, versions: Sequence[str], act: Act) -> Done | Non
 
 
 def with_earlier(store_id: str, versions: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (memory, version) of those that await review, and of the earlier ones that are approved with them."""
+    """Return (memory, version) of the versions that await review, and of the earlier versions that are approved with
+    them."""
     last: dict[str, MemoryVersion] = {}
     waiting: dict[str, str] = {}
     for part in in_parts(versions):

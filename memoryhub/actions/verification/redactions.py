@@ -46,10 +46,10 @@ def between(chain_id: str, first: int, last: int) -> Redacted:
 
 
 def find_gone(found: Redacted, chain_id: str, entries: Sequence[AuditEntry], there: Collection[MemoryVersion]) -> None:
-    """Add the redacted or removed versions that the entries showed to `gone`.
+    """Add to `gone` the redacted or removed versions that the entries showed.
 
-    `there` are those of the shown versions that have a row. The versions of a deleted store have none; then only the
-    redactions say which of them were redacted before.
+    `there` are the shown versions that still have a row. The versions of a deleted store have no rows; then only the
+    redactions say which versions were redacted before.
     """
     found.gone |= {version.pk for version in there if version.redacted_seq is not None}
     present = {version.pk for version in there}

@@ -55,7 +55,7 @@ class Problem:
 
 
 def chains(known: set[str]) -> list[str]:
-    """Return the ids of all chains: those that exist, and those in checkpoints (`known`)."""
+    """Return the ids of all chains that exist or that checkpoints name (`known`)."""
     named = (AuditChain.objects.values_list("id"), MemoryStore.objects.values_list("id"), _sealing())
     return sorted(known.union(*({id for (id,) in rows} for rows in named)))
 
@@ -285,7 +285,8 @@ class _Verification:
                 yield f"its {field} was changed"
 
     def _answer_went(self, entry: AuditEntry) -> bool:
-        """Return whether an answer is gone with its deleted store's texts, or with a removed entry that it repeats."""
+        """Return whether an answer was lost with the texts of its deleted store, or with the removed entry that it
+        repeats."""
         if entry.message is not None:
             return False
         repeats_a_removed = entry.first_line is None and entry.replay_of is not None

@@ -91,8 +91,8 @@ def begin(store_id: str | None) -> None:
 def gather(at: datetime, most: int = 10, *, turn: int = 0, hurry: bool = False) -> bool:
     """Create the deliveries of new entries in at most `most` transactions; return whether all entries were read.
 
-    `turn` says with which of the chains with new entries to start, so that a busy chain does not delay the others. With
-    `hurry`, each transaction creates more deliveries.
+    `turn` selects the chain to start with, so that a busy chain does not delay the others. With `hurry`, each
+    transaction creates more deliveries.
     """
     wanting = _wanting()
     if not wanting:
@@ -363,7 +363,8 @@ def _memories(
 
 
 def _tell_of_jobs(wanting: Sequence[Wants], at: datetime) -> bool:
-    """Create the deliveries for retention runs and imports whose state has changed since the last look. Return True."""
+    """Create the deliveries for retention runs and imports whose state has changed since the last check. Return
+    True."""
     key = settings.MEMORYHUB_AUDIT_KEY
     for jobs in (Run.objects, Import.objects):
         stores = Q() if any(wants.store is None for wants in wanting) else Q(store_id__in={w.store for w in wanting})

@@ -131,10 +131,8 @@ def visible_chain(user: User, chain: str) -> AuditChain | None:
 
 
 def may_undo(user: User, chain: str) -> bool:
-    """Return whether the person may undo the changes of an entry in this chain.
-
-    The chain must be that of a store that is not archived and in which the person is a curator.
-    """
+    """Return whether the person may undo the changes of an entry in this chain: as a curator of its store, if that is
+    not archived."""
     store = MemoryStore.objects.filter(pk=chain).first()
     role = user.role_in(store) if store and not store.is_archived else None
     return role is not None and role.includes(Role.CURATOR)

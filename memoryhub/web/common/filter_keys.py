@@ -1,4 +1,4 @@
-"""The keys of filters: their labels, examples, and the values of those that have a fixed list of values."""
+"""The keys of filters: their labels, examples, and fixed lists of values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -118,8 +118,10 @@ def _waiting(stores: Sequence[str]) -> tuple[list[tuple[str, datetime]], bool]:
 def _waits(
     decisions: Iterable[tuple[str, datetime, str, datetime]], waiting: Iterable[tuple[str, datetime]]
 ) -> Iterator[Wait]:
-    """Yield the times for which versions waited until a decision, and those for which the `waiting` versions have
-    waited."""
+    """Yield a Wait for each time in which a version awaited review.
+
+    `decisions`, in their order, end a wait or begin it again. The versions in `waiting` still wait.
+    """
     begun: dict[str, datetime | None] = {}
     for version, made, decision, at in decisions:
         if decision == Decision.REOPENED:

@@ -159,7 +159,7 @@ class Asked:
 
 
 def _summed(spellings: Any) -> list[Spelling]:
-    """Return each spelling once, with its places in all stores: `same` ones first, then those in most places."""
+    """Return each spelling once, with its places in all stores: `same` ones first, then by number of places."""
     counts: dict[str, tuple[int, bool]] = {}
     for one in spellings:
         counts[one.text] = (counts.get(one.text, (0, True))[0] + one.places, one.same)

@@ -1,4 +1,4 @@
-"""The list of every place of a store in which some texts are, opened from the page on which they are erased.
+"""Lists every place of a store that contains some texts. The page that erases these texts links to the list.
 
 The texts are passed between pages only in request bodies, and responses must not be cached by the browser.
 """

@@ -136,7 +136,7 @@ def _switches(wanted: Filter) -> dict[str, Any]:
 
 
 def _whose(wanted: Filter) -> list[dict[str, Any]]:
-    """Return the choices of whose reviews are shown: their words, their query strings, and which one is on."""
+    """Return the options that limit the inbox by reviewer: their words, their query strings, and which one is on."""
     values = set(wanted.values_of("is"))
     rest, on = sorted(values - {MINE, UNASSIGNED}), values & {MINE, UNASSIGNED}
     choices = ((set[str](), _("Everyone’s")), ({MINE}, _("Mine")), ({UNASSIGNED}, _("Unassigned")))

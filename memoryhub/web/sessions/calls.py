@@ -175,7 +175,7 @@ def _shortened(change: Change | None) -> tuple[Change | None, int]:
 
 
 def _with_passages(calls: Sequence[Call]) -> list[Call]:
-    """Return the calls; those that read a text with its passage."""
+    """Return the calls. A call that read a text gets the passage that it read."""
     reads = [(call.key, call.version, call.lines) for call in calls if call.is_read and call.version and call.lines]
     shown = passages(reads)
     return [replace(call, passage=shown.get(call.key)) for call in calls]

@@ -54,7 +54,7 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A memory of which lines of the versions were read, as it is called now."""
+    """A memory with lines of the undone versions that someone read, and its current path."""
 
     memory: str
     path: str
@@ -270,7 +270,7 @@ def _written(
 
 
 def _reader(group: Group, known: Carried, written: Mapping[tuple[str, int], Written]) -> Reader:
-    """Return a reader; of each memory, what it saw first."""
+    """Return a reader with its first read of each memory, and with what it wrote afterwards."""
     reads: dict[str, Read] = {}
     for seen in reversed(group.seen):
         lines, source = known.lines(seen), known.rows[seen.version.id][1]
