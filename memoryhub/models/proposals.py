@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from django.db import models
@@ -71,6 +72,20 @@ class ProposedChangeQuerySet(SealedQuerySet["ProposedChange"]):
         """Return the changes of a proposal in the order in which the agent made them."""
         return self.filter(store_id=proposal.store_id, proposal=proposal.pk).order_by("number")
 
+    def of_memory(self, store_id: str, memory: str) -> ProposedChangeQuerySet:
+        return self.filter(store_id=store_id, memory=memory)
+
+    def bases_of_open(self, store_id: str, memories: Collection[str]) -> set[str | None]:
+        """Return the versions of some memories from which the changes of open proposals were made."""
+        if not memories:
+            return set()
+        waiting = Proposal.objects.of_store(store_id).of_state(ProposalState.OPEN)
+        changes = self.filter(store_id=store_id, memory__in=memories, proposal__in=waiting.values("pk"))
+        return set(changes.values_list("base", flat=True))
+
+    def with_text(self) -> ProposedChangeQuerySet:
+        return self.filter(content__isnull=False)
+
 
 class ProposedChange(Sealed, RowOfStore):
     """What one call would have done to one memory. `seq` is the number of the call's entry.
@@ -97,6 +112,7 @@ class ProposedChange(Sealed, RowOfStore):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["store", "proposal", "number"], name="proposed_change_number")]
+        indexes = [models.Index(fields=["store", "memory"], name="proposed_change_of_memory")]
 
     def __str__(self) -> str:
         return str(self.path)

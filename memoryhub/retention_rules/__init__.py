@@ -258,7 +258,7 @@ def _purge(policy: Policy | None, facts: Facts, deleted_at: datetime) -> Due | N
 
 
 class VersionFacts(NamedTuple):
-    """The facts about a memory version."""
+    """The facts about a memory version. `awaits_review`: it awaits review, or was the newest for an open proposal."""
 
     id: str
     number: int

@@ -170,7 +170,8 @@ def _hits(store_id: str, terms: Terms, after: int) -> Iterator[Hit]:
             yield Hit("entry", str(entry.seq), entry.memory, entry.path, what)
     for place in (*places.PLAIN, *places.PLAIN_JSON):
         for row, what in place.having(store_id, terms):
-            yield Hit(place.kind, str(row.pk), getattr(row, "memory_id", None), None, what)
+            memory, path = (row.memory, row.path) if place.kind == "change" else (getattr(row, "memory_id", None), None)
+            yield Hit(place.kind, str(row.pk), memory, path, what)
     for session in places.sessions(store_id, terms):
         yield Hit("session", session.pk, None, None, "name")
     for view in places.saved_views(store_id, terms):

@@ -12,7 +12,7 @@ from memoryhub.actions.core.audit import to_json
 from memoryhub.actions.core.evidence import Evidence, replace_field
 from memoryhub.actions.core.tree import Tree
 from memoryhub.actions.erasure.places import REDACTED, Terms
-from memoryhub.models import AuditEntry, Memory, MemoryVersion
+from memoryhub.models import AuditEntry, Memory, MemoryVersion, ProposedChange
 from memoryhub.protocol import paths
 
 MASKED = f"/{REDACTED}"
@@ -25,7 +25,7 @@ def is_shared(store_id: str, version: MemoryVersion) -> bool:
 
 
 def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Delete a version's path from the entries, unless the path is shared.
+    """Delete a version's path from the entries and from what was proposed, unless the path is shared.
 
     Call it just before the version is redacted.
     """
@@ -42,6 +42,9 @@ def forget(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
             masked = term.masked_json(value) if value else value
             if masked != value:
                 replace_field(evidence, entry, field, masked)
+    proposed = ProposedChange.objects.filter(store_id=store.store)
+    proposed.filter(path=path).update(path=MASKED)
+    proposed.filter(new_path=path).update(new_path=MASKED)
     Memory.objects.among(store.store, [version.memory_id]).in_trash().filter(path=path).update(
         path=MASKED, name=paths.name(MASKED)
     )

@@ -1,11 +1,11 @@
 """Redacts one memory version: its text and its path are deleted permanently, and the audit still verifies."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from django.db.models import Q
 
-from memoryhub.actions.core import audit, holds, settling, tree
+from memoryhub.actions.core import audit, holds, proposed_texts, settling, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers, replace_field
 from memoryhub.actions.core.tree import Tree
@@ -60,8 +60,9 @@ def redact_on(store: Tree, version_id: str) -> tuple[MemoryVersion, Record | Non
 def _redact(store: Tree, memory: Memory, version: MemoryVersion) -> tuple[str, ...]:
     text, evidence = version.text_id, Evidence(store)
     standing = _findings(memory, version)
+    proposing = proposed_texts.remove(store, memory.pk, [version])
     forget_answers(store, [version], {version.pk: version.path})
-    _redact_entries(store, version, evidence)
+    _redact_entries(store, version, evidence, proposing)
     redacted_paths.forget(store, version, evidence)
     version.text, version.path, version.sha256 = None, None, None
     mark(store, version, whole=True)
@@ -103,12 +104,16 @@ def _resolve(store: Tree, found: Sequence[tuple[Finding, int]]) -> None:
         one.update(version_id=head.pk, start=start, end=end, line=line)
 
 
-def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence) -> None:
-    """Delete from the entries what was written into the version, and what later refusals quoted from it."""
+def _redact_entries(store: Tree, version: MemoryVersion, evidence: Evidence, proposing: Collection[int]) -> None:
+    """Delete from the entries what was written into the version, and what later refusals quoted from it.
+
+    `proposing` are the entries of the calls that proposed it.
+    """
     last = version.superseded_seq or store.head.last_seq
-    entries = AuditEntry.objects.of_chain(store.store).between(version.seq, last)
+    concerned = Q(seq__gte=version.seq, seq__lte=last)
     if version.path is not None:
-        entries = entries.filter(Q(seq=version.seq) | Q(path=version.path))
+        concerned &= Q(seq=version.seq) | Q(path=version.path)
+    entries = AuditEntry.objects.of_chain(store.store).filter(concerned | Q(seq__in=proposing))
     for entry in entries.filter(command__in=_QUOTING).oldest():
         given = _without_texts(entry.input)
         if given != entry.input:

@@ -15,6 +15,7 @@ from memoryhub.actions.core.holds import Holds, holds_of
 from memoryhub.actions.retention import policies as saved
 from memoryhub.models import HUB, AuditChain, AuditEntry, Figures, Memory, MemoryVersion, Removal, ReviewState
 from memoryhub.models.memories import MemoryQuerySet
+from memoryhub.models.proposals import ProposedChange
 from memoryhub.retention_rules import Chooser, Facts, History, Policy, VersionFacts, Weeks
 
 PAGE = 2_000
@@ -235,15 +236,15 @@ class Version(NamedTuple):
 
 def versions_of(store_id: str, memories: Sequence[str]) -> dict[str, list[Version]]:
     """Return {memory: its versions, oldest first}. Call it with few memories."""
+    bases = ProposedChange.objects.bases_of_open(store_id, memories)
     found = MemoryVersion.objects.filter(store_id=store_id, memory_id__in=memories).order_by("memory_id", "number")
-    columns = ("memory_id", "pk", "number", "created_at", "review_state", "text_id", "size")
-    rows = found.values_list(*columns).iterator(PAGE) if memories else iter(())
+    rows = found.values_list("memory_id", "pk", "number", "created_at", "review_state", "text_id", "size")
     return {
         memory: [
-            Version(VersionFacts(pk, number, at, state == ReviewState.UNREVIEWED), text, size or 0)
+            Version(VersionFacts(pk, number, at, state == ReviewState.UNREVIEWED or pk in bases), text, size or 0)
             for _, pk, number, at, state, text, size in group
         ]
-        for memory, group in groupby(rows, itemgetter(0))
+        for memory, group in groupby(rows.iterator(PAGE), itemgetter(0))
     }
 
 

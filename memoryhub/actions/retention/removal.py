@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import F
 
 from memoryhub import chain
-from memoryhub.actions.core import audit, seals, tree
+from memoryhub.actions.core import audit, proposed_texts, seals, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers
 from memoryhub.actions.core.transactions import writing
@@ -71,7 +71,8 @@ def purge(store: Tree, memory_id: str) -> Removed:
 
 
 def _remove(store: Tree, memory_id: str, versions: Sequence[MemoryVersion]) -> Removed:
-    """Remove versions of a memory, and the texts that none of its other versions has."""
+    """Remove versions of a memory, the texts that none of its other versions has, and what was proposed to them."""
+    proposed_texts.remove(store, memory_id, versions)
     forget_answers(store, versions, {version.pk: version.path for version in versions})
     evidence = Evidence(store)
     for version in versions:

@@ -20,6 +20,8 @@ from memoryhub.models import (
     MemoryStore,
     MemoryText,
     MemoryVersion,
+    Proposal,
+    ProposedChange,
     RetentionPolicy,
     Review,
     SavedView,
@@ -84,6 +86,11 @@ TITLES: dict[str, tuple[Words, Words]] = {
         _("Audit entries"),
         _("The text is replaced by [redacted]. The audit can still be verified, and it records the erasure."),
     ),
+    "change": (
+        _("Changes that agents proposed"),
+        _("The text is replaced by [redacted], also where a change was refused."),
+    ),
+    "proposal": (_("Reasons of decisions about proposals"), _("The text is replaced by [redacted].")),
     "note": (_("Notes of reviews and reasons of holds"), _("The text is replaced by [redacted].")),
     "finding": (_("Notes of findings"), _("The text is replaced by [redacted].")),
     "policy": (
@@ -213,6 +220,7 @@ _MODELS: tuple[tuple[str, str, type[models.Model]], ...] = (
     ("text", "", MemoryText), ("path", "memver_", MemoryVersion), ("path", "", Memory), ("entry", "", AuditEntry),
     ("note", "hold_", Hold), ("note", "", Review), ("finding", "", Finding), ("policy", "", RetentionPolicy),
     ("session", "", Session), ("view", "", SavedView), ("store", "", MemoryStore),
+    ("change", "", ProposedChange), ("proposal", "", Proposal),
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from tests.api.harness import Hub
 from tests.fixtures import BY, signed_in
 from tests.web.erasure.erasing import SUBJECT, WHERE, everywhere, fields, of_two_versions, text_of, version, write
 from tests.web.memories.pages import act, new_curator, newest, page
+from tests.web.proposals.proposing import begun, replaces
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +69,22 @@ def test_everything_that_would_change_is_listed_with_what_stands_there(filled: M
     assert f"2 <mark>{SUBJECT}</mark> came" in html and f"asked by <mark>{SUBJECT}</mark>" in html
     assert reverse("version", args=[filled.store_id, version(filled).pk]) in html
     assert 'value="erase"' not in html, "it only shows"
+
+
+def test_what_was_proposed_is_listed_and_a_hold_on_the_memory_protects_it(
+    store: MemoryStore, key: str, alice: User
+) -> None:
+    agent = begun(store, key, "/policies/a.md")
+    replaces(agent, "/policies/a.md", "one", SUBJECT)
+    held = place(store.id, act(alice), kind=HoldKind.HOLD, reason="court", path="/policies")
+    html = listed(signed_in(alice), store, SUBJECT)
+    assert 'id="group-change"' in html and "Changes that agents proposed" in html
+    proposed = html[html.index('id="group-change"') : html.index("</ul>", html.index('id="group-change"'))]
+    assert f"<mark>{SUBJECT}</mark>" in proposed and "/policies/a.md" in proposed and "held" in proposed
+    assert "Nothing can be erased while they are in force" in html
+    release(store.id, held.pk, act(alice))
+    assert "Erased from 1 memory store" in erase(signed_in(alice), find(signed_in(alice), store, SUBJECT))
+    assert everywhere(SUBJECT) == []
 
 
 def test_looking_changes_nothing_and_leaves_the_texts_nowhere(

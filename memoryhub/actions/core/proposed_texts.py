@@ -1,0 +1,54 @@
+"""Proposed texts go with the versions: what was proposed to a version, or became one, is removed together with it."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.actions.core.tree import Tree
+from memoryhub.models import MemoryVersion, Operation, Proposal, ProposedChange
+
+REMOVED = "[redacted]"
+"""What a proposed change has in place of a text that was removed."""
+
+
+def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
+    """Remove the texts that were proposed to some versions of a memory, and those that became one by a merge.
+
+    Return the entries of the calls that proposed the latter. Call it before the versions are changed, and write the
+    entry of the act afterwards.
+    """
+    versions = list(versions)
+    bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
+    changes = list(ProposedChange.objects.of_memory(store.store, memory).with_text().defer("content"))
+    merged = set(_merged(store, seqs))
+    became = [change for change in changes if change.proposal in merged]
+    became += _created(store, [version for version in versions if version.operation == Operation.CREATED])
+    _forget(store, [change for change in changes if change.base in bases] + became)
+    return {change.seq for change in became}
+
+
+def _merged(store: Tree, seqs: Iterable[int]) -> Iterable[str]:
+    """Return the ids of the proposals that some entries merged."""
+    for part in in_parts(seqs):
+        yield from Proposal.objects.of_store(store.store).filter(seq__in=part).values_list("pk", flat=True)
+
+
+def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedChange]:
+    """Return the changes of which memories were created by a merge, with these first versions."""
+    found: list[ProposedChange] = []
+    for version in versions:
+        for proposal in Proposal.objects.of_store(store.store).filter(seq=version.seq):
+            changes = ProposedChange.objects.of_proposal(proposal).with_text().filter(memory=None)
+            found += [change for change in changes if _is_of(change, version)]
+    return found
+
+
+def _is_of(change: ProposedChange, version: MemoryVersion) -> bool:
+    """Return whether a created memory has the path of a change, or its text at a path beside it."""
+    content = change.content or ""
+    return change.path == version.path or hashlib.sha256(content.encode()).hexdigest() == version.sha256
+
+
+def _forget(store: Tree, changes: Iterable[ProposedChange]) -> None:
+    for part in in_parts(sorted({change.pk for change in changes})):
+        ProposedChange.objects.filter(store_id=store.store, pk__in=part).update(content=REMOVED)
