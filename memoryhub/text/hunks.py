@@ -1,4 +1,4 @@
-"""Hunks: the areas of lines in which one text differs from another, and texts that have only some of them."""
+"""Hunks: the areas of lines in which one text differs from another. A text can also be made with only some of them."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -16,7 +16,7 @@ def hunks(old: str, new: str) -> list[Area]:
 
 
 def with_some(old: str, new: str, left_out: Collection[int]) -> str:
-    """Return the old text with the hunks of the new one, without those whose numbers, counted from 1, are left out."""
+    """Return the old text with the hunks of the new text, except the hunks with these numbers (from 1)."""
     missing = _missing_end(old, new)
     before, after = lines_of(old + missing), lines_of(new + missing)
     pieces: list[str] = []
@@ -29,9 +29,10 @@ def with_some(old: str, new: str, left_out: Collection[int]) -> str:
 
 
 def had(old: str, new: str, made: str) -> list[bool] | None:
-    """Return for each hunk of two texts whether a third one has it, if that is the old text with some of the hunks.
+    """Return for each hunk of two texts whether the text `made` has it. `made` must be the old text with some of the
+    hunks.
 
-    Else, or if it would take too long to find out, return None.
+    Return None if it is not, or if it would take too long to find out.
     """
     missing = _missing_end(old, new)
     before, after, lines = (lines_of(text + missing) for text in (old, new, made))
@@ -48,15 +49,18 @@ def had(old: str, new: str, made: str) -> list[bool] | None:
 
 
 def _missing_end(old: str, new: str) -> str:
-    """Return the line feed that both texts lack at their end, or nothing: without it, their last lines would differ
-    from equal lines that are not the last."""
+    """Return the line feed that both texts lack at their end, or an empty text.
+
+    Without it, their last lines would differ from equal lines in the middle of a text.
+    """
     return "\n" if old and new and not old.endswith("\n") and not new.endswith("\n") else ""
 
 
 def _further(
     reached: dict[int, tuple[bool, ...]], steps: Sequence[tuple[list[str], bool]], lines: Sequence[str]
 ) -> Iterator[tuple[int, tuple[bool, ...]]]:
-    """Yield the positions in the lines that follow on the reached ones, each with what was taken on the way."""
+    """Yield (position in the lines after one more step, the decisions taken on the way) for each position reached so
+    far."""
     for place, taken in reached.items():
         for step, takes in steps:
             if lines[place : place + len(step)] == step:

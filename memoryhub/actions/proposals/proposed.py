@@ -13,9 +13,11 @@ from memoryhub.text.proposed import Wish, joined, onto
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A plan that is only for reading, and for the memories that were merged in part whether the merge took each hunk.
+    """A plan that is only for reading. `had` says for memories that were merged in part whether the merge took each
+    hunk.
 
-    The changes of these memories begin with the text before the merge, and end with what all hunks would have made.
+    The change of such a memory begins with the text before the merge, and ends with the text that all hunks would have
+    made.
     """
 
     plan: Plan
@@ -23,7 +25,7 @@ class Proposed:
 
 
 def as_proposed(proposal: Proposal, cut: Collection[str] = ()) -> Proposed:
-    """Return what was proposed; `cut` are the memories that were merged in part.
+    """Return what was proposed. `cut` are the memories that were merged in part.
 
     If the text that the agent saw no longer exists, the change has the problem REDACTED and begins with an empty text.
     """
@@ -45,7 +47,8 @@ def _in_part(
     bases: Mapping[str, str],
     work: Work,
 ) -> Iterator[tuple[Change, Sequence[bool]]]:
-    """Yield the changes of memories that were merged in part, as far as all their texts still exist."""
+    """Yield (change, whether the merge took each hunk) of memories that were merged in part, if all their texts still
+    exist."""
     versions, seq = MemoryVersion.objects.filter(store_id=proposal.store_id, memory_id__in=cut), proposal.seq or 0
     made, before = versions.filter(seq=seq), versions.filter(superseded_seq=seq)
     texts = texts_of(made) | texts_of(before)

@@ -1,4 +1,4 @@
-"""What a person takes of a proposal: a part of the hunks of a text, or nothing of a memory's changes."""
+"""What a person takes of a proposal: some hunks of a text, or nothing of a memory's changes."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -11,8 +11,10 @@ from memoryhub.text.hunks import hunks, with_some
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A plan with only what a person takes, and their choices for it. `cut` are the memories of which only some hunks
-    are taken."""
+    """A plan that has only what a person takes, and the person's choices for it.
+
+    `cut` are the memories from which some hunks are taken and others left out.
+    """
 
     plan: Plan
     choices: Mapping[str, Choice]
@@ -26,9 +28,10 @@ class Selected:
 
 
 def selected(plan: Plan, choices: Mapping[str, Choice], left_out: Mapping[str, Collection[int]]) -> Selected:
-    """Return the plan without the hunks that are left out: their numbers by memory, as `hunks` counts them.
+    """Return the plan without the hunks that are left out. `left_out` is {memory: numbers of its hunks, as `hunks`
+    counts them}.
 
-    A memory of which nothing is taken is kept. Raises PlanChanged if the plan has no such hunks.
+    A memory gets the choice KEEP if none of its changes are taken. Raises PlanChanged if the plan has no such hunks.
     """
     texts = _texts(plan, left_out)
     kept, cut = dict(choices), dict[str, Change]()
@@ -61,7 +64,7 @@ def offered(change: Change) -> State:
 
 
 def _with(change: Change, choice: Choice, state: State) -> Change:
-    """Return a change that ends in another state after a choice."""
+    """Return the change with another state after a choice."""
     is_before = choice == Choice.BEFORE and change.before is not None
     return replace(change, before=state) if is_before else replace(change, then=state)
 

@@ -1,4 +1,5 @@
-"""The hunks of a proposal on its page: a tick for each that a person may leave out, or what became of it."""
+"""The hunks of a proposal on its page: a checkbox for each hunk that a person may leave out, or what a decision did
+with it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ TICKED, OFFERED = "take", "offered"
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """The heads of a memory's hunks with a tick each; those whose numbers are `left_out` are not ticked."""
+    """The heads of a memory's hunks, each with a checkbox. The hunks with the numbers in `left_out` are not ticked."""
 
     memory: str
     count: int
@@ -40,7 +41,7 @@ class Ticks:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The heads of a memory's hunks after the decision: whether the merged text has them."""
+    """The heads of a memory's hunks after a decision. `had` says for each hunk whether the merged text has it."""
 
     had: Sequence[bool]
 
@@ -51,7 +52,7 @@ class Outcomes:
 
 
 def left_out_of(post: QueryDict) -> dict[str, set[int]]:
-    """Return the numbers of the hunks that were offered and are not ticked, by memory."""
+    """Return {memory: numbers of its hunks that had a checkbox and are not ticked}."""
     left: dict[str, set[int]] = {}
     for value in set(post.getlist(OFFERED)) - set(post.getlist(TICKED)):
         memory, _colon, number = value.rpartition(":")
@@ -61,9 +62,10 @@ def left_out_of(post: QueryDict) -> dict[str, set[int]]:
 
 
 def ticks(shown: Iterable[tuple[Change, Diff | None]], left_out: Mapping[str, Collection[int]]) -> dict[str, Heads]:
-    """Return the heads of the hunks that can be left out, by memory, as far as the page has room for ticks.
+    """Return {memory: heads of its hunks}, for the hunks that can be left out. A page has at most MOST_TICKS
+    checkboxes.
 
-    The only hunk of a memory that does not move has no tick, because leaving it out leaves the memory as it is.
+    If a memory has only one hunk and does not move, the hunk has no checkbox: the whole memory can be left out instead.
     """
     room = MOST_TICKS
     heads: dict[str, Heads] = {}
