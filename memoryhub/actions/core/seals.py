@@ -213,10 +213,11 @@ def _seq(seal: Seal | None, chain_id: str) -> int:
 
 
 def outlive(chain_id: str, first: int, last: int, start: str | None) -> str | None:
-    """Keep the newest seals of rows although their entries, up to `last`, are removed.
+    """Keep the newest seals of rows when the entries up to `last` are removed. Seals that have been replaced are
+    deleted.
 
-    Returns the digest of all kept seals; None if there were never any. Seals that have been replaced are deleted.
-    `start` is the digest of the seals kept by earlier removals, whose entries go up to `first`.
+    Returns the digest of all seals that outlived their entries; None if there were never any. `start` is this digest
+    after the earlier removals, which removed the entries up to `first`.
     """
     key = settings.MEMORYHUB_AUDIT_KEY
     kept, dropped = [], []

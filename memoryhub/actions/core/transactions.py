@@ -188,10 +188,8 @@ class NotTogether(BaseException):
 
 
 class _Request(_Job[T]):
-    """A whole request, whose writes are only a part of its work.
-
-    It has an answer even if its writes failed, so the error of a write is noted where it is raised.
-    """
+    """A whole request, of which a write is only one part. A request has an answer even if its write failed. So the
+    error of the write is noted where it is raised."""
 
     __slots__ = ("done",)
 

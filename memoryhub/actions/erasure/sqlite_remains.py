@@ -138,7 +138,8 @@ def set_hour(hour: int, act: Act) -> None:
 
 
 def _file() -> Path | None:
-    """Return SQLite's file. Return None for PostgreSQL, whose new statistics take little time."""
+    """Return SQLite's file, or None if there is none. PostgreSQL has none: only statistics are made again, which takes
+    little time."""
     if connection.vendor != "sqlite":
         return None
     path = Path(str(connection.settings_dict["NAME"]))

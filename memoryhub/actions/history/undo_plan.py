@@ -34,15 +34,12 @@ a person keeps the memory or restores its earlier state.
 class _History:
     """A memory's history, replayed step by step in two forms.
 
-    `real` is the history as it was, `left` the one without the undone versions. Each is the last state in which the
-    memory existed, even if it was deleted since (None: it never existed).
-
-    `conflict`: a later change overlaps with an undone one. `gone`: a needed text no longer exists. `unmerged`: too
-    little of the plan's work was left for a merge. `for_lines`: the memory exists only because of undone versions, so
-    `left` has only the lines that others added.
-
-    `texts` has, for each text with undone lines (by SHA-256), what was left of it then. If such a text is restored
-    later, its lines still belong to their first author.
+    `real` is the history as it was; `left` is the history without the undone versions. Each is the last state in which
+    the memory existed, even if it was deleted since (None: it never existed). `conflict`: a later change overlaps with
+    an undone one. `gone`: a needed text no longer exists. `unmerged`: too little of the plan's work was left for a
+    merge. `for_lines`: the memory exists only because of undone versions, so `left` has only the lines that others
+    added. `texts` is {SHA-256 of a text with undone lines: the text without them}. If such a text is restored later,
+    its lines still belong to their first author.
     """
 
     real: State | None

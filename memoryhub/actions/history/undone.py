@@ -37,10 +37,11 @@ def _named(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
 
 
 def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
-    """Return the ids of the versions that an entry undid, by what its input names.
+    """Return the ids of the versions that the undo with the seq `seq` undid. `told` is the input of its entry.
 
-    A session: its versions before the entry. An import: the versions that it had made before. An entry: its versions.
-    A version: that one. `too` names further entries.
+    If the input names a session, these are the session's versions before the undo; for an import, its versions before
+    the undo; for an entry, the entry's versions; for a version, only that version. The versions of the entries in `too`
+    are added.
     """
     if told.get("session"):
         of_session = AuditEntry.objects.of_chain(store_id).of_session(str(told["session"])).filter(seq__lt=seq)
@@ -58,10 +59,10 @@ def undone_by(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
 
 
 def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: frozenset[str]) -> frozenset[str]:
-    """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` ones.
+    """Return the ids of the versions to skip when a memory's `steps` are replayed without the `undone` versions.
 
-    `steps` are the memory's versions from the first undone one. If an undone version was undone before, and that undo
-    was undone too, the version is in force. Then both undos are skipped with it.
+    `steps` are the memory's versions from the first undone one. A version whose undo was itself undone is in force
+    again. If such a version is undone now, both earlier undos are skipped too.
     """
     by_people = [step for step in steps if step.review_state is None and step.pk not in undone]
     taken = taken_out(store_id, [step.seq for step in by_people])

@@ -155,8 +155,8 @@ def sentence_of(error: BadPattern) -> str:
         "start": _("A pattern begins with a slash, like “/customers/”."),
         "empty": _("A pattern has no empty names: two slashes follow each other."),
         "stars": _("“**” stands alone between slashes, like “/notes/**/old.md”; within a name use one “*”."),
-        "dots": _("“.” and “..” are no names."),
-        "unseen": _("A pattern has no unseen characters."),
+        "dots": _("“.” and “..” cannot be names in a pattern."),
+        "unseen": _("A pattern cannot have invisible characters."),
         "long": _("A pattern has at most %(most)s bytes.") % {"most": patterns.MOST_BYTES},
         "deep": _("A pattern has at most %(most)s names.") % {"most": patterns.MOST_NAMES},
     }[error.code]

@@ -263,7 +263,7 @@ def flag(store_id: str, versions: Collection[str], act: Act, *, flagged: bool = 
 def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
     """Flag the memories of these versions that have no flag yet, by the entry of the transaction.
 
-    Return the newest given version of each memory that was flagged; the entry's input has to name them.
+    Return, for each memory that was flagged, the newest of its given versions. The entry's input has to name them.
     """
     return _set_flags(store, without_flags(store.store, versions), flagged=True)
 
@@ -296,7 +296,8 @@ def remove_flags_of(store: Tree, seqs: Collection[int], *, but: Collection[str] 
 
 
 def _set_flags(store: Tree, chosen: Mapping[str, str], *, flagged: bool) -> list[str]:
-    """Set or remove the flags of memories; `chosen` has the version of each that its review names."""
+    """Set or remove the flags of memories. `chosen` is {memory: the version that its review names}. Return these
+    versions."""
     for part in in_parts(sorted(chosen)):
         Memory.objects.among(store.store, part).update(flagged=flagged)
     if chosen:

@@ -20,10 +20,10 @@ _SETTLED = Q(review_state=None) | Q(review_state=ReviewState.APPROVED)
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """The changes of a memory after the version `base`; None means from the beginning.
+    """The changes of a memory since its version `base`; None means since the beginning.
 
-    The person approved `base` if `is_own`; otherwise it is the last one that someone approved, or that needs no
-    review, before the first that waits. `count` versions came after it, written by `writers`, the last one first.
+    If `is_own`, the person approved `base`. Otherwise `base` is the last version before the first waiting one that
+    someone approved or that needs no review. `count` versions came after it, written by `writers`, the last one first.
     """
 
     base: MemoryVersion | None

@@ -121,10 +121,8 @@ class Export:
         }
 
     def _changed(self) -> bool:
-        """Return whether anything was redacted or removed since the export's entry.
-
-        Then its rows may not fit together.
-        """
+        """Return whether anything was redacted or removed since the export's entry, so that the exported rows may not
+        match."""
         redacted = Redaction.objects.of_chain(self.scope.store).filter(seq__gt=self.scope.seq).exists()
         return redacted or _start_of(self.scope.store) != self.start
 

@@ -95,9 +95,9 @@ def _start(store_id: str) -> int:
 def _next_seq(
     last: _Head, head: _Head, removed: Mapping[tuple[str, int], int], start: int, told: int | None
 ) -> int | None:
-    """Return the seq that must supersede the version `last`. `head` is the next version that still exists.
+    """Return the seq of the entry that superseded the version `last`. `head` is the next version that still exists.
 
-    `told` is the stored seq.
+    `told` is the stored seq. It is returned if the entries that could prove another one were removed.
     """
     if head.number == last.number + 1:
         return head.seq

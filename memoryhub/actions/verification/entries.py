@@ -109,10 +109,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Lead:
-    """The filter that selects the entries to check.
-
-    `indexed` is None for a path, which is not checked a second time.
-    """
+    """A filter that selects the entries to check. `indexed` is None for a path, which need not be checked again."""
 
     seqs: Seqs
     indexed: AuditEntryQuerySet | None
@@ -146,10 +143,8 @@ class _Looking:
         return Look(found)
 
     def _lead(self, low: int, high: int, size: int) -> tuple[_Lead, Sequence[int]]:
-        """Return the rarest filter and its first batch.
-
-        It is the filter whose first batch is its last, or goes furthest.
-        """
+        """Return the rarest filter and its first batch: a batch that has all its entries, or else the batch that goes
+        furthest."""
         leads = [_Lead(_of_index(each, self.newest), each) for each in self.indexed]
         path = self.search.path
         if path is not None and not path.endswith("/"):

@@ -81,7 +81,7 @@ def in_store(least: Role) -> Callable[[StoreView[P]], View]:
 
 
 def person(request: Request) -> User:
-    """Return the signed-in person who sent the request; only for views with one of the decorators above."""
+    """Return the signed-in person who sent the request. Call it only in a view with a decorator of this module."""
     assert isinstance(request.user, User)
     return request.user
 

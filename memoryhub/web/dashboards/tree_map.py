@@ -52,8 +52,8 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What is known of the memories in a map: the last read of each, the ids and the paths of those that await
-    review."""
+    """What the map knows: the last read of each memory, the ids of memories that await review, and paths that contain
+    such memories."""
 
     read: Mapping[str, datetime | None]
     waiting: frozenset[str]

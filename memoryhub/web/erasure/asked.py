@@ -55,10 +55,10 @@ class Searched:
 class Asked:
     """The texts and the stores of a request, and the results so far by store.
 
-    `off` are the spellings that the person unticked, `on` those that are ticked although they are not by default.
-    `left_out` are the unticked stores, `large` those that take too long to search here. `erased` has the texts erased
-    in each store that is done, and `left` the spellings that were left there on purpose. `group` is in the audit entry
-    of each erasure.
+    `off` are the spellings that the person unticked. `on` are the spellings that the person ticked although they are
+    not ticked by default. `left_out` are the unticked stores; `large` are the stores that take too long to search here.
+    `erased` has the texts erased in each store that is done, and `left` the spellings that were left there on purpose.
+    `group` is in the audit entry of each erasure.
     """
 
     group: str

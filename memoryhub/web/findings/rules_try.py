@@ -40,7 +40,7 @@ class Tried:
 
 
 def tried(text: str, actions: Mapping[str, Action]) -> Tried:
-    """Apply rules, by kind, to a text that is entirely new."""
+    """Return what rules ({kind: action}) would do with a text that is entirely new."""
     kinds = [kind for kind, action in actions.items() if action != Action.OFF]
     spans = sensitive.find(text, kinds)
     found = [_found(text, span, actions[span.kind]) for span in spans[:MOST]]

@@ -201,7 +201,7 @@ def _uncertain(origin: Origin) -> str:
     else:
         words = _(
             "This line came with one of the versions %(first)s to %(gone)s, which were "
-            "redacted or removed, or with %(last)s."
+            "redacted or removed, or with version %(last)s."
         )
     return words % {"first": origin.since, "gone": origin.number - 1, "last": origin.number}
 

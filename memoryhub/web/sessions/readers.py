@@ -104,7 +104,8 @@ def _quoted(version: MemoryVersion, line: int) -> Passage | None:
 
 
 def _writing(rows: Iterable[Row], number: int) -> str | None:
-    """Return the id of the version with this number, whose undo removes what is shown; None if it was removed."""
+    """Return the id of the version with this number, or None if it was removed. Undoing that version removes what the
+    page shows."""
     return next((row.id for row in rows if row.number == number), None)
 
 
@@ -123,9 +124,9 @@ def _line(written: str, version: MemoryVersion) -> tuple[int | None, str]:
 def _rows(
     memory: Memory, version: MemoryVersion, followed: Followed | None
 ) -> tuple[list[Row], dict[int, Sequence[int] | None]]:
-    """Return the relevant versions, and the lines to look for in each by version number (None: any line).
+    """Return the versions to search for, and {version number: lines to look for (None: any line)}.
 
-    Redacted versions between those with the line are included, since they may have contained it.
+    A redacted version between two versions with the line is included, because it may have had the line.
     """
     if followed is None:
         rows = [row for row in blame.onward(memory, version.number, most=1).rows if not row.is_deletion]

@@ -17,7 +17,7 @@ ROW, BOX = 48, 40
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A box: its place, its two lines of text, and its kind, which says how it is drawn."""
+    """A box of the drawing: its position, its two lines of words, and its kind, by which it is styled."""
 
     x: float
     y: float
@@ -52,7 +52,7 @@ class _Text:
 
 
 def drawn(spread: Spread) -> Graph:
-    """Return the drawing of the readers that are listed first."""
+    """Return the drawing of those readers that the page lists first."""
     readers = spread.first
     read = {read.source.memory for reader in readers for read in reader.reads}
     sources = [source for source in spread.sources if source.memory in read]
@@ -78,7 +78,8 @@ def drawn(spread: Spread) -> Graph:
 
 
 def _of_source(source: Source, readers: Sequence[Reader]) -> _Text:
-    """Return the text of a memory, with its lines if all readers saw the same ones."""
+    """Return the words in the box of a memory: its name, and the lines that were read if all readers saw the same
+    lines."""
     seen = {(read.first, read.last) for reader in readers for read in reader.reads if read.source == source}
     (first, last), *other = sorted(seen)
     facts = _("lines %(first)s to %(last)s") if last != first else _("line %(first)s")

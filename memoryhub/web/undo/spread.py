@@ -92,7 +92,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A session (or an agent without one) that read lines: what it read first, and what it wrote afterwards."""
+    """A session that read lines, or an agent without a session: what it read first, and what it wrote afterwards."""
 
     group: Group
     reads: Sequence[Read]
@@ -143,9 +143,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The versions with lines that are removed: for each its row, its memory, and the numbers of these lines.
+    """The lines that an undo removes. `rows` is {version: (its row, its memory, the numbers of these lines in it)}.
 
-    `whole` means that no other version can have them. `poisoned` are the ids of memories whose lines steer agents.
+    `whole` means that no other version can have such lines. `poisoned` are the ids of memories whose lines steer
+    agents.
     """
 
     rows: Mapping[str, tuple[Row, Source, Collection[int]]]
@@ -153,7 +154,7 @@ class Carried:
     poisoned: Collection[str] = ()
 
     def lines(self, seen: Seen) -> list[int]:
-        """Return the numbers of those lines that an answer showed, in order."""
+        """Return the numbers of the removed lines that an answer showed, in order."""
         lines = sorted(self.rows[seen.version.id][2])
         if seen.first is None or seen.last is None:
             return lines
@@ -194,14 +195,15 @@ def spread_of(
 
 @dataclass(frozen=True, slots=True)
 class _Undone:
-    """The numbers of the undone versions by memory, their entries, and the sessions that wrote them."""
+    """The undone versions: {memory: their numbers}, their entries, and the sessions that wrote them."""
 
     numbers: Mapping[str, set[int]]
     entries: frozenset[int]
     sessions: frozenset[str | None]
 
     def wrote(self, entry: Entry) -> bool:
-        """Return whether an entry is by a writer of these versions, or by a person: no reader to list."""
+        """Return whether an entry is by a writer of these versions or by a person, so that it is not by a reader to
+        list."""
         is_own = entry.seq in self.entries or entry.replay_of in self.entries
         return is_own or entry.kind != ActorKind.KEY or entry.session in self.sessions
 
@@ -248,9 +250,10 @@ def _poisoned(store_id: str, memories: Collection[str], versions: Collection[str
 def _written(
     store: MemoryStore, found: Iterable[Group], ticks: Ticks, to_flag: Collection[int]
 ) -> dict[tuple[str, int], Written]:
-    """Return the first MOST_WRITES writes of all groups, by store and seq, with the state of each.
+    """Return {(store, seq): write with its state} of the first MOST_WRITES writes of all groups.
 
-    Those of `to_flag` are ticked, unless their memory is flagged already. What is undone too is not flagged.
+    The writes in `to_flag` are ticked to be flagged, unless their memory is flagged already. A write that is undone too
+    is not flagged.
     """
     writes = [write for group in found for write in group.written][:MOST_WRITES]
     here = [write for write in writes if write.store == store]
