@@ -7,6 +7,7 @@ import pytest
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.proposals import decide
+from memoryhub.actions.proposals.selected import Parts
 from memoryhub.actions.stores import stores
 from memoryhub.models import Access, Agent, ProposalState, User
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
@@ -98,7 +99,7 @@ def test_a_text_that_was_merged_in_part_says_so(ruled: Hub) -> None:  # noqa: F8
         edit = {"path": "/memories/policies/far.md", "old_str": word, "new_str": word.upper()}
         ruled.call(command="str_replace", **edit)
     (change,) = plan(ruled.store, 2).changes
-    decide.merge(ruled.store.id, 2, {}, plan(ruled.store, 2).digest, ana(), left_out={change.memory: [1]})
+    decide.merge(ruled.store.id, 2, {}, plan(ruled.store, 2).digest, ana(), parts=Parts({change.memory: [1]}))
     assert [one["outcome"] for one in Api(ruled).good("GET", "/proposals/2")["changes"]] == ["merged_in_part"] * 2
 
 

@@ -12,6 +12,7 @@ from memoryhub.actions.memories import calls, curation
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.proposals.proposed import as_proposed
+from memoryhub.actions.proposals.selected import Parts
 from memoryhub.models import AuditEntry, Key, Memory, Proposal, ProposalState
 from memoryhub.path_rules import Effect, PathRule, Verb
 from tests.api.harness import Hub, assert_audit_is_right, new_hub, new_secret
@@ -126,7 +127,7 @@ def test_any_hunks_of_a_proposal_whose_memories_moved_on_merge_as_git_applies_th
             taken = [hunk for n, hunk in enumerate(hunks, 1) if n not in left_out[change.memory]]
             expected[path] = _applied_by_git(tmp_path, before + end, taken).removesuffix(end)
             parts += 0 < len(taken) < len(hunks)
-        decide.merge(hub.store.id, found.number, choices, shown.digest, ana(), left_out=left_out)
+        decide.merge(hub.store.id, found.number, choices, shown.digest, ana(), parts=Parts(left_out))
         now = texts(hub.store)
         assert {path: now[path] for path in expected} == expected, number
         found.refresh_from_db()

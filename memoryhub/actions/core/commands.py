@@ -113,8 +113,10 @@ _ALL = (
         counts="merged", did=_("merged a proposal"),
     ),
     Command(
-        "refuse_proposal", _("refused proposal #%(number)s by %(agent)s"), did=_("refused a proposal")
+        "edit_and_merge_proposal", _("edited what %(agent)s proposed in #%(number)s, and merged it"),
+        did=_("edited and merged a proposal"),
     ),
+    Command("refuse_proposal", _("refused proposal #%(number)s by %(agent)s"), did=_("refused a proposal")),
     Command("list_proposals", _("listed its proposals"), by_agents=True, did=_("listed its proposals")),
     Command(
         "view_proposal", _("viewed its proposal #%(number)s"), _("tried to view its proposal #%(number)s"),

@@ -2,17 +2,16 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from memoryhub.actions.core import audit, plans, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.plans import Choice, PlanChanged
 from memoryhub.actions.history import apply_plan
 from memoryhub.actions.proposals.plan import proposal_plan
-from memoryhub.actions.proposals.selected import selected
+from memoryhub.actions.proposals.selected import WHOLE, Parts, selected
 from memoryhub.models import Proposal, ProposalState
 
-MERGE, REFUSE = "merge_proposal", "refuse_proposal"
+MERGE, EDIT_AND_MERGE, REFUSE = "merge_proposal", "edit_and_merge_proposal", "refuse_proposal"
 
 
 class AlreadyDecided(Exception):
@@ -40,17 +39,17 @@ def merge(
     digest: str,
     act: Act,
     *,
-    left_out: Mapping[str, Collection[int]] = MappingProxyType({}),
+    parts: Parts = WHOLE,
 ) -> Decided:
     """Merge a proposal by its plan, which must have this digest. A memory with the choice KEEP is not changed.
 
-    `left_out` has, by memory, the numbers of the hunks that are not merged. If no change is merged, the proposal is
-    refused. Raises AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and ToolError if a change cannot be made.
+    `parts` are what the person takes of the texts. If no change is merged, the proposal is refused. Raises
+    AlreadyDecided, PlanChanged, Proposal.DoesNotExist, and ToolError if a change cannot be made.
     """
     with tree.locked(store_id, act) as store:
         tree.require_active(store)
         proposal = _open(store_id, number)
-        taken = selected(apply_plan.as_shown(proposal_plan(proposal), digest), choices, left_out)
+        taken = selected(apply_plan.as_shown(proposal_plan(proposal), digest), choices, parts)
         refused = apply_plan.apply(store, taken.plan, taken.choices)
         merged = [change.memory for change in taken.plan.changes if change.memory not in refused]
         state = _state_after(merged, [*refused, *taken.cut])
@@ -63,7 +62,9 @@ def merge(
         }
         if taken.cut:
             told["merged_in_part"] = plans.named_ids(taken.cut)
-        command = REFUSE if state == ProposalState.REFUSED else MERGE
+        if taken.edited:
+            told["edited"] = plans.named_ids(taken.edited)
+        command = REFUSE if state == ProposalState.REFUSED else EDIT_AND_MERGE if taken.edited else MERGE
         close(proposal, state, store.seq, store.act)
         record = Record(command, versions=tuple(store.made), input=audit.to_json(told))
         return Decided(tree.commit(store, record), state, len(store.made))

@@ -1,7 +1,7 @@
-"""What a person takes of a proposal: some hunks of a text, or nothing of a memory's changes."""
+"""What a person takes of a proposal: some hunks of a text, a text of their own, or nothing of a memory's changes."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from memoryhub.actions.core.plans import Change, Choice, Plan, PlanChanged, State
 from memoryhub.actions.proposals.plan import state_of
@@ -10,15 +10,29 @@ from memoryhub.text.hunks import hunks, with_some
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What a person changes in proposed texts, by memory: the numbers of hunks that are left out, as `hunks` counts
+    them, and texts that the person wrote instead. For a memory with such a text, hunks do not count."""
+
+    left_out: Mapping[str, Collection[int]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+WHOLE = Parts()
+
+
+@dataclass(frozen=True, slots=True)
 class Selected:
     """A plan that has only what a person takes, and the person's choices for it.
 
-    `cut` are the memories from which some hunks are taken and others left out.
+    `cut` are the memories whose text lacks something of the proposed one, and `edited` those with a text that the
+    person wrote.
     """
 
     plan: Plan
     choices: Mapping[str, Choice]
-    cut: Collection[str] = ()
+    cut: Collection[str]
+    edited: Collection[str]
 
     @property
     def count(self) -> int:
@@ -27,30 +41,76 @@ class Selected:
         return sum(choice != Choice.KEEP for _, choice in chosen)
 
 
-def selected(plan: Plan, choices: Mapping[str, Choice], left_out: Mapping[str, Collection[int]]) -> Selected:
-    """Return the plan without the hunks that are left out. `left_out` is {memory: numbers of its hunks, as `hunks`
-    counts them}.
+def selected(plan: Plan, choices: Mapping[str, Choice], parts: Parts) -> Selected:
+    """Return the plan with only the selected parts of its texts.
 
-    A memory gets the choice KEEP if none of its changes are taken. Raises PlanChanged if the plan has no such hunks.
+    A memory gets the choice KEEP if none of its changes are taken. Raises PlanChanged if the plan has no such hunks or
+    texts.
     """
-    texts = _texts(plan, left_out)
-    kept, cut = dict(choices), dict[str, Change]()
+    texts = _texts(plan, parts.left_out)
+    kept, taken = dict(choices), dict[str, Change]()
+    cut, edited = set[str](), set[str]()
     for change in plan.changes:
-        choice = choices.get(change.memory, change.choices[0])
-        numbers = left_out.get(change.memory, ())
-        if not numbers or choice == Choice.KEEP:
+        memory, choice = change.memory, choices.get(change.memory, change.choices[0])
+        proposed = change.chosen(choice)
+        own = parts.texts.get(memory)
+        if choice == Choice.KEEP or (own is None and not parts.left_out.get(memory)):
             continue
-        old, new = texts.get(change.now.text or ""), change.chosen(choice).content
-        count = 0 if old is None or new is None else len(hunks(old, new))
-        if old is None or new is None or not all(0 < number <= count for number in numbers):
-            raise PlanChanged(plan)
-        state = state_of(str(change.chosen(choice).path), with_some(old, new, numbers))
-        if state.same(change.now):
-            kept[change.memory] = Choice.KEEP
+        old = texts.get(change.now.text or "")
+        if own is not None and proposed.content is not None:
+            text = own
+        elif own is None and old is not None and proposed.content is not None:
+            text = _without(plan, old, proposed.content, parts.left_out[memory])
         else:
-            cut[change.memory] = _with(change, choice, state)
-    changes = tuple(cut.get(change.memory, change) for change in plan.changes)
-    return Selected(replace(plan, changes=changes), kept, frozenset(cut))
+            raise PlanChanged(plan)
+        state = state_of(str(proposed.path), text)
+        if state.same(proposed):
+            continue
+        if state.same(change.now):
+            kept[memory] = Choice.KEEP
+            continue
+        taken[memory] = _with(change, choice, state)
+        if own is not None:
+            edited.add(memory)
+        if own is None or any(first < end for first, end, *_ in hunks(proposed.content, text)):
+            cut.add(memory)
+    changes = tuple(taken.get(change.memory, change) for change in plan.changes)
+    return Selected(replace(plan, changes=changes), kept, cut, edited)
+
+
+def with_texts(plan: Plan, texts: Mapping[str, str]) -> Plan:
+    """Return the plan in which some memories get other texts, for a page that compares these with the current ones."""
+    return replace(plan, changes=tuple(_with_text(change, texts.get(change.memory)) for change in plan.changes))
+
+
+def _with_text(change: Change, text: str | None) -> Change:
+    proposed = offered(change)
+    if text is None or proposed.content is None:
+        return change
+    state = state_of(str(proposed.path), text)
+    return replace(change, before=state) if proposed is change.before else replace(change, then=state)
+
+
+def _without(plan: Plan, old: str, new: str, left_out: Collection[int]) -> str:
+    """Return the new text without some hunks. Raises PlanChanged if there are no such hunks."""
+    count = len(hunks(old, new))
+    if not all(0 < number <= count for number in left_out):
+        raise PlanChanged(plan)
+    return with_some(old, new, left_out)
+
+
+def to_edit(plan: Plan, memory: str, parts: Parts) -> str | None:
+    """Return the text that a person edits: the proposed one with the hunks that are not left out.
+
+    Return None if the plan proposes no text for the memory. Raises PlanChanged if there are no such hunks.
+    """
+    change = next((change for change in plan.changes if change.memory == memory), None)
+    proposed = None if change is None else offered(change).content
+    numbers = parts.left_out.get(memory, ())
+    if change is None or proposed is None or not numbers:
+        return proposed
+    old = _texts(plan, [memory]).get(change.now.text or "")
+    return None if old is None else _without(plan, old, proposed, numbers)
 
 
 def may_select(change: Change) -> bool:

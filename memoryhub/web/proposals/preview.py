@@ -18,6 +18,7 @@ from memoryhub.text.diffs import Diff
 from memoryhub.text.novelty import Novelty
 from memoryhub.web.common import kinds, masking
 from memoryhub.web.common.comparisons import Heads
+from memoryhub.web.proposals.editing import Editor
 from memoryhub.web.proposals.rows import Outline
 from memoryhub.web.undo import rows as plan_rows
 from memoryhub.web.undo.form import Given
@@ -51,7 +52,7 @@ class Row:
     """One memory of a proposal: its row in the plan, its outline, and what the rules find in its new lines.
 
     `outcome` says what a decision did with the change: `merged`, `part` of it, `left`, or `there` if the memory already
-    had it. `heads` are above its hunks.
+    had it. `heads` are above its hunks. `may_edit` is true for a text that the page shows whole, `editor` is open.
     """
 
     row: plan_rows.Row
@@ -59,6 +60,8 @@ class Row:
     found: Sequence[Found]
     outcome: str = ""
     heads: Heads | None = None
+    may_edit: bool = False
+    editor: Editor | None = None
 
     @property
     def diff(self) -> Diff | None:
@@ -73,6 +76,8 @@ class Screen:
 
     rules: Ruling
     found: dict[str, Sequence[Found]] = field(default_factory=dict)
+    bare: set[str] = field(default_factory=set)
+    """The memories in whose new texts nothing is masked."""
 
     @classmethod
     def of(cls, store: MemoryStore) -> "Screen":
@@ -86,7 +91,10 @@ class Screen:
             store_id, list(new), {memory: {span.kind for span in found} for memory, found in spans.items() if found}
         )
         for memory, found in spans.items():
-            harmless = known.get(memory, masking.NOTHING).harmless
+            cover = known.get(memory, masking.NOTHING)
+            harmless = cover.harmless
+            if not masking.values_in(new[memory] or "", cover):
+                self.bare.add(memory)
             self.found[memory] = list(self._told(new[memory] or "", found, harmless))[:MOST_FOUND]
         return known
 
@@ -120,7 +128,12 @@ def shown(
     )
     by_name = {outline.name: outline for outline in outlines}
     return preview, [
-        Row(row, by_name[row.change.memory], screen.found.get(row.change.memory, ()))
+        Row(
+            row,
+            by_name[row.change.memory],
+            screen.found.get(row.change.memory, ()),
+            may_edit=row.change.memory in screen.bare and offered(row.change).content is not None,
+        )
         for row in preview.whole
         if row.change.memory in by_name
     ]

@@ -1,7 +1,7 @@
 """The page of a proposal: who proposes what, and the form to merge or refuse it."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,13 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from memoryhub.actions.core.plans import Plan, PlanChanged
+from memoryhub.actions.core.plans import Choice, Plan, PlanChanged
 from memoryhub.actions.history.apply_plan import as_shown
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.decide import AlreadyDecided, Decided
 from memoryhub.actions.proposals.plan import proposal_plan
 from memoryhub.actions.proposals.proposed import Proposed, as_proposed
-from memoryhub.actions.proposals.selected import selected
+from memoryhub.actions.proposals.selected import WHOLE, Parts, selected, to_edit, with_texts
 from memoryhub.actions.review.verbs import WHO
 from memoryhub.models import AuditEntry, MemoryStore, Proposal, ProposalState, Role
 from memoryhub.protocol.errors import ToolError
@@ -28,7 +28,8 @@ from memoryhub.web.common.pages import May, see_other
 from memoryhub.web.common.request import Request
 from memoryhub.web.common.tool_errors import in_words
 from memoryhub.web.proposals import preview
-from memoryhub.web.proposals.hunks import Outcomes, left_out_of, ticks
+from memoryhub.web.proposals.editing import DISCARD, EDIT, editors, parts_of
+from memoryhub.web.proposals.hunks import Outcomes, ticks
 from memoryhub.web.proposals.preview import Row
 from memoryhub.web.proposals.rows import Row as Heading, rows_of
 from memoryhub.web.undo.form import MOST_NOTE, Given
@@ -51,16 +52,29 @@ def page(request: Request, store: MemoryStore, number: int) -> HttpResponse:
         raise PermissionDenied
     given = Given.of(request.POST)
     try:
+        parts = parts_of(request.POST)
+    except ValueError:
+        return _page(
+            request, store, proposal, given, _("Nothing was done: a text has a character that is not allowed.")
+        )
+    return _answer(request, store, proposal, given, parts)
+
+
+def _answer(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
+    """Carry out what the form says, or show the page again with the reason why not."""
+    try:
         if problem := _problem(request, store, proposal, given):
-            return _page(request, store, proposal, given, problem)
-        return _decided(request, store, proposal, given)
+            return _page(request, store, proposal, given, problem, parts)
+        if EDIT in request.POST or DISCARD in request.POST:
+            return _editing(request, store, proposal, given, parts)
+        return _decided(request, store, proposal, given, parts)
     except AlreadyDecided:
         messages.warning(request, _("Nothing was done: someone has already decided about this proposal."))
-        return see_other("proposal", store.pk, str(number))
+        return see_other("proposal", store.pk, str(proposal.number))
     except PlanChanged:
-        return _page(request, store, proposal, given, _since_opened(), left_out={})
+        return _page(request, store, proposal, given, _since_opened(), replace(parts, left_out={}))
     except ToolError as error:
-        return _page(request, store, proposal, given, in_words(error))
+        return _page(request, store, proposal, given, in_words(error), parts)
 
 
 def _problem(request: Request, store: MemoryStore, proposal: Proposal, given: Given) -> str:
@@ -79,7 +93,22 @@ def _since_opened() -> str:
     )
 
 
-def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Given) -> HttpResponse:
+def _editing(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
+    """Show the page again with one more editor, or one fewer. Raises AlreadyDecided and PlanChanged."""
+    if not proposal.is_open:
+        raise AlreadyDecided(proposal)
+    memory = request.POST.get(EDIT, "")
+    plan = as_shown(proposal_plan(proposal), given.digest)
+    text = to_edit(plan, memory, parts) if memory not in parts.texts else None
+    if text is None:
+        return _page(request, store, proposal, given, "", parts)
+    choices = {change.memory: change.choices for change in plan.changes}[memory]
+    takes = Choice.BEFORE if Choice.BEFORE in choices else Choice.APPLY
+    given = replace(given, choices={**given.choices, memory: takes})
+    return _page(request, store, proposal, given, "", replace(parts, texts={**parts.texts, memory: text}), memory)
+
+
+def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Given, parts: Parts) -> HttpResponse:
     """Carry out the decision and return to the page. Raises AlreadyDecided, PlanChanged and ToolError."""
     if not proposal.is_open:
         raise AlreadyDecided(proposal)
@@ -87,24 +116,26 @@ def _decided(request: Request, store: MemoryStore, proposal: Proposal, given: Gi
     if request.POST.get("decision") == "refuse":
         decide.refuse(store.pk, number, act(request, given.note), seen=request.POST.get("changed", ""))
         messages.success(request, _("Refused proposal #%(number)s.") % {"number": number})
-        return see_other("proposal", store.pk, str(number))
-    left_out, choices = left_out_of(request.POST), given.for_plan(plan)
-    count = selected(as_shown(plan, given.digest), choices, left_out).count
+        return see_other("proposal", store.pk, str(proposal.number))
+    choices = given.for_plan(plan)
+    count = selected(as_shown(plan, given.digest), choices, parts).count
     if plan.changes and not count:
         nothing = _("Nothing was done, because every change is left out. Choose one to merge, or refuse the proposal.")
-        return _page(request, store, proposal, given, nothing)
-    done = decide.merge(store.pk, number, choices, given.digest, act(request), left_out=left_out)
+        return _page(request, store, proposal, given, nothing, parts)
+    done = decide.merge(store.pk, number, choices, given.digest, act(request), parts=parts)
     said = _said(number, done, count, len(plan.changes))
     if done.versions:
         undo_banner.tell_done(request, store.pk, said, done.seq)
     else:
         messages.success(request, said)
-    return see_other("proposal", store.pk, str(number))
+    return see_other("proposal", store.pk, str(proposal.number))
 
 
 def _said(number: int, done: Decided, count: int, of: int) -> str:
     if not done.versions:
         return _("Closed proposal #%(number)s.") % {"number": number}
+    if done.state == ProposalState.PARTLY_MERGED and count == of:
+        return _("Merged a part of proposal #%(number)s.") % {"number": number}
     if done.state == ProposalState.PARTLY_MERGED:
         words = _("Merged %(count)s of %(of)s changes of proposal #%(number)s.")
         return words % {"count": count, "of": of, "number": number}
@@ -120,7 +151,8 @@ def _page(
     proposal: Proposal,
     given: Given,
     problem: str = "",
-    left_out: Mapping[str, Collection[int]] | None = None,
+    parts: Parts = WHOLE,
+    opened: str = "",
 ) -> HttpResponse:
     may_decide = May.of(request.role, store).write and proposal.is_open
     entry = _entry(store, proposal)
@@ -128,14 +160,11 @@ def _page(
     was = None if proposal.is_open else as_proposed(proposal, _listed(told, "merged_in_part"))
     plan = was.plan if was else proposal_plan(proposal)
     (heading,) = rows_of(store, [proposal])
-    found, rows = preview.shown(store, plan, heading.outlines, given, request.GET)
+    found, rows = preview.shown(store, with_texts(plan, parts.texts), heading.outlines, given, request.GET)
     if was:
         rows = _with_outcomes(rows, told, was)
     elif may_decide:
-        heads = ticks(
-            ((row.row.change, row.diff) for row in rows), left_out_of(request.POST) if left_out is None else left_out
-        )
-        rows = [replace(row, heads=heads.get(row.row.change.memory)) for row in rows]
+        rows = _with_choices(rows, parts, opened)
     shown = pages.context(
         request, store,
         proposal=proposal, heading=heading, plan=plan, preview=found, rows=rows, given=given, problem=problem,
@@ -143,9 +172,21 @@ def _page(
         more_calls=len(heading.seqs[MOST_CALLS:]), found_in=sum(bool(row.found) for row in rows),
         blocks=any(found.blocks for row in rows for found in row.found),
         gone=_gone(heading, plan), button=preview.button_words(found.count), most_note=MOST_NOTE,
-        changed=decide.seen_of(proposal),
+        changed=decide.seen_of(proposal), editing=bool(parts.texts),
     )  # fmt: skip
     return render(request, "proposals/proposal.html", shown)
+
+
+def _with_choices(rows: Sequence[Row], parts: Parts, opened: str) -> list[Row]:
+    """Return the rows of an open proposal with ticks and editors; `opened` is the memory of the newest editor."""
+    open_editors = editors(parts.texts, opened)
+    compared = ((row.row.change, row.diff) for row in rows if row.row.change.memory not in open_editors)
+    heads = ticks(compared, parts.left_out)
+    return [
+        replace(row, heads=heads.get(memory), editor=open_editors.get(memory) if row.may_edit else None)
+        for row in rows
+        for memory in (row.row.change.memory,)
+    ]
 
 
 def _gone(heading: Heading, plan: Plan) -> int:
@@ -167,7 +208,7 @@ def _with_outcomes(rows: Sequence[Row], told: Mapping[str, Any], was: Proposed) 
     if not (isinstance(told.get("merged"), list) and isinstance(told.get("refused"), list)):
         return list(rows)
     outcome = dict.fromkeys(told["merged"], "merged") | dict.fromkeys(told["refused"], "left")
-    outcome |= dict.fromkeys(_listed(told, "merged_in_part"), "part")
+    outcome |= dict.fromkeys(_listed(told, "merged_in_part"), "part") | dict.fromkeys(_listed(told, "edited"), "edited")
     return [
         replace(
             row,

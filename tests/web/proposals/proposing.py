@@ -1,6 +1,7 @@
 """What the tests of proposals' pages share: an agent under a rule that holds its changes back, and people's answers."""
 
 import re
+from html import unescape
 from typing import Any
 
 from django.test import Client
@@ -74,6 +75,18 @@ def send_without(client: Client, store: MemoryStore, *hunks: str, **given: str) 
     ticked = [hunk for hunk in offered if hunk not in hunks]
     fields = form_with(html, "digest") | {"offered": offered, "take": ticked, "decision": "merge"}
     return client.post(url, fields | given, follow=True)
+
+
+def press(client: Client, store: MemoryStore, page: Any, **given: Any) -> Any:
+    """Presses a button on the page of proposal 1, with what is in its form."""
+    html = page.content.decode()
+    fields: dict[str, Any] = form_with(html, "digest")
+    for name in ("offered", "take"):
+        ticked = "[^>]* checked" if name == "take" else ""
+        fields[name] = re.findall(rf'name="{name}" value="([^"]+)"{ticked}', html)
+    for memory, text in re.findall(r'<textarea id="text-([^"]+)"[^>]*>\n(.*?)</textarea>', html, re.DOTALL):
+        fields[f"text-{memory}"] = unescape(text)
+    return client.post(url_of(store), fields | given, follow=True)
 
 
 def refuse(client: Client, store: MemoryStore, number: int = 1, /, **given: str) -> Any:

@@ -1,0 +1,41 @@
+"""Texts of a proposal that a person edits on its page before they are merged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from memoryhub.actions.proposals.selected import Parts
+from memoryhub.web.common import text_lines
+from memoryhub.web.common.text_lines import Editable
+from memoryhub.web.proposals.hunks import left_out_of
+
+TEXT, NEWLINES = "text-", "newlines-"
+EDIT, DISCARD = "edit", "discard"
+"""The buttons that open a memory's editor and close it again; the value is the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """The editor of a memory's text. `is_first` is true when it has just been opened."""
+
+    memory: str
+    editable: Editable
+    is_first: bool
+
+
+def parts_of(post: QueryDict) -> Parts:
+    """Return what a posted form says about the texts. Raise ValueError if a text cannot be one of a memory."""
+    texts: dict[str, str] = {}
+    for name, value in post.items():
+        memory = name.removeprefix(TEXT)
+        if name.startswith(TEXT) and memory != post.get(DISCARD):
+            texts[memory] = text_lines.from_textarea(str(value), post.get(NEWLINES + memory, text_lines.LF))
+            if "\0" in texts[memory]:
+                raise ValueError(memory)
+    return Parts(left_out_of(post), texts)
+
+
+def editors(texts: Mapping[str, str], opened: str = "") -> dict[str, Editor]:
+    """Return the editors of some texts by memory; `opened` is the memory whose editor has just been opened."""
+    return {memory: Editor(memory, text_lines.to_textarea(text), memory == opened) for memory, text in texts.items()}
