@@ -24,6 +24,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "memory": ("memory.created", "memory.modified", "memory.renamed", "memory.deleted", "memory.restored"),
     "memory_version": ("memory_version.redacted",),
     "review": ("review.needed", "review.approved", "review.reverted", "review.flagged"),
+    "proposal": ("proposal.opened", "proposal.decided", "proposal.withdrawn"),
     "finding": ("finding.opened", "finding.dismissed", "finding.resolved"),
     "retention_run": (
         "retention_run.started", "retention_run.blocked", "retention_run.finished", "retention_run.cancelled",
@@ -39,7 +40,7 @@ _RUNS = {
 }  # fmt: skip
 _IMPORTS = {"done": "import.finished", "failed": "import.failed"}
 
-TELLING = frozenset((*GROUPS["review"], *GROUPS["finding"]))
+TELLING = frozenset((*GROUPS["review"], *GROUPS["proposal"], *GROUPS["finding"]))
 """The events for which the input of their entry is needed."""
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
@@ -74,7 +75,8 @@ class Entry:
 
     `event` is the event of the entry's command (None: it has none); changes to memories have events of their own.
     `told` is the entry's input, and `named` are the (memory, version) pairs in it. `also` has the further events of an
-    act that decided about versions beside its main effect, each with its pairs.
+    act that decided about versions beside its main effect, each with its pairs. `proposal` is the number and the state
+    of the proposal that the call opened, or that the act ended.
     """
 
     chain: str
@@ -91,6 +93,7 @@ class Entry:
     named: Sequence[tuple[str, str]] = ()
     found: Sequence[Found] = ()
     also: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    proposal: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,15 @@ class Event:
 
 
 def of_entry(entry: Entry, key: bytes) -> Iterator[Event]:
-    """Yield the events of an entry of a successful act: first the one about the store, then those about its
-    memories."""
+    """Yield the events of an entry: first the one about the store or a proposal, then those about its memories."""
     hub = _Hub(key)
     if entry.event in GROUPS["memory_store"]:
         official = {"id": entry.chain, "organization_id": hub.organization, "workspace_id": hub.workspace}
         data = official if entry.event in OFFICIAL else official | _who(entry)
+        yield hub.event(entry.chain, entry.seq, entry.at, entry.event, data)
+    if entry.proposal and entry.event in GROUPS["proposal"]:
+        number, state = entry.proposal
+        data = hub.place(entry.chain) | _who(entry) | {"proposal": {"number": number, "state": state}}
         yield hub.event(entry.chain, entry.seq, entry.at, entry.event, data)
     for name, listed in _lists(entry):
         parts = [listed[at : at + LISTED] for at in range(0, len(listed), LISTED)] or [[]]

@@ -110,13 +110,16 @@ _ALL = (
             "merged %(count)s memory of proposal #%(number)s by %(agent)s",
             "merged %(count)s memories of proposal #%(number)s by %(agent)s", n,
         ),
-        counts="merged", did=_("merged a proposal"),
+        counts="merged", event="proposal.decided", did=_("merged a proposal"),
     ),
     Command(
         "edit_and_merge_proposal", _("edited what %(agent)s proposed in #%(number)s, and merged it"),
-        did=_("edited and merged a proposal"),
+        event="proposal.decided", did=_("edited and merged a proposal"),
     ),
-    Command("refuse_proposal", _("refused proposal #%(number)s by %(agent)s"), did=_("refused a proposal")),
+    Command(
+        "refuse_proposal", _("refused proposal #%(number)s by %(agent)s"), event="proposal.decided",
+        did=_("refused a proposal"),
+    ),
     Command("list_proposals", _("listed its proposals"), by_agents=True, did=_("listed its proposals")),
     Command(
         "view_proposal", _("viewed its proposal #%(number)s"), _("tried to view its proposal #%(number)s"),
@@ -124,7 +127,7 @@ _ALL = (
     ),
     Command(
         "withdraw_proposal", _("withdrew its proposal #%(number)s"), _("tried to withdraw its proposal #%(number)s"),
-        by_agents=True, did=_("withdrew its proposal"),
+        event="proposal.withdrawn", by_agents=True, did=_("withdrew its proposal"),
     ),
     # Review
     Command(

@@ -1,0 +1,186 @@
+"""The facts of audit entries that webhook events need, read by a few queries for many entries."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db.models import Case, CharField, F, OuterRef, Subquery, When
+from django.db.models.functions import Substr
+
+from memoryhub.actions.core import commands
+from memoryhub.actions.core.plans import in_parts
+from memoryhub.models import AuditEntry, Decision, Finding, MemoryVersion, Proposal, ProposedChange, Review, ReviewState
+from memoryhub.protocol import results
+from memoryhub.webhook_rules import events as webhook_events
+from memoryhub.webhook_rules.events import Entry, Found, Made
+
+_TELLING = [
+    *(command for command, event in commands.EVENTS.items() if event in webhook_events.TELLING),
+    *commands.FURTHER_EVENTS,
+]
+
+_ENDING = {command for command, event in commands.EVENTS.items() if event in webhook_events.GROUPS["proposal"]}
+
+_OPENED = "proposal.opened"
+
+_PROPOSED = f'"{results.PROPOSED}'
+"""How the answer of a call begins that became part of a proposal, as an entry keeps it."""
+
+_NUMBER = re.compile(re.escape(_PROPOSED) + r"([0-9]{1,18})\b")
+
+_DECISIONS = {"review.reverted": Decision.REVERTED, "review.flagged": Decision.FLAGGED}
+"""The decisions of the further events."""
+
+
+def end_of_part(chain: str, seq: int, end: int, most: int) -> int:
+    """Return the last entry to read now, at most `end`, so that the entries made at most `most` versions.
+
+    At least one entry is read.
+    """
+    made = MemoryVersion.objects.filter(store_id=chain, seq__gt=seq).order_by("seq")
+    last = made.values_list("seq", flat=True)[most : most + 1].first()
+    return end if last is None else min(end, max(last - 1, seq + 1))
+
+
+def entries(chain: str, after: int, end: int, names: set[str]) -> list[Entry]:
+    """Return the entries that can have one of the named events, in order. Repeated calls have none."""
+    opening = _opening(chain, after, end) if _OPENED in names else []
+    return sorted([*_done(chain, after, end, names), *opening], key=lambda entry: entry.seq)
+
+
+def _done(chain: str, after: int, end: int, names: set[str]) -> Iterator[Entry]:
+    """Yield the entries of successful acts, except views and repeated calls."""
+    found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).oldest()
+    found = found.filter(ok=True, replay_of=None).exclude(command="view")
+    input = Case(When(command__in=_TELLING, then=F("input")), output_field=CharField())
+    rows = list(
+        found.annotate(asked=input).values_list(
+            "seq", "at", "actor_kind", "actor_id", "session", "command", "memory", "version", "asked"
+        )
+    )
+    versions = _versions(chain, after, end) if rows else {}
+    findings = _findings(chain, after, end, versions) if "finding.opened" in names else {}
+    inputs = {row[0]: _told(row[-1]) for row in rows if row[-1] is not None}
+    further = {row[0]: _further(chain, row[0], row[5], inputs.get(row[0])) for row in rows}
+    memories = _memories(chain, inputs, further)
+    ended = _ended(chain, {row[0]: inputs[row[0]] for row in rows if row[5] in _ENDING and row[0] in inputs})
+    for seq, at, kind, actor, session, command, memory, version, _ in rows:
+        told = inputs.get(seq)
+        named = [(memories[one], one) for one in _named(told) if one in memories]
+        yield Entry(
+            chain,
+            seq,
+            at,
+            kind,
+            actor,
+            session,
+            commands.EVENTS.get(command),
+            memory,
+            version,
+            told,
+            versions.get(seq, ()),
+            named,
+            findings.get(seq, ()),
+            {event: [(memories[one], one) for one in ids if one in memories] for event, ids in further[seq].items()},
+            ended.get(seq),
+        )
+
+
+def _opening(chain: str, after: int, end: int) -> list[Entry]:
+    """Return the entries of the calls that opened a proposal. Other calls joined a proposal that was open."""
+    found: Any = AuditEntry.objects.of_chain(chain).between(after + 1, end).filter(ok=False, replay_of=None)
+    found = found.filter(message__startswith=_PROPOSED).annotate(start=Substr("message", 1, 100))
+    rows = list(found.values_list("seq", "at", "actor_kind", "actor_id", "session", "start"))
+    numbers = {row[0]: int(number[1]) for row in rows if (number := _NUMBER.match(row[-1]))}
+    if not numbers:
+        return []
+    first = ProposedChange.objects.filter(store_id=chain, proposal=OuterRef("pk"), number=1).values("seq")
+    opened: Any = Proposal.objects.of_store(chain).filter(number__in=set(numbers.values()))
+    opened = set(opened.annotate(first=Subquery(first[:1])).values_list("first", "number"))
+    return [
+        Entry(chain, seq, at, kind, actor, session, _OPENED, proposal=(numbers[seq], "open"))
+        for seq, at, kind, actor, session, _ in rows
+        if (seq, numbers.get(seq)) in opened
+    ]
+
+
+def _ended(chain: str, inputs: Mapping[int, Mapping[str, Any]]) -> dict[int, tuple[int, str]]:
+    """Return {seq: (number, state)} of the proposals that these entries decided about or withdrew."""
+    numbers = {told["number"] for told in inputs.values() if isinstance(told.get("number"), int)}
+    if not numbers:
+        return {}
+    found = Proposal.objects.of_store(chain).filter(number__in=numbers, seq__in=inputs)
+    return {seq or 0: (number, state) for seq, number, state in found.values_list("seq", "number", "state")}
+
+
+def _versions(chain: str, after: int, end: int) -> dict[int, list[Made]]:
+    """Return {seq: the versions that the entry made}. Each one is compared with its previous version."""
+    before = MemoryVersion.objects.filter(
+        store_id=chain, memory_id=OuterRef("memory_id"), number=OuterRef("number") - 1
+    )
+    rows: Any = MemoryVersion.objects.filter(store_id=chain).between(after, end).order_by("seq", "id")
+    rows = rows.annotate(old_path=Subquery(before.values("path")[:1]), old=Subquery(before.values("sha256")[:1]))
+    made: dict[int, list[Made]] = {}
+    for row in rows.values_list(
+        "seq", "id", "memory_id", "number", "operation", "path", "sha256", "review_state", "old_path", "old"
+    ):
+        seq, id, memory, number, operation, path, sha256, state, old_path, old = row
+        moved = None not in (path, old_path) and path != old_path
+        needs_review = state in ReviewState.values
+        made.setdefault(seq, []).append(Made(id, memory, number, operation, moved, sha256 != old, needs_review))
+    return made
+
+
+def _findings(chain: str, after: int, end: int, versions: Mapping[int, Sequence[Made]]) -> dict[int, list[Found]]:
+    """Return {seq: the findings of the entry}."""
+    memories = {made.memory for listed in versions.values() for made in listed}
+    found: dict[int, list[Found]] = {}
+    for part in in_parts(sorted(memories)):
+        rows = Finding.objects.of_store(chain).filter(memory_id__in=part, seq__gt=after, seq__lte=end).order_by("id")
+        for id, memory, version, kind, seq in rows.values_list("id", "memory_id", "version_id", "kind", "seq"):
+            found.setdefault(seq or 0, []).append(Found(id, memory, version, kind))
+    return found
+
+
+def _told(input: str) -> dict[str, Any]:
+    try:
+        value = json.loads(input)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _named(told: Mapping[str, Any] | None) -> list[str]:
+    """Return the ids of the versions that an entry's input lists; empty if it has only their number."""
+    return _ids_in(told, "versions")
+
+
+def _further(chain: str, seq: int, command: str | None, told: Mapping[str, Any] | None) -> dict[str, list[str]]:
+    """Return {further event: the versions that it concerns}."""
+    fields = commands.FURTHER_EVENTS.get(command or "", {})
+    given = {name: event for name, event in fields.items() if (told or {}).get(name)}
+    return {event: _ids_in(told, name) or _decided(chain, seq, event) for name, event in given.items()}
+
+
+def _decided(chain: str, seq: int, event: str) -> list[str]:
+    """Return the versions that an entry decided about, if its input has only their number."""
+    decided = Review.objects.of_entry(chain, seq).filter(decision=_DECISIONS[event])
+    return list(decided.order_by("id").values_list("version_id", flat=True))
+
+
+def _ids_in(told: Mapping[str, Any] | None, name: str) -> list[str]:
+    ids = (told or {}).get(name)
+    return [str(id) for id in ids] if isinstance(ids, list) else []
+
+
+def _memories(
+    chain: str, inputs: Mapping[int, Mapping[str, Any]], further: Mapping[int, Mapping[str, Sequence[str]]]
+) -> dict[str, str]:
+    """Return {version id: memory id} of the versions that the entries list."""
+    named = {version for told in inputs.values() for version in _named(told)}
+    named.update(version for events in further.values() for ids in events.values() for version in ids)
+    found: dict[str, str] = {}
+    for part in in_parts(sorted(named)):
+        found.update(MemoryVersion.objects.among(chain, part).values_list("pk", "memory_id"))
+    return found
