@@ -1,15 +1,19 @@
 """An agent follows its own proposals by the API and by MCP: it lists them, reads the decision, and withdraws one."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from memoryhub.actions.accounts import keys_and_roles
 from memoryhub.actions.proposals import decide
 from memoryhub.actions.proposals.selected import Parts
+from memoryhub.actions.retention import removal
+from memoryhub.actions.review import decisions
 from memoryhub.actions.stores import stores
-from memoryhub.models import Access, Agent, ProposalState, User
+from memoryhub.models import Access, Agent, MemoryVersion, ProposalState, ProposedChange, User
 from tests.api.harness import BY, Hub, assert_audit_is_right, new_hub, new_secret, newest_entry
 from tests.api.memory_calls import Api
 from tests.api.test_path_rules import set_rules
@@ -197,3 +201,24 @@ def test_people_see_a_withdrawn_proposal_and_its_entries_in_words(proposing: Hub
     assert "Withdrawn" in browser.get(f"/stores/{store}/proposals?state=decided").content.decode()
     entry = proposal(proposing.store).seq
     assert "withdrew its proposal #1" in browser.get(f"/audit/{store}/{entry}").content.decode()
+
+
+def test_a_closed_proposal_is_removed_with_the_entry_of_its_decision(proposing: Hub) -> None:
+    Api(proposing).good("POST", "/proposals/1/withdraw")
+    ended = proposal(proposing.store).seq or 0
+    proposing.call(command="create", path="/memories/policies/waits.md", file_text="w\n")
+    waiting = MemoryVersion.objects.filter(store=proposing.store).values_list("pk", flat=True)
+    decisions.approve_many(proposing.store.pk, list(waiting), ana())
+    proposing.call(command="view", path="/memories")
+    long_after = ana()._replace(at=timezone.now() + timedelta(days=90))
+    removal.remove_entries(proposing.store.pk, ended - 1, long_after)
+    assert proposal(proposing.store).state == ProposalState.WITHDRAWN
+    removal.remove_entries(proposing.store.pk, ended + 1, long_after)
+    assert [one["number"] for one in Api(proposing).good("GET", "/proposals")["data"]] == [2]
+    assert {change.proposal for change in ProposedChange.objects.filter(store=proposing.store)} == {
+        proposal(proposing.store, 2).pk
+    }
+    assert_audit_is_right(proposing.store)
+    proposing.call(command="create", path="/memories/policies/third.md", file_text="w\n")
+    merge(proposing.store, 2)
+    assert_audit_is_right(proposing.store)

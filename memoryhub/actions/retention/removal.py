@@ -11,6 +11,7 @@ from memoryhub import chain
 from memoryhub.actions.core import audit, proposed_texts, seals, tree
 from memoryhub.actions.core.audit import Act, Record
 from memoryhub.actions.core.evidence import Evidence, forget_answers
+from memoryhub.actions.core.plans import in_parts
 from memoryhub.actions.core.transactions import writing
 from memoryhub.actions.core.tree import Tree
 from memoryhub.models import (
@@ -25,6 +26,8 @@ from memoryhub.models import (
     Memory,
     MemoryText,
     MemoryVersion,
+    Proposal,
+    ProposedChange,
     Redaction,
     Review,
 )
@@ -101,8 +104,8 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
     """Remove the oldest entries of a chain up to the seq `up_to`, at most MOST_ENTRIES; return how many.
 
     The chain then starts at a signed checkpoint. These entries stay: the newest one, those that a call may repeat or
-    that are not counted in the figures yet, and those of versions that await review. The removal is one transaction
-    with one entry; call it again until it returns 0.
+    that are not counted in the figures yet, and those of versions that await review. A closed proposal is removed with
+    the entry that closed it. The removal is one transaction with one entry; call it again until it returns 0.
     """
     with writing():
         head = audit.lock_hub() if chain_id == HUB else tree.lock(chain_id, act).head
@@ -111,13 +114,25 @@ def remove_entries(chain_id: str, up_to: int, act: Act) -> int:
         if last <= row.start_seq:
             return 0
         count = last - row.start_seq
-        audit.append(head, act, Record("remove_entries", input=audit.to_json({"up_to": last, "entries": count})))
+        told = {"up_to": last, "entries": count}
+        if proposals := _remove_proposals(chain_id, last):
+            told["proposals"] = proposals
+        audit.append(head, act, Record("remove_entries", input=audit.to_json(told)))
         _move_start(row, last, act)
         gone = AuditEntry.objects.of_chain(chain_id).filter(seq__lte=last)
         AuditChain.objects.filter(pk=chain_id).update(bytes=F("bytes") - gone.bytes())
         gone.delete()
         IdempotentCall.objects.filter(store_id=chain_id, seq__lte=last).delete()
         return count
+
+
+def _remove_proposals(chain_id: str, last: int) -> int:
+    """Remove the proposals that entries up to `last` closed, with their changes; return how many."""
+    closed = list(Proposal.objects.of_store(chain_id).filter(seq__lte=last).values_list("pk", flat=True))
+    for part in in_parts(closed):
+        ProposedChange.objects.filter(store_id=chain_id, proposal__in=part).delete()
+        Proposal.objects.filter(store_id=chain_id, pk__in=part).delete()
+    return len(closed)
 
 
 def _removable(row: AuditChain, most: int, at: datetime) -> int:
