@@ -40,7 +40,13 @@ def changed() -> dict[Changed, None]:
     return {} if found is None else found
 
 
+def changes() -> int:
+    """Return how often this thread has changed governing rows; what it read of them is out of date when this grows."""
+    return getattr(_thread, "changes", 0)
+
+
 def _note(model: type[Sealed], rows: Iterable[tuple[str | None, object]]) -> None:
+    _thread.changes = changes() + 1
     found = getattr(_thread, "changed", None)
     if found is not None:
         found.update(((model, store, str(key)), None) for store, key in rows)

@@ -129,16 +129,26 @@ def moment(at: datetime) -> object:
     return at.replace(tzinfo=None).isoformat(" ") if _SQLITE else at
 
 
+def data_version() -> object:
+    """Return a value that is another one after a commit of another connection to SQLite's file, and in another
+    connection. Call it in a transaction."""
+    return _thread.driver, one(_DATA_VERSION)
+
+
+_DATA_VERSION = Statement("pragma data_version")
 _READ_ONLY = Statement("pragma query_only" if _SQLITE else "show transaction_read_only")
+_as_moment = "coalesce({column}, null)"
+"""An expression has no type that SQLite's driver knows; so the value stays in the form of `moment`."""
 CALLER = Statement(
-    "select k.id, k.agent_id, a.name, k.access, k.last_used_at is null or k.last_used_at < %s,"
+    "select k.id, k.agent_id, a.name, k.access,"
+    f" {_as_moment.format(column='k.last_used_at')}, {_as_moment.format(column='k.expires_at')},"
     " s.id is not null and (k.all_stores"
     " or exists (select 1 from memoryhub_keystore ks where ks.key_id = k.id and ks.store_id = s.id)),"
     " coalesce(s.limit_body_bytes, h.limit_body_bytes)"
     " from memoryhub_key k join memoryhub_agent a on a.id = k.agent_id"
     " left join memoryhub_memorystore s on s.id = %s and s.deleted_at is null"
     " left join memoryhub_hubsettings h on h.id = 1"
-    " where k.digest = %s and k.revoked_at is null and (k.expires_at is null or k.expires_at > %s)"
+    " where k.digest = %s and k.revoked_at is null"
 )
 KEY_USED = Statement("update memoryhub_key set last_used_at = %s where id = %s")
 SESSION = Statement("select id, last_seen_at < %s from memoryhub_session where agent_id = %s and name = %s")
@@ -149,14 +159,16 @@ ADD_SESSION = Statement(
 SESSION_SEEN = Statement("update memoryhub_session set last_seen_at = %s where id = %s")
 
 _limits = ", ".join(f"coalesce(s.limit_{name}, h.limit_{name})" for name in Limits._fields)
+_settings = f"s.archived_at is not null, s.overwrite_on_create, s.path_rules, s.rules, h.rules, {_limits}"
+_totals = "s.memory_count, s.total_bytes, c.last_seq, c.last_hash, c.bytes"
+_store = "from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"
 STORE = Statement(
-    "select s.archived_at is not null, s.overwrite_on_create, s.path_rules, s.rules, h.rules,"
-    f" {_limits},"
-    " s.memory_count, s.total_bytes, c.last_seq, c.last_hash, c.bytes"
-    " from memoryhub_memorystore s join memoryhub_auditchain c on c.id = s.id"
+    f"select {_totals}, {_settings} {_store}"
     " left join memoryhub_hubsettings h on h.id = 1 where s.id = %s and s.deleted_at is null",
     locking=" for update of s, c",
 )
+TOTALS = Statement(f"select {_totals} {_store} where s.id = %s and s.deleted_at is null", locking=" for update of s, c")
+TOTAL_COLUMNS = 5
 CHAIN = Statement(
     "select last_seq, last_hash from memoryhub_auditchain where id = %s and closed_at is null", locking=" for update"
 )

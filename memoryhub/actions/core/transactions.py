@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 
-from memoryhub.actions.core import disk_space, seals, sql
+from memoryhub.actions.core import disk_space, remembered, seals, sql
 from memoryhub.actions.core.turns import Lines
 from memoryhub.database import connections
 from memoryhub.models import sealed
@@ -99,18 +99,21 @@ class RoomMade(OperationalError):
 
 @contextmanager
 def _transaction() -> Iterator[None]:
-    began = time.monotonic()
+    began, committed = time.monotonic(), False
     try:
         with connection.wrap_database_errors, transaction.atomic():
             sql.connect()
             _thread.depth = 1
             sealed.begin()
+            if getattr(_thread, "is_committer", False):
+                remembered.begin()
             try:
                 yield
                 seals.require_none_left()
             finally:
                 _thread.depth = 0
                 sealed.end()
+        committed = True
     except OperationalError as error:
         if disk_space.give_up(error):
             raise RoomMade(*error.args) from error
@@ -119,6 +122,8 @@ def _transaction() -> Iterator[None]:
         if getattr(error.__cause__, "sqlstate", None) == DISK_FULL:
             _Last.full = time.monotonic()
         raise
+    finally:
+        remembered.end(committed=committed)
     connections.require_same_file()
     _Last.committed = time.monotonic()
 

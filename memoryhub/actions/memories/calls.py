@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from memoryhub import compact_json, ids
-from memoryhub.actions.core import audit, limits, sql, tree
+from memoryhub.actions.core import audit, limits, remembered, sql, tree
 from memoryhub.actions.core.audit import Act, Actor, Record
 from memoryhub.actions.core.limits import Usage
 from memoryhub.actions.core.transactions import together
@@ -104,11 +104,15 @@ def digest_of_key(secret: str) -> str:
 def find_caller(secret: str, store_id: str, at: datetime) -> Caller | None:
     """Return the caller with this key, or None if the key is not valid at this moment."""
     sql.connect()
-    row = sql.one(sql.CALLER, sql.moment(at - KEY_EXACT_TO), store_id, digest_of_key(secret), sql.moment(at))
+    digest = digest_of_key(secret)
+    row: Any = remembered.read(lambda: sql.one(sql.CALLER, store_id, digest), "caller", store_id, digest)
     if row is None:
         return None
-    key, agent, label, access, stale, reaches, body_bytes = row
-    return Caller(key, agent, label, Access(access), bool(stale), bool(reaches), body_bytes)
+    key, agent, label, access, used, expires, reaches, body_bytes = row
+    if expires is not None and expires <= sql.moment(at):
+        return None
+    stale = used is None or used < sql.moment(at - KEY_EXACT_TO)
+    return Caller(key, agent, label, Access(access), stale, bool(reaches), body_bytes)
 
 
 def digest_of_input(input: Mapping[str, Any]) -> str:
@@ -209,7 +213,7 @@ def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun |
     A revoked key is refused here too: every call comes here, and the store is locked, so the key cannot be revoked
     later.
     """
-    row = sql.one(sql.CALLS, store.store, key)
+    row = remembered.read(lambda: sql.one(sql.CALLS, store.store, key), "calls", store.store, key)
     if row is None:
         return KeyRevoked()
     most = store.limits.audit_bytes
@@ -225,7 +229,9 @@ def _window(store: tree.Tree, key: str, counts: int) -> limits.Window | NotRun |
 def _note_calls(store: tree.Tree, key: str, window: limits.Window | None) -> int | None:
     if window is None:
         return None
-    sql.run(sql.SET_CALLS, store.store, key, audit.to_json(window.seconds))
+    seconds = audit.to_json(window.seconds)
+    sql.run(sql.SET_CALLS, store.store, key, seconds)
+    remembered.put((seconds,), "calls", store.store, key)
     return window.calls
 
 
@@ -310,6 +316,7 @@ def note_use(store: tree.Tree, caller: Caller, session: str | None) -> None:
     at = store.at
     if caller.stale:
         sql.run(sql.KEY_USED, sql.moment(at), caller.key)
+        remembered.forget()
     if session is not None:
         store.act = store.act._replace(session=_session(caller.agent, session, at))
 

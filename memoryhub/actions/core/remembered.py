@@ -1,0 +1,91 @@
+"""What the committer read of keys, stores and settings, remembered while no one has changed it.
+
+Only rows are remembered whose every change is noticed: a commit of another connection changes SQLite's `data_version`,
+which is read at the start of each transaction, and `models.sealed` counts this thread's own changes of governing rows.
+So a key that is revoked is refused from the next transaction on, as if it had been read again.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from memoryhub.actions.core import sql
+from memoryhub.models import sealed
+
+T = TypeVar("T")
+
+MOST = 4_096
+
+_thread = threading.local()
+
+
+class _Facts:
+    """What one thread remembers, and as of what."""
+
+    __slots__ = ("as_of", "changes", "values")
+
+    def __init__(self) -> None:
+        self.as_of: object = None
+        self.changes = 0
+        self.values: dict[tuple[str, ...], Any] = {}
+
+
+def begin() -> None:
+    """Remember in this thread until `end`. Call it at the start of a transaction that holds SQLite's write lock."""
+    facts: _Facts | None = getattr(_thread, "facts", None)
+    if facts is None:
+        facts = _thread.facts = _Facts()
+    as_of = sql.data_version()
+    if as_of != facts.as_of:
+        facts.values.clear()
+        facts.as_of = as_of
+    _thread.now = facts
+
+
+def end(*, committed: bool) -> None:
+    """Stop remembering until the next `begin`. What was read in a transaction that was not committed is forgotten."""
+    facts, _thread.now = getattr(_thread, "now", None), None
+    if facts is not None and not committed:
+        facts.values.clear()
+
+
+def get(*key: str) -> Any:
+    """Return a remembered value, or None."""
+    values = _values()
+    return None if values is None else values.get(key)
+
+
+def put(value: Any, *key: str) -> None:
+    """Remember a value, if this thread remembers now."""
+    values = _values()
+    if values is not None:
+        if len(values) >= MOST:
+            values.clear()
+        values[key] = value
+
+
+def read(find: Callable[[], T], *key: str) -> T:
+    """Return a remembered value, or find it and remember it. None is not remembered."""
+    found: T | None = get(*key)
+    if found is None:
+        found = find()
+        if found is not None:
+            put(found, *key)
+    return found
+
+
+def forget() -> None:
+    """Forget everything, after a change that neither `data_version` nor `models.sealed` shows."""
+    values = _values()
+    if values is not None:
+        values.clear()
+
+
+def _values() -> dict[tuple[str, ...], Any] | None:
+    facts: _Facts | None = getattr(_thread, "now", None)
+    if facts is None:
+        return None
+    if facts.changes != sealed.changes():
+        facts.changes = sealed.changes()
+        facts.values.clear()
+    return facts.values
