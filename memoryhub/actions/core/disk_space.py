@@ -16,6 +16,8 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
+POSTGRES_FULL = "53100"
+"""PostgreSQL's error code for a full disk."""
 NAME = "reserve"
 RESERVE_BYTES = 32 * 1024 * 1024
 MARGIN_BYTES = 16 * 1024 * 1024

@@ -22,8 +22,6 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 MOST_TOGETHER = 64
-DISK_FULL = "53100"
-"""PostgreSQL's error code for a full disk."""
 LONGEST_GROUP = 0.01
 """Seconds after which a group accepts no more work that arrived while it ran."""
 LONGEST_WAIT = 0.1
@@ -119,7 +117,7 @@ def _transaction() -> Iterator[None]:
             raise RoomMade(*error.args) from error
         if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
             _Last.in_vain = began
-        if getattr(error.__cause__, "sqlstate", None) == DISK_FULL:
+        if getattr(error.__cause__, "sqlstate", None) == disk_space.POSTGRES_FULL:
             _Last.full = time.monotonic()
         raise
     finally:

@@ -5,12 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
-
-from django.conf import settings
+from typing import NamedTuple
 
 from memoryhub import chain, ids
-from memoryhub.actions.core import audit, disk_space, freezing, limits, remembered, settling, sql
+from memoryhub.actions.core import audit, disk_space, freezing, limits, remembered, settling, sql, store_settings
 from memoryhub.actions.core.audit import Act, ChainHead, Version
 from memoryhub.actions.core.kept_calls import kept_of
 from memoryhub.actions.core.ruling import Looked, Ruling, ruling
@@ -99,38 +97,19 @@ def locked(store_id: str, act: Act) -> Iterator[Tree]:
 
 def lock(store_id: str, act: Act) -> Tree:
     """Lock a store and its chain, inside `writing`, and return the tree. Raises NoSuchStore."""
-    own: _Settings | None = remembered.get("store", store_id)
+    own: store_settings.Settings | None = remembered.get("store", store_id)
     row = sql.one(sql.STORE if own is None else sql.TOTALS, store_id)
     if row is None:
         raise NoSuchStore(store_id)
     memories, total, last_seq, last_hash, size = row[: sql.TOTAL_COLUMNS]
     if own is None:
-        own = _settings(row[sql.TOTAL_COLUMNS :])
+        own = store_settings.of_row(row[sql.TOTAL_COLUMNS :])
         remembered.put(own, "store", store_id)
     if act.note:
         act = act._replace(note=ruling(*own.rules).masked(act.note))
     return Tree(
         store_id, act, *own, memories, total, ChainHead(store_id, last_seq, last_hash, size), sql.moment(act.at)
     )
-
-
-class _Settings(NamedTuple):
-    """The settings of a store, as `Tree` has them."""
-
-    archived: bool
-    overwrite: bool
-    path_rules: str
-    rules: tuple[str, str | None]
-    limits: limits.Limits
-
-
-def _settings(columns: Sequence[Any]) -> _Settings:
-    """Return the settings. A limit that neither the store nor the hub has set comes from MEMORYHUB_LIMITS."""
-    archived, overwrite, path_rules, rules, hub_rules, *set_limits = columns
-    defaults = settings.MEMORYHUB_LIMITS
-    named = zip(limits.Limits._fields, set_limits, strict=True)
-    chosen = limits.Limits(*[defaults[name] if value is None else value for name, value in named])
-    return _Settings(bool(archived), bool(overwrite), path_rules, (rules, hub_rules), chosen)
 
 
 # ------------------------------------------------------------------------------------------------ reading

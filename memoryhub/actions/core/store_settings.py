@@ -1,0 +1,28 @@
+"""The settings of a store as acts on it read them."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from memoryhub.actions.core.limits import Limits
+
+
+class Settings(NamedTuple):
+    """`path_rules` and `rules` (the store's, the hub's) are JSON texts."""
+
+    archived: bool
+    overwrite: bool
+    path_rules: str
+    rules: tuple[str, str | None]
+    limits: Limits
+
+
+def of_row(columns: Sequence[Any]) -> Settings:
+    """Return the settings in a row of `sql.STORE`. A limit that neither the store nor the hub has set comes from
+    MEMORYHUB_LIMITS."""
+    archived, overwrite, path_rules, rules, hub_rules, *set_limits = columns
+    defaults = settings.MEMORYHUB_LIMITS
+    named = zip(Limits._fields, set_limits, strict=True)
+    limits = Limits(*[defaults[name] if value is None else value for name, value in named])
+    return Settings(bool(archived), bool(overwrite), path_rules, (rules, hub_rules), limits)
