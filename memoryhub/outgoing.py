@@ -1,8 +1,8 @@
 """Requests that the hub sends to other servers: which addresses are allowed, and one POST within strict bounds.
 
 A host name is resolved once. All of its addresses must be allowed, and the connection is made to one of them. So a name
-that resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Of the answer
-only the status and `Retry-After` are kept.
+that resolves differently the next time (DNS rebinding) cannot lead elsewhere. No redirect is followed. Only the status
+and `Retry-After` of the answer are kept.
 """
 
 import ipaddress

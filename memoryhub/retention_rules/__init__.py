@@ -87,7 +87,7 @@ class Cutoffs(NamedTuple):
     def is_due(
         self, created_at: datetime, updated_at: datetime, last_read_at: datetime | None, restored_at: datetime | None
     ) -> bool:
-        """Return whether a memory is due. The result is that of `due`, which also returns the rule."""
+        """Return whether a memory is due. The result is the same as from `due`, which also returns the rule."""
         unread, unchanged, older = self
         begun = created_at if restored_at is None or restored_at < created_at else restored_at
         if older is not None and begun <= older:

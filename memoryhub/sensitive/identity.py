@@ -183,8 +183,8 @@ def _after_name(text: Text, end: int, form: Checked) -> Iterator[Place]:
 
 
 def _first_right(text: Text, start: int, forms: list[Checked]) -> Iterator[Place]:
-    """Yield at most one place: that of the number that begins at `start`, if it has one of the forms and passes its
-    check."""
+    """Yield at most one place: the place of the number that begins at `start`, if it has one of the forms and passes
+    its check."""
     if not text.stands_alone(start, start) or text.before(start) in _NUMBER_GOES_ON:
         return
     for pattern, check in forms:

@@ -119,8 +119,8 @@ length."""
 
 
 def apart(places: Iterable[Place]) -> list[Place]:
-    """Return places in order, without overlaps. Of places that overlap, the one that begins first is kept; if they
-    begin together, the shortest."""
+    """Return places in order, without overlaps. If places overlap, the one that begins first is kept; if they begin
+    together, the shortest."""
     kept: list[Place] = []
     for place in sorted(places):
         if not kept or place[0] >= kept[-1][1]:

@@ -1,9 +1,9 @@
 """Blame: which version introduced each line of a memory. Its versions are walked backwards, with bounded work.
 
 A line ends at a line feed, and is the same line whether or not the text ends with one. Versions with the same text
-(after a rename or a restore) share one blame, that of the first version with the text. Of two consecutive texts, only
-the part that differs is compared. This part is cut at lines that occur once on either side: a comparison line by line
-from end to end would take a hundred times as long as showing the page.
+(after a rename or a restore) share one blame, that of the first version with the text. Only the part in which two
+consecutive texts differ is compared. This part is cut at lines that occur once on either side: a comparison line by
+line from end to end would take a hundred times as long as showing the page.
 """
 
 from collections.abc import Callable, Iterator, Sequence

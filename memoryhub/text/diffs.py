@@ -154,8 +154,8 @@ def split(diff: Diff) -> Iterator[Row | Gap]:
 
 
 def unified(diff: Diff) -> Iterator[Row | Gap]:
-    """Yield the rows for a view in one column. Of each change, the removed lines come first, then the added ones; no
-    row is `changed`."""
+    """Yield the rows for a view in one column. The removed lines of a change come first, then the added ones; no row is
+    `changed`."""
     added: list[Row] = []
     for part in diff.parts:
         if isinstance(part, Gap) or part.kind == "same":

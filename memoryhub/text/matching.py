@@ -199,7 +199,7 @@ def slid(runs: Sequence[Run], old: Sequence[str], new: Sequence[str]) -> list[Ru
 def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: int) -> int:
     """Return by how many lines to move the lines [first, end) down (negative: up), so that they have their best start.
 
-    Of equally good starts, the lowest is taken.
+    If several starts are equally good, the lowest one is taken.
     """
     up = down = 0
     while up < most_up and lines[first - 1 - up] == lines[end - 1 - up]:

@@ -27,8 +27,8 @@ NEVER = (
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """Shell patterns of what is ignored. A pattern without a slash is for one name anywhere, one with a slash for a
-    whole place."""
+    """Shell patterns of what is ignored. A pattern without a slash matches one name anywhere. A pattern with a slash
+    matches a whole place."""
 
     patterns: tuple[str, ...] = NEVER
 

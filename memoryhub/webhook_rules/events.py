@@ -149,7 +149,7 @@ def of_import(store: str, job: str, state: str, memories: int, at: datetime, key
 
 
 def test_event(webhook: str, chain: str, seq: int, at: datetime, key: bytes) -> Event:
-    """Return the event that the test button sends. Of the webhook's data it contains only the id."""
+    """Return the event that the test button sends. It contains only the id of the webhook."""
     hub = _Hub(key)
     return hub.event(chain, seq, at, TEST, hub.place(None) | {"id": webhook}, of=webhook)
 

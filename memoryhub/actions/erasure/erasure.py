@@ -215,7 +215,7 @@ class Prepared:
 def erase(store_id: str, terms: Sequence[str], digest: str, act: Act, subject: Sequence[str] = ()) -> Receipt:
     """Replace the texts by `[redacted]` everywhere, in one transaction with one entry; return the signed receipt.
 
-    `digest` is that of the search result which the person saw. Live memories get a new version without the texts. Older
+    `digest` belongs to the search result that the person saw. Live memories get a new version without the texts. Older
     versions, entries and other rows are masked in place, with evidence for the audit. Raises FoundChanged, Held and
     ToolError.
     """
@@ -305,7 +305,7 @@ def _marked(spelling: Spelling) -> dict[str, Any]:
 
 
 def _heads(store_id: str, memories: Sequence[str]) -> dict[str, str]:
-    """Return the id of each memory's newest version, by memory id."""
+    """Return {memory id: id of its newest version}."""
     found: dict[str, str] = {}
     for part in in_parts(memories):
         found |= Memory.objects.among(store_id, part).values_list("pk", "head_id")

@@ -49,7 +49,7 @@ class NotScrubbed(Exception):
 class Remains:
     """The state of the clean-up: `since` when there are copies (None: none), and what decides when it happens.
 
-    `size` is that of the file. `hour` is the administrator's choice, `asked` a request. `begun_at` is the last attempt.
+    `size` is the file's size. `hour` is the administrator's choice, `asked` a request. `begun_at` is the last attempt.
     """
 
     since: datetime | None

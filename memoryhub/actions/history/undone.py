@@ -81,10 +81,9 @@ def without_cancelled(store_id: str, steps: Sequence[MemoryVersion], undone: fro
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """What an undo means for other versions.
+    """What an undo means for other versions. `versions` are no longer in force; the undone versions are among them.
 
-    `versions` are no longer in force; the undone versions are among them. `undos` are the seqs of undos that are
-    undone: what they reverted awaits review again.
+    `undos` are the seqs of undos that are undone. The versions that those undos reverted await review again.
     """
 
     versions: frozenset[str]

@@ -66,7 +66,7 @@ class Caller(NamedTuple):
     """The key of a request.
 
     `reaches`: the store exists and the key may use it. `body_bytes` is the store's limit for a request's body (None:
-    that of the settings). `stale`: the time of the key's last use needs an update.
+    the limit of the settings applies). `stale`: the time of the key's last use needs an update.
     """
 
     key: str
@@ -85,8 +85,8 @@ class Caller(NamedTuple):
 class Outcome(NamedTuple):
     """The result of a call.
 
-    `text` is the answer, `ok` whether the call succeeded, and `seq` that of its entry. `usage` is what the store then
-    holds. `replayed`: the call was a repetition and got an earlier answer.
+    `text` is the answer, `ok` says whether the call succeeded, and `seq` is the seq of its entry. `usage` is what the
+    store then holds. `replayed`: the call was a repetition and got an earlier answer.
     """
 
     text: str

@@ -235,7 +235,8 @@ def _changed(
 def _of_many(
     store: Tree, command: str, memories: list[StoredMemory], answer: str, path: str, new_path: str | None = None
 ) -> Record:
-    """Return the record of a command on one or several memories; memory and version are only set for one."""
+    """Return the record of a command on one or several memories; `memory` and `version` are set only if there is
+    exactly one memory."""
     single = len(memories) == 1
     return Record(
         command,

@@ -150,8 +150,8 @@ def _earlier_than_each(store_id: str, last: Mapping[str, int]) -> dict[str, str]
 def mark_with_edit(store: Tree, memory_id: str, version_id: str | None) -> dict[str, object]:
     """Mark the memory's unreviewed versions up to `version_id` as reviewed by a person's edit.
 
-    Returns what is added to the input of the edit's entry (an empty dict if there are none). If the edit changed no
-    text, the versions are approved.
+    Returns the values to add to the input of the edit's entry (an empty dict if no version is marked). If the edit
+    changed no text, the versions are approved.
     """
     of_memory = MemoryVersion.objects.filter(store_id=store.store, memory_id=memory_id)
     version = of_memory.filter(pk=version_id).first() if version_id else None
@@ -269,7 +269,7 @@ def put_flags(store: Tree, versions: Collection[str]) -> list[str]:
 
 
 def without_flags(store_id: str, versions: Collection[str]) -> dict[str, str]:
-    """Return the newest given version of each memory that has no flag, by memory id."""
+    """Return {memory id: the newest of its given versions} of the memories that have no flag."""
     newest = {version.memory_id: version.pk for version in _newest(store_id, versions)}
     plain: list[str] = []
     for part in in_parts(sorted(newest)):

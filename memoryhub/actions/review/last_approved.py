@@ -47,7 +47,7 @@ def since_approved(store_id: str, memories: Collection[str], user_id: str) -> di
 
 
 def _own(store_id: str, memories: Collection[str], user_id: str) -> dict[str, int]:
-    """Return the number of the last version of each memory that the person approved, or made by editing one."""
+    """Return {memory: number of its last version that the person approved, or made by editing a version}."""
     theirs = Review.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk"), by_id=user_id)
     theirs = theirs.filter(
         decision__in=(Decision.APPROVED, Decision.EDITED),

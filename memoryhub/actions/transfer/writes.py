@@ -169,7 +169,7 @@ def _numbered(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class _History:
-    """Writes the versions of one memory, oldest first. All of them belong to the same entry, that of the import."""
+    """Writes the versions of one memory, oldest first. All of them belong to the entry of the import."""
 
     def __init__(self, store: Tree, job: Import, item: ImportItem, path: str) -> None:
         self.store, self.job, self.item, self.path = store, job, item, path

@@ -137,7 +137,8 @@ def _versions(store_id: str, entry: AuditEntry, told: dict[str, Any]) -> list[tu
 def _reverted(store_id: str, seq: int, told: dict[str, Any]) -> Collection[str]:
     """Return the ids of the versions that an entry reverted.
 
-    If the entry has only a digest of the ids, its reviews are used, if they match the digest; else what it undid.
+    The entry may have only a digest of the ids. Then they are the versions of its reviews if these match the digest, or
+    else the versions that it undid.
     """
     named = told["reverted"]
     if not isinstance(named, dict):

@@ -212,10 +212,8 @@ def _deliver(rows: Sequence[Delivery], idle: Sequence[str], at: datetime) -> Non
 
 
 def next_of(webhook_id: str) -> datetime | None:
-    """Return when a webhook's next delivery is due: the first one in order, or one that is `aside`.
-
-    None if none waits.
-    """
+    """Return when a webhook's next delivery is due: the first delivery in order, or one that is `aside`. None if no
+    delivery waits."""
     waiting = Delivery.objects.waiting().filter(webhook_id=webhook_id)
     first = waiting.filter(aside=False).order_by("id").values_list("next_at", flat=True).first()
     aside = waiting.filter(aside=True).order_by("next_at", "id").values_list("next_at", flat=True).first()

@@ -60,7 +60,7 @@ def is_redacted(entry: AuditEntry, field: str) -> bool:
 
 
 def answers_of(entries: Iterable[AuditEntry], masked: Entries) -> dict[tuple[str, int], str]:
-    """Return the masked answers of many entries, by chain and seq; entries without an answer are left out."""
+    """Return {(chain, seq): masked answer} of many entries. Entries without an answer are left out."""
     entries = [entry for entry in entries if "message" in entry.commitments or entry.message is not None]
     versions = _versions(entries)
     answers = {}
@@ -101,7 +101,7 @@ def fits(entry: AuditEntry, field: str, value: str | None) -> bool:
 
 
 def _versions(entries: Iterable[AuditEntry]) -> Mapping[str, MemoryVersion]:
-    """Return the versions whose texts the answers showed, by id."""
+    """Return {version id: version} of the versions whose texts the answers showed."""
     shown = [entry for entry in entries if entry.message is None and entry.version]
     of_stores = MemoryVersion.objects.filter(store_id__in={entry.chain for entry in shown})
     return of_stores.select_related("text").in_bulk({entry.version for entry in shown}) if shown else {}

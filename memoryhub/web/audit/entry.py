@@ -217,9 +217,9 @@ def changes_of(versions: Sequence[MemoryVersion], most: int = MOST_DIFFS) -> lis
 
 
 def before_each(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """Return the previous version of each version, with its text, by the id of the later version.
+    """Return {version id: the previous version, with its text}. Versions without a previous version are left out.
 
-    Versions without a previous version are left out. The query has one condition for each version: pass at most a page.
+    The query has one condition for each version: pass at most a page.
     """
     wanted = Q(pk__in=[])
     for version in versions:

@@ -198,7 +198,7 @@ class _Streams:
     def reached(self) -> AuditEntry | None:
         """Return the entry beyond which the results are incomplete, or None if every scan is complete.
 
-        Each scan that ended early ended at an entry. Of these entries, this is the one closest to the place.
+        Each scan that ended early ended at an entry. The result is the closest of these entries to the place.
         """
         if not self.ends:
             return None

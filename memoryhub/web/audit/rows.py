@@ -104,10 +104,7 @@ def _is_short(entry: AuditEntry) -> bool:
 
 
 def _told(entries: Sequence[AuditEntry]) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the inputs of the entries, by chain and seq.
-
-    Pass only entries whose inputs hold no texts (see `_is_short`).
-    """
+    """Return {(chain, seq): input} of the entries. Pass only entries whose inputs hold no texts (see `_is_short`)."""
     told: dict[tuple[str, int], dict[str, Any]] = {}
     for chain in {entry.chain for entry in entries}:
         seqs = [entry.seq for entry in entries if entry.chain == chain]

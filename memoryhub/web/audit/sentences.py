@@ -72,7 +72,7 @@ def _said(inputs: Iterable[Told], start: str) -> set[str]:
 
 
 def _numbers(versions: Collection[str], chains: Collection[str]) -> dict[str, str]:
-    """Return the numbers of versions by id."""
+    """Return {version id: its number}."""
     if not versions:
         return {}
     found = MemoryVersion.objects.filter(store_id__in=chains, pk__in=versions)

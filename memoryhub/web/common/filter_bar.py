@@ -70,7 +70,7 @@ def bar_of(
 
 
 def chips_of(wanted: KeyValues, words: Mapping[str, str]) -> Iterator[Chip]:
-    """Yield a chip for each value of a filter; `words` are the values in words, by key."""
+    """Yield a chip for each value of a filter. `words` is {key: the value in words}."""
     for key in wanted.values:
         several = wanted.values_of(key)
         for value in several:

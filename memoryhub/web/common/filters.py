@@ -28,8 +28,8 @@ class Malformed(ValueError):
 class KeyValues:
     """The filter of a page: values by key, and what was typed in the bar; a subclass may add fields for the layout.
 
-    A key that begins with NOT excludes what has its value. `typed` are the words of the bar in order: plain words, and
-    filters, which are in `values` too.
+    A key that begins with NOT excludes items with its value. `typed` are the words of the bar in order: plain words,
+    and filters, which are in `values` too.
     """
 
     values: Mapping[str, str]

@@ -69,7 +69,7 @@ def marked(line: str, spans: Iterable[Span]) -> str:
 
 
 def by_line(text: str, spans: Iterable[Span]) -> dict[int, list[Span]]:
-    """Split the ordered spans of a text into spans of single lines, and return these by line number (from 1)."""
+    """Split the ordered spans of a text into spans of single lines. Return {line number (from 1): its spans}."""
     found: dict[int, list[Span]] = {}
     number, counted = 1, 0
     for span in spans:

@@ -102,7 +102,7 @@ def _above(places: Iterable[str]) -> frozenset[str]:
 
 
 def marks_of(memories: Iterable[Memory], at: datetime, held: Mapping[str, Holds] | None = None) -> dict[str, Marks]:
-    """Return the marks of memories by id, in two queries and one more for the holds of each store not in `held`."""
+    """Return {memory id: its marks}, in two queries and one more for the holds of each store not in `held`."""
     memories = list(memories)
     if not memories:
         return {}

@@ -46,7 +46,7 @@ NOTHING = Cover()
 def covers(
     store_id: str, memories: Collection[str], new: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, Cover]:
-    """Return, by memory id, the covers of those memories of a store that have something to mask or to label.
+    """Return {memory id: Cover} of those memories of a store that have something to mask or to label.
 
     Dismissed findings and findings in paths do not count. `new` has the kinds in texts that are not stored yet.
     """
@@ -150,7 +150,7 @@ def opened(work: Work, old: str, new: str, known: Cover, *, in_hunks: bool = Fal
 
 
 def texts(store_id: str, ids: Collection[str]) -> dict[str, str]:
-    """Return some texts of a store with their values masked, by the id of the text."""
+    """Return {text id: text with its values masked} of some texts of a store."""
     rows = MemoryText.objects.filter(store_id=store_id, pk__in=ids).values_list(
         "pk", "store_id", "memory_id", "content"
     )

@@ -33,7 +33,7 @@ def context(request: Request, store: MemoryStore, **more: Any) -> dict[str, Any]
 
 
 def entries(store: MemoryStore, *seqs: int | None) -> dict[int, AuditEntry]:
-    """Return entries of a store's chain by seq, without loading the inputs and answers of calls."""
+    """Return {seq: entry} of a store's chain, without loading the inputs and answers of calls."""
     wanted = {seq for seq in seqs if seq is not None}
     rows = AuditEntry.objects.of_chain(store.id).filter(seq__in=wanted)
     told = ("chain", "seq", "at", "actor_kind", "actor_id", "author_id", "label", "session", "door", "command", "note")

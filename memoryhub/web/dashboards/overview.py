@@ -167,7 +167,7 @@ def _pictures(board: Board, store: MemoryStore | None) -> list[Picture]:
 
 
 def _names(authors: set[str]) -> Mapping[str, tuple[str, str]]:
-    """Return (kind, name) for agents, people and retention policies by id."""
+    """Return {id: (kind, name)} of agents, people and retention policies."""
     agents = Agent.objects.filter(pk__in=[author for author in authors if author.startswith(ids.AGENT)])
     people = User.objects.filter(pk__in=[author for author in authors if author.startswith(ids.USER)])
     policies = RetentionPolicy.objects.filter(pk__in=[author for author in authors if author.startswith(ids.POLICY)])

@@ -43,7 +43,7 @@ class Facts:
 
 
 def facts_of(stores: Sequence[str], today: date) -> dict[str, Facts]:
-    """Return the facts of a page of stores, by store."""
+    """Return {store id: Facts} of a page of stores."""
     calls, errors = _by_day(stores, newer(stores), today - timedelta(days=SPARK_DAYS - 1))
     return {store: _facts(store, calls, errors, today) for store in stores}
 
@@ -66,7 +66,7 @@ def _facts(store: str, calls: Counter[tuple[str, date]], errors: Counter[tuple[s
 
 
 def _by_day(stores: Sequence[str], more: Newer, start: date) -> tuple[Counter[tuple[str, date]], ...]:
-    """Return two counters by store id and day: all operations, and those that ended with an error."""
+    """Return two counters by (store id, day): of all operations, and of those that ended with an error."""
     calls, errors = Counter[tuple[str, date]](), Counter[tuple[str, date]]()
     rows = Activity.objects.of_stores(stores).in_sum().since(start).summed("store_id", "day", "outcome")
     for store, day, outcome, count in rows:

@@ -27,8 +27,8 @@ class BadAsked(ValueError):
 class Searched:
     """The result of the search of a store.
 
-    `terms` are the texts to erase there and `digest` is that of their places. `held` are the legal holds that forbid
-    the erasure, and `elsewhere` counts the texts that people have to change themselves.
+    `terms` are the texts to erase there, and `digest` is a digest of their places. `held` are the legal holds that
+    forbid the erasure, and `elsewhere` counts the texts that people have to change themselves.
     """
 
     terms: tuple[str, ...]

@@ -89,7 +89,7 @@ def _stores(asked: Asked, stores: Mapping[str, MemoryStore]) -> list[StoreRow]:
 
 
 def _holds(found: Mapping[str, Searched]) -> Mapping[str, list[Hold]]:
-    """Return the holds that forbid an erasure, by store."""
+    """Return {store: holds that forbid an erasure in it}."""
     held = {id: result.held[:MOST_HOLDS] for id, result in found.items() if result.held}
     by_store: dict[str, list[Hold]] = defaultdict(list)
     if held:

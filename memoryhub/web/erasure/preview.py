@@ -198,7 +198,7 @@ def _rows(store_id: str, hits: Sequence[Hit], terms: Sequence[str]) -> Iterator[
 
 
 def _read(store_id: str, hits: Sequence[Hit]) -> dict[tuple[str, str], Any]:
-    """Return the database rows of some places by (kind, id)."""
+    """Return {(kind, id): database row} of some places."""
     found: dict[tuple[str, str], Any] = {}
     for kind, model in _models(hits):
         ids = [hit.id for hit in hits if _model(hit) is model]
@@ -235,7 +235,7 @@ def _rows_of(store_id: str, model: type[models.Model], ids: Sequence[str]) -> It
 
 
 def _versions(store_id: str, hits: Sequence[Hit]) -> dict[str, MemoryVersion]:
-    """Return the first version with each text, by the id of the text."""
+    """Return {text id: the first version with this text}."""
     texts = {hit.id for hit in hits if hit.kind == "text"}
     found: dict[str, MemoryVersion] = {}
     for part in in_parts(sorted({hit.memory for hit in hits if hit.memory and hit.kind == "text"})):

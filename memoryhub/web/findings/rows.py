@@ -150,7 +150,7 @@ def _shown(finding: Finding, version: MemoryVersion | None, texts: "_Texts") -> 
 
 
 def _entries(findings: Iterable[Finding], versions: Mapping[str, MemoryVersion]) -> dict[tuple[str, int], AuditEntry]:
-    """Return the entries that made the versions, by store and seq."""
+    """Return {(store, seq): entry} of the entries that made the versions."""
     by_store: dict[MemoryStore, set[int]] = {}
     for finding in findings:
         if finding.version_id in versions:
@@ -187,10 +187,7 @@ class _Texts:
 def _standing(
     findings: Sequence[Finding], memories: Mapping[str, Memory], versions: Mapping[str, MemoryVersion], texts: _Texts
 ) -> dict[str, Standing]:
-    """Return the versions that contain each value, by the id of the finding.
-
-    Findings whose text could not be read are left out.
-    """
+    """Return {finding id: the versions that contain its value}. Findings whose text could not be read are left out."""
     values = {f.pk: text[f.start : f.end] for f in findings if (text := _text_of(f, versions, texts)) is not None}
     known = [finding for finding in findings if values.get(finding.pk)]
     later = _later(known, memories, versions)

@@ -153,7 +153,7 @@ def _shown(found: Lines, store: MemoryStore, first: int) -> Shown:
 
 
 def told_of_versions(rows: Sequence[Row], store: MemoryStore) -> dict[int, Told]:
-    """Return the author and the session of some versions, by version number."""
+    """Return {version number: its author and its session} of some versions."""
     columns = ("seq", "actor_kind", "author_id", "label", "session")
     entries = AuditEntry.objects.of_chain(store.id).of_seqs(row.seq for row in rows).values_list(*columns)
     told = {seq: rest for seq, *rest in entries}

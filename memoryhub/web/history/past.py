@@ -79,10 +79,8 @@ def _is_current(version: MemoryVersion, seq: int) -> bool:
 
 
 def _before_first(store_id: str, memories: Mapping[str, int]) -> dict[str, int]:
-    """Return, by memory id, the number before the first version that remains.
-
-    It is 0 if no version was removed, and at most the upper bound in `memories`.
-    """
+    """Return {memory id: number before its first remaining version}. It is 0 if no version was removed, and at most the
+    bound in `memories`."""
     first = MemoryVersion.objects.filter(store_id=OuterRef("store_id"), memory_id=OuterRef("pk")).order_by("number")
     low = dict.fromkeys(memories, 0)
     for start in range(0, len(memories), TOGETHER):

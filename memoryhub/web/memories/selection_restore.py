@@ -113,7 +113,8 @@ def _why(one: Return) -> str:
 
 
 def _places(post: QueryDict) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Return the typed paths by memory, and the invalid ones by memory as (typed text, error message)."""
+    """Return {memory: typed path} for the valid paths, and {memory: (typed text, error message)} for the invalid
+    ones."""
     field = PathField(creates=True)
     places, errors = {}, {}
     for name, value in post.items():

@@ -58,7 +58,7 @@ def why(item: Item, at: datetime) -> str:
 
 
 def names_of(policies: Iterable[str | None]) -> dict[str, str]:
-    """Return the names of policies by id; deleted policies are left out."""
+    """Return {policy id: name}. Deleted policies are left out."""
     return dict(RetentionPolicy.objects.filter(pk__in=[pk for pk in policies if pk]).values_list("pk", "name"))
 
 

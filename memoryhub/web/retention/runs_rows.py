@@ -76,9 +76,10 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """How many of a run's memories are still in the trash.
+    """`count` memories of a run are still in the trash. `taken` are the paths of these memories at which another memory
+    is now.
 
-    `taken` are those of their paths at which another memory is now. `is_cut` means that not all memories were checked.
+    `is_cut` means that not all memories were checked.
     """
 
     count: int

@@ -115,7 +115,7 @@ def _press(row: Row) -> str:
 
 
 def _undone(entries: Sequence[AuditEntry]) -> Mapping[str, set[object]]:
-    """Return the seqs of the entries that were undone, by store."""
+    """Return {store: seqs of the entries that were undone}."""
     first: dict[str, int] = {}
     for entry in entries:
         first[entry.chain] = min(first.get(entry.chain, entry.seq), entry.seq)

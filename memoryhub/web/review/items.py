@@ -237,7 +237,7 @@ def _before(store: str, versions: Iterable[MemoryVersion]) -> dict[str, MemoryVe
 
 
 def _claims(store: str, memories: Collection[str], user: User, at: datetime) -> dict[str, Claim]:
-    """Return the claims of other people by memory."""
+    """Return {memory: claim of another person}."""
     claims = Claim.objects.open(at).filter(store_id=store, memory_id__in=list(memories)).exclude(by=user)
     return {claim.memory_id: claim for claim in claims.select_related("by")}
 
@@ -253,10 +253,8 @@ def _flags(store: str, memories: Sequence[str]) -> dict[str, Review]:
 
 
 def _decided(store: str, versions: Collection[str], memories: Collection[str]) -> dict[str, Review]:
-    """Return the last decision about each of the given versions, by version id.
-
-    Setting or removing a flag is not a decision.
-    """
+    """Return {version id: the last decision about it} of the given versions. Setting or removing a flag is not a
+    decision."""
     if not versions:
         return {}
     of_memories = Review.objects.filter(store_id=store, memory_id__in=list(memories), version_id__in=versions)

@@ -127,7 +127,7 @@ def _trash(store: str, memories: MemoryQuerySet, limit: int) -> list[Row]:
 
 
 def _last_versions(store: str, memories: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    """Return the version before each deletion (id, number, seq and moment) by memory."""
+    """Return {memory: (id, number, seq, moment)} of the version before each memory's deletion."""
     last = MemoryVersion.objects.filter(
         store_id=OuterRef("store_id"), memory_id=OuterRef("pk"), number=OuterRef("version_count") - 1
     )

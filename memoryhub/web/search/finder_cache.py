@@ -164,7 +164,7 @@ def _changed_since(store_id: str, seq: int) -> set[str] | None:
 
 
 def _live(store_id: str, ids: Iterable[str]) -> dict[str, str]:
-    """Return the paths of those memories that are live, by id."""
+    """Return {memory id: path} of the given memories that are live."""
     asked, live = sorted(ids), dict[str, str]()
     for start in range(0, len(asked), _CHUNK):
         some = Memory.objects.live().among(store_id, asked[start : start + _CHUNK])

@@ -230,7 +230,7 @@ def _looked_at(wanted: Wanted, store: str, rows: Sequence[Row]) -> Iterator[tupl
 
 
 def _texts(store: str, rows: Sequence[Row], masked: bool) -> dict[str, str]:
-    """Return the texts of the first rows by text id, as many as one batch may load."""
+    """Return {text id: text} of the first rows, as many texts as one batch may load."""
     ids: list[str] = []
     size = 0
     for row in rows[:BATCH_ROWS]:

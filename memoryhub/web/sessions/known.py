@@ -121,7 +121,8 @@ def known(session: Session, stores: Sequence[MemoryStore], moment: Moment) -> Kn
 def known_before(
     session: Session, stores: Sequence[MemoryStore], entries: Sequence[AuditEntry]
 ) -> dict[tuple[str, int], Known]:
-    """Return what a session knew just before each of its entries, by chain and seq, from one scan up to the last."""
+    """Return {(chain, seq): what the session knew just before this entry} of its entries, from one scan up to the last
+    entry."""
     if not entries:
         return {}
     latest = Moment(max(entry.at for entry in entries))

@@ -32,13 +32,13 @@ class Passage:
 
 
 def passages(reads: Sequence[Read]) -> dict[Hashable, Passage]:
-    """Return the passages by key, without those whose texts were removed, or for which the page has no room."""
+    """Return {key: passage}. A text that was removed, or for which the page has no room, has no passage."""
     texts = _texts([version for _key, version, _lines in reads])
     return {key: _passage(texts[version.pk], lines) for key, version, lines in reads if version.pk in texts}
 
 
 def _texts(versions: Sequence[MemoryVersion]) -> dict[str, masking.Shown]:
-    """Return the masked texts by version, as many as the page has room for."""
+    """Return {version id: masked text}, as many texts as the page has room for."""
     chosen: dict[str, dict[str, MemoryVersion]] = defaultdict(dict)
     left = MOST_BYTES
     for version in versions:

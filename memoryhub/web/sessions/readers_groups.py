@@ -61,7 +61,7 @@ class Who(NamedTuple):
 
 
 def by_reader(seen: Iterable[Seen]) -> dict[Who, list[Seen]]:
-    """Return the answers by reader, in their order."""
+    """Return {reader: its answers}, in the order of the answers."""
     found: dict[Who, list[Seen]] = {}
     for one in seen:
         entry = one.entry
@@ -97,7 +97,7 @@ def _group(
 
 
 def other_stores(sessions: Collection[str], store: MemoryStore, user: User) -> dict[str, list[MemoryStore]]:
-    """Return, by session id, a few other stores in which the session has entries and that the person may see."""
+    """Return {session id: a few other stores in which it has entries and that the person may see}."""
     if not sessions:
         return {}
     acts = AuditEntry.objects.filter(chain=OuterRef("pk"))

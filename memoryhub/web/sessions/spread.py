@@ -20,7 +20,8 @@ NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The other sessions that have read a text, without the one that wrote it, and agents that used no session.
+    """The sessions that have read a text, except the session that wrote it, and the agents that read it without a
+    session.
 
     `written` has one write for each path, oldest first. `more` means that others may have read it too, and
     `more_written` that there may be other writes.

@@ -133,7 +133,7 @@ def story_of(session: Session, stores: Sequence[MemoryStore], calls: Calls) -> l
 
 
 def _arose(writes: Sequence[Call]) -> dict[tuple[str, int], list[Arose]]:
-    """Return the findings that arose in the versions that calls made, by chain and seq, without dismissed ones.
+    """Return {(chain, seq): findings that arose in the versions that this call made}, without dismissed ones.
 
     If there are too many, the worst are kept.
     """

@@ -89,7 +89,7 @@ def _with_last_change(stores: MemoryStoreQuerySet) -> MemoryStoreQuerySet:
 
 
 def _roles(user: User, stores: Sequence[MemoryStore]) -> dict[str, Role]:
-    """Return the person's role by store; empty for a superuser, who needs none."""
+    """Return {store id: the person's role}; empty for a superuser, who needs no role."""
     if user.is_superuser:
         return {}
     rows = Member.objects.filter(user=user, store__in=stores).values_list("store_id", "role")

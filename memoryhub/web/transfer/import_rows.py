@@ -200,7 +200,7 @@ def _reason(item: ImportItem) -> str:
 
 
 def _memories(job: Import, seqs: Sequence[int]) -> dict[int, tuple[str | None, str | None]]:
-    """Return the memory and the path of each entry, by seq."""
+    """Return {seq of an entry: (memory, path)}."""
     found: dict[int, tuple[str | None, str | None]] = {}
     for part in in_parts(seqs):
         rows = AuditEntry.objects.of_chain(job.store_id).filter(seq__in=part, ok=True)

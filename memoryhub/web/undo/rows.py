@@ -24,9 +24,10 @@ MOST_LATER = 5
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The only diff that a URL asks for: its memory (empty: all diffs that fit), side, and number of rows to skip.
+    """The diffs that a URL asks for. If it asks for only one diff, `memory` is its memory; otherwise `memory` is empty.
 
-    `before` selects the diff to the state before the change, and `query` is the rest of the query string.
+    `before` selects the diff to the state before the change, and `after` is the number of rows to skip. `query` is the
+    rest of the query string.
     """
 
     memory: str = ""

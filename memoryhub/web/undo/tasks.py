@@ -27,7 +27,7 @@ WHOLE = Scope()
 class Task:
     """One restore or undo: `plan` makes the preview, and `apply` carries it out with (choices, digest, act, ticks).
 
-    An undo has a `spread`, and undoes with it what is ticked there.
+    An undo has a `spread`; the writes that are ticked there are undone too.
     """
 
     verb: Literal["restore", "undo"]
