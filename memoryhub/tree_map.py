@@ -31,7 +31,7 @@ class Directory:
 
 @dataclass(slots=True)
 class Node:
-    """A rectangle to be: a memory, a directory, or the rest of a directory. `count` is its number of memories.
+    """A memory, a directory, or the rest of a directory, before it gets a rectangle. `count` is its number of memories.
 
     `memory` is set for a memory. A rest has the path of its directory, and `is_rest`.
     """

@@ -208,8 +208,8 @@ def _is_address(value: str) -> bool:
 
 
 def phones(text: Text) -> Iterator[Place]:
-    """Yield the places of telephone numbers: those with a country code, in a country's usual form, or after a word such
-    as `phone`."""
+    """Yield the places of telephone numbers: with a country code, in a country's usual form, or after a word such as
+    `phone`."""
     named = None
     for number in text.numbers:
         place = _written_as_phone(text, number)

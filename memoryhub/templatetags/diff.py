@@ -177,7 +177,10 @@ class _Frame:
         return f' id="{self.prefix}{self.position}"', self._jumps()
 
     def body(self, changes: bool) -> str:
-        """Return the end of a body of the table where a change with a head begins or ends, and the next one's start."""
+        """Return HTML that ends a body of the table and starts the next one, or an empty text.
+
+        A new body starts where a change with a head begins or ends.
+        """
         if self.heads is None or changes == self.in_change:
             return ""
         if not changes:

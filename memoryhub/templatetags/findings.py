@@ -36,7 +36,8 @@ def open_findings(memory: Memory) -> int:
 
 @register.simple_tag(takes_context=True)
 def first_findings(context: template.Context, memory: Memory) -> list[Item]:
-    """Return up to FEW open findings of a memory, the worst kinds first and of each the oldest, as items to show."""
+    """Return up to FEW open findings of a memory as items to show: the worst kinds first, and the oldest first within a
+    kind."""
     of_memory = Finding.objects.of_memory(memory.store_id, memory.pk).open().order_by(kinds.rank(), "id")
     ids = list(of_memory.values_list("pk", flat=True)[:FEW])
     return items_of(ids, context["request"].user, timezone.now()) if ids else []

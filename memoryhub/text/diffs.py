@@ -89,7 +89,7 @@ def compare(
     """Return the comparison of two texts, with `context` equal lines around each change (None: all of them).
 
     Lines end at line feeds only. `ignore_whitespace` ignores all white space, as `git diff -w` does. The cost of
-    matching lines and words is taken from `work`. `areas` are those in which the texts differ, if they are known.
+    matching lines and words is taken from `work`. `areas` are the areas in which the texts differ, if they are known.
     """
     texts = _Texts(old.split("\n"), new.split("\n"), ignore_whitespace)
     old_no_newline, new_no_newline = _drop_end(texts.old), _drop_end(texts.new)

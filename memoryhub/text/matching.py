@@ -210,8 +210,7 @@ def _shift(lines: Sequence[str], first: int, end: int, most_up: int, most_down: 
 
 
 def _start_rank(lines: Sequence[str], first: int) -> int:
-    """Return a rank that is higher the more natural it is for a change to begin here: at a heading, or after a blank
-    line."""
+    """Return how natural it is that a change begins at this line: 2 at a heading, 1 after a blank line, else 0."""
     if lines[first].startswith("#"):
         return 2
     return 1 if first and lines[first].strip() and not lines[first - 1].strip() else 0

@@ -203,7 +203,7 @@ def _stretches(
 
 
 def changes(base: Sequence[str], side: Sequence[str], work: Work | None = None) -> list[Area]:
-    """Return the areas in which the lines of a side differ from those of the base, in order."""
+    """Return the areas in which the lines of a side differ from the lines of the base, in order."""
     budget = Budget(MATCHING_PAIRS)
     runs = common_runs(base, side, budget)
     if work is not None:

@@ -1,4 +1,5 @@
-"""Proposed texts go with the versions: what was proposed to a version, or became one, is removed together with it."""
+"""Removes proposed texts together with versions: the texts proposed to a version, and the texts that became a
+version."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -12,10 +13,11 @@ REMOVED = "[redacted]"
 
 
 def remove(store: Tree, memory: str, versions: Iterable[MemoryVersion]) -> set[int]:
-    """Remove the texts that were proposed to some versions of a memory, and those that became one by a merge.
+    """Remove the texts that were proposed to some versions of a memory, and the texts that became one of them by a
+    merge.
 
-    Return the entries of the calls that proposed the latter. Call it before the versions are changed, and write the
-    entry of the act afterwards.
+    Return the seqs of the calls that proposed the texts that became versions. Call it before the versions are changed,
+    and write the entry of the act afterwards.
     """
     versions = list(versions)
     bases, seqs = {version.pk for version in versions}, {version.seq for version in versions}
@@ -34,7 +36,7 @@ def _merged(store: Tree, seqs: Iterable[int]) -> Iterable[str]:
 
 
 def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedChange]:
-    """Return the changes of which memories were created by a merge, with these first versions."""
+    """Return the proposed changes that created a memory by a merge, if the memory's first version is one of these."""
     found: list[ProposedChange] = []
     for version in versions:
         for proposal in Proposal.objects.of_store(store.store).filter(seq=version.seq):
@@ -44,7 +46,7 @@ def _created(store: Tree, versions: Sequence[MemoryVersion]) -> list[ProposedCha
 
 
 def _is_of(change: ProposedChange, version: MemoryVersion) -> bool:
-    """Return whether a created memory has the path of a change, or its text at a path beside it."""
+    """Return whether a change created this version: the version has the change's path or, at another path, its text."""
     content = change.content or ""
     return change.path == version.path or hashlib.sha256(content.encode()).hexdigest() == version.sha256
 

@@ -99,7 +99,7 @@ def _open(store_id: str, number: int) -> Proposal:
 
 
 def _state_after(merged: Collection[str], left: Collection[str]) -> ProposalState:
-    """Return the state, by the memories that were merged and those of which something was left out."""
+    """Return the new state. `merged` are the merged memories; something was left out of the memories in `left`."""
     if not left:
         return ProposalState.MERGED
     return ProposalState.PARTLY_MERGED if merged else ProposalState.REFUSED

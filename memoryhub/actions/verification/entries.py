@@ -52,7 +52,7 @@ class Search:
     """The filters; None matches anything. A `path` with a final slash matches everything under it.
 
     An entry is about a path if it names the path, or if it made a memory version there. A move is about both of its
-    paths. What one of the searches in `excluded` matches is left out.
+    paths. Entries that one of the searches in `excluded` matches are left out.
     """
 
     author: str | None = None

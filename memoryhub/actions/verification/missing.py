@@ -25,7 +25,7 @@ COMMAND = "accept_missing"
 class Missing:
     """A chain whose entries after `kept`, up to `last`, are missing.
 
-    `reason` and `at` are those of the act that accepted it.
+    `reason` and `at` belong to the act that accepted the gap.
     """
 
     chain: str

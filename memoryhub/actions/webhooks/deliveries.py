@@ -48,9 +48,10 @@ class Wants(NamedTuple):
 
 
 def begin(store_id: str | None) -> None:
-    """Let a webhook get only newer events: skip what exists now and no other webhook still has to read.
+    """Let a webhook get only newer events: skip the current entries, runs and imports.
 
-    This concerns entries, runs and imports. Call it in the transaction that creates or resumes the webhook.
+    They are not skipped if another webhook still has to read them. Call it in the transaction that creates or resumes
+    the webhook.
     """
     active = Webhook.objects.active()
     if active.filter(store=None).exists():

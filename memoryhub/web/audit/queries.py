@@ -241,7 +241,7 @@ class _Streams:
 def _place(entry: AuditEntry, chains: Sequence[str], gaps: Mapping[str, range]) -> str:
     """Return the place just before an entry.
 
-    It has a bound for each chain that the entry's time would split at a wrong seq.
+    It has a bound for each chain whose times are out of order around the entry.
     """
     place = Place(entry.chain, entry.seq)
     if len(chains) == 1:

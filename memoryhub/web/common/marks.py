@@ -40,8 +40,8 @@ class Marks:
     """What is marked.
 
     `waits` means that the newest version awaits review. `found` is `open` if a memory has open findings, `dismissed` if
-    it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin. Of a directory, `waits` and
-    `found` are about the memories in it.
+    it has only dismissed ones. `kept` is `hold` under a legal hold, else `pin` under a pin. For a directory, `waits`
+    and `found` describe the memories in it.
     """
 
     waits: bool = False

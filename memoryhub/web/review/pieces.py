@@ -54,8 +54,8 @@ _ENTRIES = re.compile(r"(?:\w{1,64}:\d{1,18}(?:,\w{1,64}:\d{1,18})*)?", re.ASCII
 class Work:
     """A decision about all versions that match a filter, and how far it is.
 
-    `until` is in milliseconds: what agents write after that moment is left out. The next piece begins at `place`. Of
-    `total` versions (0: more than were counted) `done` are decided, by `entries`.
+    `until` is in milliseconds: what agents write after that moment is left out. The next piece begins at `place`.
+    `done` of `total` versions are decided, by `entries`. `total` is 0 if there are more versions than were counted.
     """
 
     verb: Verb
