@@ -205,7 +205,7 @@ def _ticks(marks: Sequence[int], height: float) -> tuple[Tick, ...]:
 class Flow:
     """Boxes in three columns and the edges between them. Each column has the tops of its boxes, from top to bottom.
 
-    `edges` are the paths of a box that is 100 wide and `height` high, each with its two ends as (column, box).
+    `edges` are SVG paths in a box that is 100 wide and `height` high. Each has its two ends as (column, box).
     """
 
     height: float

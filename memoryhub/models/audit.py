@@ -202,7 +202,7 @@ class AuditEntry(RowOfStore):
     """One act: actor, door, command and outcome. It has no foreign keys, because it outlives the rows that it names.
 
     `input` and `message` are ASCII-escaped JSON. `message` is null in two cases: the answer is rendered again from
-    `version`, or it equals the answer of the entry `replay_of`. Rendered are the lines `first_line` to `last_line`;
+    `version`, or it equals the answer of the entry `replay_of`. The lines `first_line` to `last_line` are rendered;
     `cut` says whether the view limit ended them. `author_id` is the agent if the actor is a key, else it equals
     `actor_id`. `duration` is in microseconds.
     """

@@ -34,7 +34,7 @@ class RetentionPolicy(Sealed):
 
     Without a `store` the policy is the hub's and applies in every store. An empty `pattern` matches every path. A day
     is a span of 24 hours. `grace_days` is how long memories that a policy moved to the trash stay there, `trash_days`
-    how long all others do. `keep_entry_days` takes effect only in policies without a pattern.
+    how long all other memories stay there. `keep_entry_days` takes effect only in policies without a pattern.
     """
 
     HOME: ClassVar = "store_id"

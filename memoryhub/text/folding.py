@@ -105,7 +105,7 @@ def _lines_with(folded: str, word: str) -> Iterator[int]:
 
 def chosen_lines(numbers: Sequence[Sequence[int]], most: int) -> list[int]:
     """Return the numbers of at most `most` matching lines to show, in order: the first match of each word, then the
-    first of all others."""
+    first other lines."""
     firsts = [of_word[0] for of_word in numbers if of_word]
     rest = sorted({number for of_word in numbers for number in of_word})
     return sorted(list(dict.fromkeys([*firsts, *rest]))[:most])

@@ -21,7 +21,7 @@ class Novelty:
     """The new lines of a text: one stretch, from the first to the last line that the old text does not have (old None:
     all lines).
 
-    Whole lines are searched, so that a value is found that two edits put together.
+    Whole lines are searched, so that a value that two edits put together is found.
     """
 
     def __init__(self, old: str | None, new: str, written: tuple[int, int] | None = None) -> None:

@@ -140,8 +140,8 @@ class PathIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The keys of a word. A path with the word has all keys in `path`. For each fit, a name that the word fits so has
-    all keys in `by_fit` too."""
+    """The keys of a word. A path with the word has all keys in `path`. `by_fit` has, for each fit, the keys that a name
+    must have if the word fits it in this way."""
 
     path: frozenset[int]
     by_fit: tuple[frozenset[int], ...]
@@ -161,8 +161,8 @@ class _Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A number of entries. For each key, the bits of an integer say which of their names have it, and which of their
-    directories."""
+    """Some entries of an index. For each key, the bits of an integer say which of their names have it, and which of
+    their directories."""
 
     size: int
     in_name: dict[int, int]

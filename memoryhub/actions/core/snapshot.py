@@ -13,8 +13,8 @@ from memoryhub.actions.core import sql
 def snapshot() -> Iterator[None]:
     """Let every read inside this context see the database as it was at the first read. Writers do not wait.
 
-    The caller cannot write. In an open transaction it does nothing. If a read may fail, put it into its own
-    `transaction.atomic()`: otherwise PostgreSQL answers no more queries after an error.
+    The caller cannot write. Inside an open transaction, `snapshot` does nothing. If a read may fail, put it into its
+    own `transaction.atomic()`: otherwise PostgreSQL answers no more queries after an error.
     """
     if connection.in_atomic_block:
         yield

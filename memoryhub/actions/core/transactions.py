@@ -316,8 +316,8 @@ def answer_together(
 def require_own_thread(error: BaseException | None = None) -> None:
     """Raise NotTogether if the committer runs this request but another thread must answer it.
 
-    Without `error`, the request has done nothing yet, and this is so in the committer's thread. With `error`, the
-    request failed, and this is so inside a group of calls; outside a group the error is noted.
+    Without `error`, the request has done nothing yet: this raises in the committer's thread. With the `error` of a
+    failed request, this raises inside a group of calls, and notes the error outside a group.
     """
     if _is_in_group() or (error is None and getattr(_thread, "is_committer", False)):
         raise NotTogether(error)

@@ -131,7 +131,7 @@ def _looked(
     subject: Sequence[str],
     spellings: tuple[Spelling, ...] | None = None,
 ) -> Found:
-    """Return the result of a search. `spellings` are those of the subject, if they are known already."""
+    """Return the result of a search. `spellings` are the subject's spellings, if they are known already."""
     found = _search(store_id, terms, at)
     if not subject:
         return found
@@ -149,7 +149,8 @@ def _checked(terms: Sequence[str]) -> Terms:
 
 
 def _search(store_id: str, terms: Terms, at: datetime, after: int = 0) -> Found:
-    """Search a store. With `after`, search only small tables, and of large ones the rows that later entries wrote."""
+    """Search a store. With `after`, search the small tables, but only those rows of large tables that later entries
+    wrote."""
     hits = _with_memories(store_id, list(_hits(store_id, terms, after)))
     held = holds.holds_of(store_id, at)
     hits = [replace(hit, held_by=_hold_over(held, hit)) for hit in hits]

@@ -21,7 +21,7 @@ class MergedWith:
 
 
 def merged_with(chain: str, entries: Iterable[AuditEntry]) -> dict[int, MergedWith]:
-    """Return the merges that entries of edits record, by the entry's seq; entries without a merge are left out."""
+    """Return {seq: the merge that this entry of an edit records}. Entries without a merge are left out."""
     edits = [entry.seq for entry in entries if entry.command == "edit" and entry.ok]
     if not edits:
         return {}

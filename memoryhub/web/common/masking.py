@@ -166,7 +166,7 @@ def _masked_rows(rows: Collection[tuple[str, str, str, str]]) -> dict[str, str]:
 
 
 def cover(versions: Iterable[MemoryVersion | None]) -> Mapping[str, Cover]:
-    """Mask the loaded texts of some versions in place, and return the covers by memory id.
+    """Mask the loaded texts of some versions in place, and return {memory id: its Cover}.
 
     Never save a version or its text afterwards.
     """

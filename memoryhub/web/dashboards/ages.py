@@ -86,7 +86,7 @@ def _decisions(
     """Return the decisions about versions in a period: (version, when it was written, decision, moment). Also return
     its columns.
 
-    If there are more than MOST decisions, the older half of the columns is left out, again and again. For the last
+    If there are more than MOST decisions, the older half of the columns is left out, repeatedly if needed. For the last
     column alone, no decision is returned.
     """
     while len(among) > 1:

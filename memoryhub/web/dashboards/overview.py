@@ -133,7 +133,7 @@ def _export(request: Request, board: Board, pictures: Sequence[Picture], store_i
 
 
 def _of_person(mine: Any, chosen: Chosen, now: datetime) -> tuple[Board, MemoryStore | None]:
-    """Return the figures of the selected store, and that store; without a selection, of all stores, and None."""
+    """Return (figures of the selected store, that store); without a selection, (figures of all stores, None)."""
     one = mine.filter(pk=chosen.store).first() if chosen.store else None
     stores = [one.pk] if one else list(mine.by_name().values_list("pk", flat=True)[:MOST_STORES])
     return _of_stores(stores, replace(chosen, store=one.pk if one else ""), now), one

@@ -81,7 +81,7 @@ def page(wanted: Wanted, place: str = "", *, size: int = PAGE, walk: int = WALK)
 
 
 def worst(stores: Sequence[str], size: int, *, look: int = LOOK) -> Mapping[str, int]:
-    """Return the worst open findings, one for each memory, and the number of other open findings in that memory, by id.
+    """Return {finding id: number of other open findings in its memory}, with the worst open finding of each memory.
 
     The worst kinds come first, and among equally bad ones the newest. If more than LOOK findings are open, each kind is
     read by itself and each memory once, so that many findings hide none in another memory and none that is worse.

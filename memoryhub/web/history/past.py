@@ -42,7 +42,7 @@ def seq_at(store_id: str, moment: datetime) -> int:
 
 
 def versions_at(store_id: str, memories: Mapping[str, int], seq: int) -> dict[str, MemoryVersion]:
-    """Return, by memory id, the version that was current after the entry `seq`; it may be a deletion.
+    """Return {memory id: the version that was current after the entry `seq`}; it may be a deletion.
 
     `memories` maps each memory's id to an upper bound for the number of that version. One query reads all versions of
     memories with few versions. For a memory with many versions, a binary search finds the number, since seq grows with

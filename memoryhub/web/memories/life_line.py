@@ -169,7 +169,8 @@ def of(memory: Memory, first: int | None = None, here: int | None = None) -> Lif
 
 
 def _versions(memory: Memory) -> list[_Version]:
-    """Return at most VERSIONS versions, in order; of a memory with more, evenly spaced ones up to the newest."""
+    """Return at most VERSIONS versions, in order. If a memory has more, they are evenly spaced and include the
+    newest."""
     found = MemoryVersion.objects.of_memory(memory).order_by("number")
     if memory.version_count > VERSIONS:
         steps = ((at * (memory.version_count - 1)) // (VERSIONS - 1) + 1 for at in range(VERSIONS))

@@ -107,7 +107,7 @@ def lines(webhook: Webhook, state: str, before: str) -> Lines:
 
 
 def paths_of(deliveries: Sequence[Delivery]) -> dict[tuple[str, int], str]:
-    """Return the paths in the deliveries' audit entries by (chain, seq); entries without a path are left out."""
+    """Return {(chain, seq): path} of the deliveries' audit entries. Entries without a path are left out."""
     by_chain: dict[str, list[int]] = {}
     for delivery in deliveries:
         by_chain.setdefault(delivery.chain, []).append(delivery.seq)
