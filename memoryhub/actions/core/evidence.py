@@ -128,7 +128,8 @@ def forget_answers(store: Tree, versions: Iterable[MemoryVersion], paths: dict[s
 
 
 def _forget_later_answers(store: Tree, versions: Sequence[MemoryVersion], paths: dict[str, str | None]) -> None:
-    """Delete the salts of answers from doors that show versions by id, searching the entries of each path only once."""
+    """Delete the salts of answers that showed these versions through the doors that find a version by its id. The
+    entries of each path are searched only once."""
     by_path: dict[str | None, list[str]] = {}
     for version in versions:
         by_path.setdefault(paths.get(version.pk), []).append(version.pk)

@@ -147,8 +147,8 @@ class Values(dict[str, str]):
 def _number(value: object) -> int | None:
     """Return the number in a value, or None if the value has none.
 
-    It is the value itself, the length of a list, the recorded length of a list that was not kept, or the sum of the
-    lists by state.
+    It is the value itself, the length of a list, the recorded length of a list that was not kept, or, for a dictionary,
+    the sum of the numbers in its values.
     """
     if isinstance(value, int):
         return value

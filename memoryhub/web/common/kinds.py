@@ -125,5 +125,5 @@ SAYS: dict[str, Words] = {
 
 
 def says(kind: str) -> str:
-    """Return what a line with a finding of the kind does, as a sentence."""
+    """Return a sentence on a line that has a finding of the kind: what it does to those who read it."""
     return str(SAYS.get(kind) or SAYS[group_of(kind)])

@@ -9,7 +9,7 @@ from memoryhub.models import AuditEntry, MemoryVersion
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The newest redaction of a version; `by` is None if its entry has been removed or the hub itself redacted it."""
+    """The newest redaction of a version. `by` is None if the entry of the redaction has been removed."""
 
     whole: bool
     by: str | None

@@ -41,7 +41,7 @@ def receipts(request: Request, store: MemoryStore) -> HttpResponse:
 
 
 def _check(text: str) -> tuple[str, str]:
-    """Return (right, wrong or malformed; a sentence)."""
+    """Verify a pasted document. Return “right”, “wrong” or “malformed”, and a sentence that says so."""
     try:
         is_right = documents.is_right(text.strip())
     except documents.Malformed:
