@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.models import User
-from tests.browser import Console, sign_in_as
+from tests.browser import Console, axe, sign_in_as
 
 pytestmark = pytest.mark.browser
 
@@ -46,3 +46,33 @@ def test_an_exception_in_a_page_is_heard(blank: Page, console: Console) -> None:
 def test_a_person_is_signed_in(blank: Page, live_server: LiveServer, alice: User) -> None:
     sign_in_as(blank.context, alice, live_server.url)
     assert any(cookie["name"] == "sessionid" for cookie in blank.context.cookies(live_server.url))
+
+
+STYLE = "body { background: #fff; color: #333 } .pale { background: #fff } @media (prefers-color-scheme: dark) { %s }"
+
+
+def shows(page: Page, body: str, dark: str = "") -> None:
+    page.set_content(f"<html lang=en><title>x</title><style>{STYLE % dark}</style><main><h1>x</h1>{body}</main>")
+
+
+def test_axe_measures_colours_in_each_theme_and_behind_each_text(page: Page) -> None:
+    """Though what has passed is not measured again."""
+    line = "<p>one</p><p>two</p>"
+    shows(page, line)
+    axe(page, only=("light", "dark"))
+    shows(page, line, dark="body { background: #555 }")
+    with pytest.raises(AssertionError, match=r"in dark:[\s\S]*contrast"):
+        axe(page, only=("light", "dark"))
+    for body in (
+        f"{line}<div style='background: #555'>{line}</div>",
+        f"{line}<p style='color: #ccc'>three</p>",
+        f"{line}<button disabled style='color: #ccc'>first</button><button style='color: #ccc'>second</button>",
+        f"{line}<div style='opacity: .3'>{line}</div>",
+        "<p style='color: #333'>See <a href='/' style='text-decoration: none; color: #444'>this</a> and that.</p>",
+    ):
+        shows(page, body)
+        with pytest.raises(AssertionError, match=r"in light:"):
+            axe(page, only=("light",))
+    shows(page, "<p>one</p><img src=''>")
+    with pytest.raises(AssertionError, match=r"alternative text"):
+        axe(page, only=("light",))
