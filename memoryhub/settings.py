@@ -5,6 +5,7 @@ import logging
 import os
 import secrets
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -147,7 +148,6 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
-    "ninja",
 ]
 
 # The machines' door answers before the middleware for people, none of which it needs.
@@ -271,7 +271,9 @@ USE_I18N = True
 
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(os.environ.get("MEMORYHUB_STATIC_ROOT") or BASE_DIR / "staticfiles")
-STATICFILES_DIRS = [BASE_DIR / "static"]
+# Ninja brings files for the page about the API. It is no installed app: every command would load it, with pydantic.
+_ninja = find_spec("ninja")
+STATICFILES_DIRS = [BASE_DIR / "static", *([Path(_ninja.origin).parent / "static"] if _ninja and _ninja.origin else [])]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "memoryhub.web.common.assets.JoinedStaticFilesStorage"},

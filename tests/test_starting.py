@@ -201,3 +201,13 @@ def test_documents_name_one_python() -> None:
         for number, line in enumerate(page.read_text().splitlines(), 1):
             if "manage.py " in line and "python" in line:
                 assert ".venv/bin/python manage.py" in line, f"{page.name}:{number}: {line}"
+
+
+def test_a_command_loads_nothing_of_the_api(tmp_path: Path) -> None:
+    """Ninja and pydantic would be a third of the time in which a command begins."""
+    loaded = "import sys, django; django.setup(); print(*sys.modules)"
+    own = {**os.environ, "MEMORYHUB_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "memoryhub.settings"}
+    done = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, env=own, capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    assert "memoryhub.models" in modules
+    assert not modules & {"ninja", "pydantic"}
