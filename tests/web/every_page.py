@@ -46,6 +46,7 @@ def pages() -> Iterator[Page]:
     yield from _of_finding(store)
     yield from _of_erasure(store, memory)
     yield from _of_findings(store)
+    yield from _of_proposals(store)
     yield from _of_retention(store, memory)
     yield from _of_webhooks(store)
 
@@ -198,11 +199,17 @@ def _of_findings(store: MemoryStore) -> Iterator[Page]:
     yield page("rules", store_id=store.id)
     yield page("path_rules", store_id=store.id)
     yield page("edit_path_rules", store_id=store.id)
-    yield page("proposals", store_id=store.id)
-    yield page("proposals", "?state=decided", called="proposals-decided", store_id=store.id)
-    for proposal in Proposal.objects.of_store(store.pk).order_by("number")[:2]:
-        yield page("proposal", called=f"proposal-{proposal.number}", store_id=store.id, number=proposal.number)
     yield page("hub_rules")
+
+
+def _of_proposals(store: MemoryStore) -> Iterator[Page]:
+    """Those of the store, or of the first store that has proposals."""
+    first = Proposal.objects.of_store(store.pk).first() or Proposal.objects.order_by("store", "number").first()
+    found = first.store_id if first else store.id
+    yield page("proposals", store_id=found)
+    yield page("proposals", "?state=decided", called="proposals-decided", store_id=found)
+    for proposal in Proposal.objects.of_store(found).order_by("number"):
+        yield page("proposal", called=f"proposal-{proposal.number}", store_id=found, number=proposal.number)
 
 
 def _of_retention(store: MemoryStore, memory: Memory) -> Iterator[Page]:
