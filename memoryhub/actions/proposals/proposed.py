@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryhub.actions.core.plans import NOWHERE, Change, Choice, Plan, Problem, State
+from memoryhub.actions.core.proposed_texts import REMOVED
 from memoryhub.actions.proposals.plan import PLAN_WORK, by_memory, state_of, texts_of
 from memoryhub.models import MemoryVersion, Proposal, ProposedChange
 from memoryhub.text.hunks import had
@@ -27,7 +28,8 @@ class Proposed:
 def as_proposed(proposal: Proposal, cut: Collection[str] = ()) -> Proposed:
     """Return what was proposed. `cut` are the memories that were merged in part.
 
-    If the text that the agent saw no longer exists, the change has the problem REDACTED and begins with an empty text.
+    If the text that the agent saw or the proposed one no longer exists, the change has the problem REDACTED and begins
+    with an empty text.
     """
     changes = list(ProposedChange.objects.of_proposal(proposal))
     ids = {change.base for change in changes if change.base}
@@ -72,6 +74,8 @@ def _change(name: str, steps: Sequence[ProposedChange], bases: Mapping[str, str]
     last = steps[-1]
     if last.memory is None:
         return Change(name, "", 0, NOWHERE, state_of(last.path, last.content or ""))
+    if any(step.content == REMOVED for step in steps):
+        bases = {}
     seen = bases.get(last.base or "")
     now, then = state_of(last.path, seen or ""), NOWHERE
     if not last.deletes:

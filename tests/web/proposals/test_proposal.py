@@ -4,9 +4,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryhub.actions.erasure import redaction
 from memoryhub.actions.memories import curation
 from memoryhub.actions.stores import stores
-from memoryhub.models import Memory, MemoryStore, User
+from memoryhub.models import Memory, MemoryStore, MemoryVersion, User
 from tests.fixtures import BY, signed_in
 from tests.web.browser_forms import form_with
 from tests.web.history.versions import HOSTILE, Caller
@@ -230,6 +231,19 @@ def test_viewers_look_and_others_do_not_even_that(
     assert signed_in(charlie).get(url_of(store)).status_code == 404
     assert viewer.get(url_of(store, 2)).status_code == 404
     assert state(store) == ("open", "")
+
+
+def test_a_merged_text_that_was_redacted_since_is_gone_from_the_page(
+    caller: Caller, store: MemoryStore, curator: Client, alice: User
+) -> None:
+    replaces(caller, REFUNDS, "one", "swordfish")
+    send(curator, store)
+    edit(store, REFUNDS, "swordfish", "one", alice)
+    merged = MemoryVersion.objects.get(store=store, path=REFUNDS, number=2)
+    redaction.redact_version(store.id, merged.pk, act(alice))
+    html = curator.get(url_of(store)).content.decode()
+    assert "A text of this change no longer exists." in html and "[redacted]" in html
+    assert "swordfish" not in html and "two" not in html[html.index("<main") :]
 
 
 def test_in_an_archived_store_nothing_is_decided(proposal: Caller, store: MemoryStore, curator: Client) -> None:
