@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import Error, connection
+from django.db import Error
 from django.utils import timezone
 
 from memoryhub.actions.core import background
 from memoryhub.actions.core.background import Outcome
+from memoryhub.database import connections
 
 logger = logging.getLogger(__name__)
 
@@ -164,4 +165,4 @@ class Runner:
     def _work_until(self, task: Task, stop: threading.Event) -> None:
         while not stop.wait(max(0.05, min(1.0, task.due - self.seconds()))):
             self.look(task)
-            connection.close()  # hold no connection of a pool and no page cache between two rounds
+            connections.let_go(failed=self.reports[task.name].failures > 0)

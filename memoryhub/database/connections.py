@@ -74,6 +74,19 @@ def require_same_file() -> None:
         raise OperationalError(sqlite_files.sentence(path))
 
 
+def let_go(*, failed: bool) -> None:
+    """Give up what this thread's connection holds while the thread has no work.
+
+    That is a place in PostgreSQL's pool, or the pages of the file that SQLite's connection keeps in memory. To open
+    SQLite's file again for each round of work would take longer than most rounds. After work that failed, the
+    connection is closed.
+    """
+    if failed or connection.vendor != "sqlite" or sqlite_files.replaced():
+        connection.close()
+    elif connection.connection is not None:
+        connection.connection.execute("PRAGMA shrink_memory")
+
+
 def start_checkpointer(
     stop: threading.Event, write_lock: AbstractContextManager[object], seconds: float = 0.25
 ) -> threading.Thread | None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.db.backends.signals import connection_created
 
 from memoryhub.actions import figures
 from memoryhub.actions.core import background, hub_clock
@@ -146,6 +147,40 @@ def test_work_that_hangs_starves_no_other(monkeypatch: pytest.MonkeyPatch) -> No
             thread.join(20)
     with writing():
         BackgroundTask.objects.all().delete()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_thread_opens_sqlites_file_once_and_again_after_an_error_of_the_database(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It gives its place in PostgreSQL's pool back after each round."""
+    monkeypatch.setitem(background.EVERY, "imports", 0.0)
+    stop = threading.Event()
+    opened: list[int] = []
+    rounds: list[int] = []
+
+    def work(now: datetime) -> None:
+        rounds.append(len(rounds))
+        if len(rounds) == 5:
+            stop.set()
+        assert importing.running() == []
+        if len(rounds) == 3:
+            with connection.cursor() as cursor:
+                cursor.execute("select nonsense")
+
+    def note(connection: Any, **_: Any) -> None:
+        if threading.current_thread() is thread:
+            opened.append(len(rounds))
+
+    task = Task("imports", work)
+    thread = threading.Thread(target=Runner([task])._work_until, args=(task, stop))
+    connection_created.connect(note)
+    try:
+        thread.start()
+        thread.join()
+    finally:
+        connection_created.disconnect(note)
+    assert opened == ([1, 4] if connection.vendor == "sqlite" else [1, 2, 3, 4, 5])
 
 
 def test_work_of_which_nothing_is_heard_hangs() -> None:
